@@ -1,0 +1,45 @@
+"""Cluster count data, with the columns that matter chosen along the way.
+
+The public names load on first use (PEP 562), so importing the package is quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import datasets, metrics
+    from .cluster import ThreeCPO
+    from .metrics import column_information, poisson_distance
+    from .persistence import load
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "ThreeCPO": ".cluster",
+    "column_information": ".metrics",
+    "load": ".persistence",
+    "poisson_distance": ".metrics",
+}
+_MODULES = ("cluster", "datasets", "metrics")
+
+__all__ = [
+    "ThreeCPO",
+    "column_information",
+    "datasets",
+    "load",
+    "metrics",
+    "poisson_distance",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name], __name__), name)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,120 @@
+"""Counts as one canonical CSR structure, cut into row blocks by the data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BLOCK_COUNTS = 1 << 16
+MAX_BLOCKS = 32
+EXACT = 2.0**53
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Rows of stored counts: sorted columns, no duplicates, no stored zeros."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float64]
+    n_columns: int
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.indptr) - 1
+
+    @cached_property
+    def fractional(self) -> bool:
+        """Whether some value is not a whole number."""
+        parts = _parts(self.data)
+        return not all(np.array_equal(part, np.floor(part)) for part in parts)
+
+    @cached_property
+    def whole(self) -> bool:
+        """Whether every sum of counts is exact in float64, in any order."""
+        return not self.fractional and float(self.data.sum()) < EXACT
+
+    @cached_property
+    def blocks(self) -> list[tuple[int, int]]:
+        """Row ranges of about equal numbers of stored counts."""
+        stored = len(self.data)
+        n_blocks = min(MAX_BLOCKS, max(1, stored // BLOCK_COUNTS), self.n_rows)
+        targets = np.linspace(0, stored, n_blocks + 1)[1:-1]
+        inner = np.searchsorted(self.indptr, targets)
+        bounds = np.unique(np.concatenate([[0], inner, [self.n_rows]]))
+        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+    def matrix(self) -> sp.csr_array:
+        """Return the same memory as a scipy array."""
+        # scipy copies the column indices where the row pointers are of a wider type.
+        small = len(self.data) <= np.iinfo(np.int32).max
+        indptr = self.indptr.astype(np.int32) if small else self.indptr
+        shape = (self.n_rows, self.n_columns)
+        return sp.csr_array((self.data, self.indices, indptr), shape=shape)
+
+    def columns(self, mask: NDArray[np.bool_]) -> sp.csr_array:
+        """Return these columns as a scipy array (all: the same memory)."""
+        matrix = self.matrix()
+        return matrix if mask.all() else matrix[:, np.flatnonzero(mask)]
+
+
+def from_csr(matrix: sp.csr_array | sp.csr_matrix) -> Counts:
+    """Make counts of a CSR matrix; copies only what is not canonical yet."""
+    n_rows, n_columns = matrix.shape
+    data = matrix.data.astype(np.float64, copy=False)
+    # A new wrapper, so that flags and repairs never reach the caller's matrix.
+    own = sp.csr_array((data, matrix.indices, matrix.indptr), shape=(n_rows, n_columns))
+    if not own.has_canonical_format:
+        own = own.copy()
+        own.sum_duplicates()
+    if np.count_nonzero(own.data) < len(own.data):
+        own = own.copy()
+        own.eliminate_zeros()
+    stored = int(own.indptr[-1])
+    return Counts(
+        indptr=np.ascontiguousarray(own.indptr, dtype=np.int64),
+        indices=np.ascontiguousarray(own.indices[:stored], dtype=np.int32),
+        data=np.ascontiguousarray(own.data[:stored]),
+        n_columns=n_columns,
+    )
+
+
+def from_dense(array: NDArray[Any]) -> Counts:
+    """Make counts of a dense array, a few rows at a time."""
+    n_rows, n_columns = array.shape
+    step = max(1, (1 << 20) // max(1, n_columns))
+    parts = [sp.csr_array(array[i : i + step]) for i in range(0, n_rows, step)]
+    return Counts(
+        indptr=np.concatenate(
+            [[0], np.cumsum(np.concatenate([np.diff(p.indptr) for p in parts]))]
+        ).astype(np.int64),
+        indices=np.concatenate([p.indices for p in parts]).astype(np.int32),
+        data=np.concatenate([p.data for p in parts]).astype(np.float64),
+        n_columns=n_columns,
+    )
+
+
+def first_bad_entry(counts: Counts) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is no finite count."""
+    start = 0
+    for part in _parts(counts.data):
+        bad = ~(np.isfinite(part) & (part >= 0))
+        if bad.any():
+            at = start + int(np.argmax(bad))
+            row = int(np.searchsorted(counts.indptr, at, side="right")) - 1
+            return row, int(counts.indices[at]), float(counts.data[at])
+        start += len(part)
+    return None
+
+
+def _parts(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Views of at most a million values, so that checks need little memory."""
+    step = 1 << 20
+    return [values[i : i + step] for i in range(0, len(values), step)]

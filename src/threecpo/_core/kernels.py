@@ -1,0 +1,417 @@
+"""The compiled loops: the pass over rows, row scores, column sums, distances.
+
+Arrays in, arrays out; no ``fastmath`` and no ``parallel``: every sum has one fixed
+order, and threads are ours (one call works on one row block). Row and column indices
+are unsigned inside the loops, because numba otherwise tests each for being negative.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import numba as nb
+import numpy as np
+from numba import types
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+NOWHERE = -2
+TIE = 1e-12
+U = np.uint64
+
+# Columns outside C1 have no slot in a profile.
+SHARED_SLOT = -1
+NOISE_SLOT = -2
+
+# Up to this many profiles are scored in registers, more in a loop over an array.
+REGISTERS = 8
+
+
+class Profile(NamedTuple):
+    """What scores a row, whichever assignment rule it stands for.
+
+    The score of row i in cluster k is the sum over C1 of X_ij ``log_rates[slot, k]``
+    plus ``shared_weights[k]`` times its sum over C0 plus ``scale_weights[k]`` r_i. A
+    column after the ``n_clusters`` first ones is the background.
+    """
+
+    slots: NDArray[np.int32]
+    log_rates: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    shared_weights: NDArray[np.float64]
+    scale_weights: NDArray[np.float64]
+    ranks: NDArray[np.int32]
+    prior_shared: float
+    prior_scale: float
+    threshold: float
+
+
+def _array(dtype: types.Type, ndim: int = 1, *, write: bool = False) -> types.Array:
+    # Read-only types take writeable arrays too: one compilation serves memory maps.
+    return types.Array(dtype, ndim, "C", readonly=not write)
+
+
+_f8, _i4, _i8 = types.float64, types.int32, types.int64
+_ROWS = (_array(_i8), _array(_i4), _array(_f8), _i8, _i8)
+_OWN = _array(_f8, write=True)
+_PROFILE = types.NamedTuple(
+    (
+        _array(_i4, write=True),
+        _array(_f8, 2, write=True),
+        *(_OWN, _OWN, _OWN),
+        _array(_i4, write=True),
+        *(_f8, _f8, _f8),
+    ),
+    Profile,
+)
+
+
+def _compiled(*signature: types.Type) -> Callable[[F], F]:
+    """Compile with a cache where one can be written, and without where not."""
+
+    def decorate(function: F) -> F:
+        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+        for cache in (True, False):
+            try:
+                return nb.njit(signature or None, cache=cache, **options)(function)
+            except (RuntimeError, OSError):
+                if not cache:
+                    raise
+        raise AssertionError
+
+    return decorate
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _score_row(indptr, indices, data, row, profile, places, values, scores):
+    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
+    width = U(profile.log_rates.shape[1])
+    log_rates = profile.log_rates.reshape(profile.log_rates.size)
+    found = U(0)
+    shared = 0.0
+    scale = 0.0
+    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
+        slot = profile.slots[U(indices[t])]
+        value = data[t]
+        # Written always, kept only for C1: no branch to mispredict.
+        places[found] = U(slot) * width
+        values[found] = value
+        found += U(slot >= 0)
+        scale += value if slot >= SHARED_SLOT else 0.0
+        shared += value if slot == SHARED_SLOT else 0.0
+    shared += profile.prior_shared
+    scale += profile.prior_scale
+    if width == U(REGISTERS):
+        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+        for q in range(found):
+            value = values[q]
+            at = places[q]
+            s0 += value * log_rates[at]
+            s1 += value * log_rates[at + U(1)]
+            s2 += value * log_rates[at + U(2)]
+            s3 += value * log_rates[at + U(3)]
+            s4 += value * log_rates[at + U(4)]
+            s5 += value * log_rates[at + U(5)]
+            s6 += value * log_rates[at + U(6)]
+            s7 += value * log_rates[at + U(7)]
+        scores[0] = s0
+        scores[1] = s1
+        scores[2] = s2
+        scores[3] = s3
+        scores[4] = s4
+        scores[5] = s5
+        scores[6] = s6
+        scores[7] = s7
+    else:
+        for k in range(width):
+            scores[k] = 0.0
+        for q in range(found):
+            value = values[q]
+            at = places[q]
+            for k in range(width):
+                scores[k] += value * log_rates[at + k]
+    for k in range(U(len(profile.offsets))):
+        scores[k] += profile.offsets[k]
+        if shared > 0.0:
+            scores[k] += shared * profile.shared_weights[k]
+        scores[k] += scale * profile.scale_weights[k]
+    return shared, scale
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _choose(scores, ranks):
+    """Index of the best cluster; the lowest rank wins a tie."""
+    best = 0
+    for k in range(1, len(ranks)):
+        if scores[k] > scores[best] or (
+            scores[k] == scores[best] and ranks[k] < ranks[best]
+        ):
+            best = k
+    return best
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _excess(scores, best, n_clusters):
+    """Background score minus the best one, 0 where they differ by rounding only."""
+    background, own = scores[n_clusters], scores[best]
+    excess = background - own
+    if own == background or abs(excess) <= TIE * (abs(background) + abs(own)):
+        return 0.0
+    return excess
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _buffers(indptr, start, stop, width):
+    longest = 1
+    for i in range(start, stop):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return (
+        np.empty(longest, np.uint64),
+        np.empty(longest, np.float64),
+        np.empty(width, np.float64),
+    )
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _add_log_scale(indptr, indices, data, row, scale, log_scales):
+    """Add a row's counts times the logarithm of its size; return that logarithm."""
+    log_scale = np.log(scale)
+    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
+        log_scales[U(indices[t])] += data[t] * log_scale
+    return log_scale
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
+    target = U(target)
+    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
+        sums[target, U(indices[t])] += sign * data[t]
+    sizes[target] += np.int64(sign)
+
+
+@_compiled(
+    *_ROWS,
+    _PROFILE,
+    types.boolean,
+    types.boolean,
+    _array(_i4, write=True),
+    _array(_f8, 2, write=True),
+    _array(_i8, write=True),
+    _array(_f8, write=True),
+)
+def assign_rows(
+    indptr,
+    indices,
+    data,
+    start,
+    stop,
+    profile,
+    fresh,
+    with_scales,
+    labels,
+    sums,
+    sizes,
+    log_scales,
+):
+    """Put the rows in their best clusters and add up what follows: the one pass.
+
+    A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
+    the sums started from nothing) and joins those of its new one; outliers are the last
+    row of the sums. Returns the rows moved and the sum of log sizes.
+    """
+    width = profile.log_rates.shape[1]
+    places, values, scores = _buffers(indptr, start, stop, width)
+    outlier = len(profile.ranks)
+    background = len(profile.offsets) > outlier
+    moved = 0
+    total_log_scale = 0.0
+    for i in range(U(start), U(stop)):
+        _, scale = _score_row(indptr, indices, data, i, profile, places, values, scores)
+        label = _choose(scores, profile.ranks)
+        if background and _excess(scores, label, outlier) > profile.threshold:
+            label = outlier
+        old = labels[i]
+        if label != old:
+            moved += 1
+            labels[i] = label
+        if fresh or label != old:
+            if not fresh and old != NOWHERE:
+                _add_row(indptr, indices, data, i, old, -1.0, sums, sizes)
+            _add_row(indptr, indices, data, i, label, 1.0, sums, sizes)
+        if with_scales:
+            total_log_scale += _add_log_scale(
+                indptr, indices, data, i, scale, log_scales
+            )
+    return moved, total_log_scale
+
+
+@_compiled(
+    *_ROWS,
+    _PROFILE,
+    _array(_i4, write=True),
+    _array(_f8, write=True),
+    _array(_f8, write=True),
+    _array(_f8, write=True),
+)
+def describe_rows(
+    indptr, indices, data, start, stop, profile, nearest, scales, margins, excess
+):
+    """Write nearest cluster, size, margin to the second best, background excess."""
+    width = profile.log_rates.shape[1]
+    n_clusters = len(profile.ranks)
+    places, values, scores = _buffers(indptr, start, stop, width)
+    for i in range(U(start), U(stop)):
+        _, scale = _score_row(indptr, indices, data, i, profile, places, values, scores)
+        best = _choose(scores, profile.ranks)
+        second = -np.inf
+        for k in range(n_clusters):
+            if k != best and scores[k] > second:
+                second = scores[k]
+        nearest[i] = best
+        scales[i] = scale
+        # Two scores of minus infinity are a tie.
+        margins[i] = scores[best] - second if n_clusters > 1 else np.inf
+        if n_clusters > 1 and scores[best] == second:
+            margins[i] = 0.0
+        excess[i] = _excess(scores, best, n_clusters)
+
+
+@_compiled(*_ROWS, _PROFILE, _array(_f8, 2, write=True))
+def score_rows(indptr, indices, data, start, stop, profile, out):
+    """Write the score of every row in every cluster."""
+    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    for i in range(U(start), U(stop)):
+        _score_row(indptr, indices, data, i, profile, places, values, scores)
+        for k in range(out.shape[1]):
+            out[i, k] = scores[k]
+
+
+@_compiled(
+    *_ROWS,
+    _array(_i4),
+    _array(_i4),
+    _f8,
+    _array(_f8, 2, write=True),
+    _array(_i8, write=True),
+    _array(_f8, write=True),
+    _array(_f8, write=True),
+)
+def sum_rows(
+    indptr,
+    indices,
+    data,
+    start,
+    stop,
+    labels,
+    slots,
+    prior_scale,
+    sums,
+    sizes,
+    log_scales,
+    totals,
+):
+    """Add up rows whose labels are known; returns the sum of log sizes."""
+    total_log_scale = 0.0
+    for i in range(U(start), U(stop)):
+        if labels[i] != NOWHERE:
+            _add_row(indptr, indices, data, i, labels[i], 1.0, sums, sizes)
+        scale = prior_scale
+        for t in range(U(indptr[i]), U(indptr[i + U(1)])):
+            j = U(indices[t])
+            totals[j] += data[t]
+            if slots[j] >= SHARED_SLOT:
+                scale += data[t]
+        total_log_scale += _add_log_scale(indptr, indices, data, i, scale, log_scales)
+    return total_log_scale
+
+
+@_compiled(_array(_f8, 2), _array(_i4), _array(_f8, 2, write=True))
+def group_sums(sums, slots, out):
+    """Sum every row of ``sums`` over C0 and over C1."""
+    for k in range(sums.shape[0]):
+        shared = relevant = 0.0
+        for j in range(sums.shape[1]):
+            if slots[j] >= 0:
+                relevant += sums[k, j]
+            elif slots[j] == SHARED_SLOT:
+                shared += sums[k, j]
+        out[k, 0] = shared
+        out[k, 1] = relevant
+
+
+@_compiled(
+    _array(_f8, 2),
+    _array(_f8, 2),
+    _array(_f8),
+    _array(_f8),
+    _array(_f8, write=True),
+    _array(_f8, write=True),
+)
+def column_terms(sums, logs, log_totals, log_weights, shared, relevant):
+    """Add c_kj log w_k to ``shared`` and c_kj log(c_kj / c_k(U)) to ``relevant``."""
+    for k in range(sums.shape[0]):
+        total, weight = log_totals[k], log_weights[k]
+        for j in range(sums.shape[1]):
+            c = sums[k, j]
+            # With a prior of 0, an absent column costs nothing even at weight 0.
+            shared[j] += c * weight if c > 0.0 else 0.0
+            relevant[j] += c * (logs[k, j] - total) if c > 0.0 else 0.0
+
+
+@nb.njit(nogil=True, inline="always", error_model="numpy")
+def _x_log_x(count, prior, table):
+    """X log X at X = count + prior, from the table where the count is in it."""
+    if count < len(table) and count == np.floor(count):
+        return table[U(count)]
+    x = count + prior
+    return x * np.log(x) if x > 0.0 else 0.0
+
+
+@_compiled(
+    _array(_i8),
+    _array(_i4),
+    _array(_f8),
+    _f8,
+    _array(_f8),
+    _array(_f8, write=True),
+    _array(_f8, write=True),
+)
+def x_log_x_sums(indptr, indices, data, prior, table, by_row, by_column):
+    """Sum X log X above its value at 0 over rows and over columns."""
+    at_zero = _x_log_x(0.0, prior, table)
+    for i in range(U(len(by_row))):
+        for t in range(U(indptr[i]), U(indptr[i + U(1)])):
+            value = _x_log_x(data[t], prior, table) - at_zero
+            by_row[i] += value
+            by_column[U(indices[t])] += value
+
+
+@_compiled(
+    _array(_i8),
+    _array(_i4),
+    _array(_f8),
+    _array(_i4),
+    _array(_f8),
+    _f8,
+    _array(_f8),
+    _array(_f8, write=True),
+)
+def add_common_columns(indptr, rows, data, row_columns, row_data, prior, table, out):
+    """Add, for each row, what columns shared with one given row change.
+
+    The matrix is stored by columns; for a column where both rows count, the change of X
+    log X of the sum against the columns where only one of them does.
+    """
+    at_zero = _x_log_x(0.0, prior, table)
+    for s in range(U(len(row_columns))):
+        j = U(row_columns[s])
+        alone = _x_log_x(row_data[s], prior, table) - at_zero
+        for t in range(U(indptr[j]), U(indptr[j + U(1)])):
+            both = _x_log_x(row_data[s] + data[t], prior, table)
+            other = _x_log_x(data[t], prior, table)
+            out[U(rows[t])] += (both - other) - alone

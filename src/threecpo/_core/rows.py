@@ -1,0 +1,100 @@
+"""What a fitted profile says about rows: scores, nearest clusters, outliers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import kernels, model
+from .run import OUTLIER
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .kernels import Profile
+    from .statistics import Statistics, Workers
+
+
+@dataclass(frozen=True)
+class RowDescription:
+    """Per row: nearest cluster, size r_i, margin, and excess of the background."""
+
+    nearest: NDArray[np.int32]
+    sizes: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    outlier_scores: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """All that is needed to score other rows: a run's last profile and its rules."""
+
+    statistics: Statistics
+    groups: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+    prior: float
+    exact: bool
+    threshold: float
+    outliers: str | None
+
+    def profile(self, *, exact: bool | None = None) -> Profile:
+        return model.profile(
+            self.statistics,
+            self.groups,
+            self.prior,
+            exact=self.exact if exact is None else exact,
+            background=True,
+            threshold=self.threshold,
+            ranks=self.ranks,
+        )
+
+    def labels(self, rows: RowDescription) -> NDArray[np.int32]:
+        """Clusters, with -1 for outliers where they are asked for."""
+        outlier = (rows.outlier_scores > self.threshold) & (self.outliers is not None)
+        return np.where(outlier, np.int32(OUTLIER), rows.nearest)
+
+    def model_labels(self, rows: RowDescription) -> NDArray[np.int32]:
+        """Labels that the rates belong to: outliers decided at the end are in it."""
+        return rows.nearest if self.outliers == "final" else self.labels(rows)
+
+
+def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescription:
+    """Describe every row by a profile that has a background."""
+    n_rows = counts.n_rows
+    out = RowDescription(
+        np.empty(n_rows, np.int32), *(np.empty(n_rows) for _ in range(3))
+    )
+
+    def one(block: tuple[int, int]) -> None:
+        kernels.describe_rows(
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            *block,
+            profile,
+            out.nearest,
+            out.sizes,
+            out.margins,
+            out.outlier_scores,
+        )
+
+    for _ in workers.map(one, counts.blocks):
+        pass
+    return out
+
+
+def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.float64]:
+    """Score of every row in every cluster."""
+    out = np.empty((counts.n_rows, len(profile.ranks)))
+
+    def one(block: tuple[int, int]) -> None:
+        kernels.score_rows(
+            counts.indptr, counts.indices, counts.data, *block, profile, out
+        )
+
+    for _ in workers.map(one, counts.blocks):
+        pass
+    return out

@@ -1,0 +1,222 @@
+"""One run from a start to convergence, and the best of several runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import model
+from .kernels import NOWHERE
+from .statistics import Workers, assign, sum_by_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .model import ColumnStep, Penalty
+    from .seeding import Start
+    from .statistics import Statistics
+
+    FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
+    MakeStart = Callable[[sp.csr_array], Start]
+    Report = Callable[[int, dict[str, float], bool], None]
+
+OUTLIER = -1
+GROUP_NAMES = {1: "relevant", 0: "shared", -1: "noise"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run obeys: the options of the paper and its ablations."""
+
+    n_clusters: int
+    max_iter: int
+    penalty: Penalty
+    groups: tuple[int, ...]
+    exact: bool
+    outliers: bool
+    threshold: float
+    prior: float
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run, its clusters numbered from the largest.
+
+    ``profile_statistics`` and ``ranks`` (how ties are broken) make the profile that
+    produced ``labels``; at a fixed point these are the sums of the labels themselves.
+    """
+
+    labels: NDArray[np.int32]
+    groups: NDArray[np.int8]
+    statistics: Statistics
+    profile_statistics: Statistics
+    ranks: NDArray[np.int32]
+    column_scores: NDArray[np.float64]
+    loss: float
+    history: dict[str, NDArray[np.generic]]
+    converged: bool
+
+
+def run(
+    counts: Counts,
+    groups: NDArray[np.int8],
+    labels: NDArray[np.int32],
+    settings: Settings,
+    workers: Workers,
+    report: Report | None = None,
+) -> Run:
+    """Alternate column and row steps from these groups and labels to a fixed point.
+
+    Rows that are ``NOWHERE`` join the cluster that the sums of the others make best.
+    """
+    prior, n_clusters = settings.prior, settings.n_clusters
+    labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
+    statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
+    if (labels == NOWHERE).any():
+        first = model.profile(statistics, groups, prior, exact=settings.exact)
+        assign(counts, first, labels, statistics, workers, with_scales=False)
+    statistics, labels, _ = _without_empty(statistics, labels)
+    step = _column_step(statistics, groups, settings)
+    history: list[dict[str, float]] = []
+    seen: set[bytes] = set()
+    repeated = finished = False
+    while not finished:
+        before, groups = groups, step.groups
+        behind = statistics.copy()
+        profile = model.profile(
+            statistics,
+            groups,
+            prior,
+            exact=settings.exact,
+            background=settings.outliers,
+            threshold=settings.threshold,
+            logs=step.logs,
+        )
+        moved = assign(
+            counts,
+            profile,
+            labels,
+            statistics,
+            workers,
+            with_scales=bool(((groups >= 0) != (before >= 0)).any()),
+        )
+        converged = moved == 0 and np.array_equal(groups, before)
+        if not converged:
+            statistics, labels, kept = _without_empty(statistics, labels)
+            behind = behind.take(kept)
+            step = _column_step(statistics, groups, settings)
+        loss = model.loss(step.scores, groups)
+        if history and loss >= min(entry["loss"] for entry in history):
+            # Only the printed rule can come back to where it has been.
+            state = blake2b(labels.tobytes() + groups.tobytes()).digest()
+            repeated = state in seen
+            seen.add(state)
+        history.append(_entry(loss, before, groups, moved))
+        finished = converged or repeated or len(history) == settings.max_iter
+        if report is not None:
+            report(len(history), history[-1], finished)
+    order = np.argsort(-statistics.sizes[:-1], kind="stable")
+    return Run(
+        labels=_renumbered(labels, order),
+        groups=groups,
+        statistics=statistics.take(order),
+        profile_statistics=behind.take(order),
+        ranks=order.astype(np.int32),
+        column_scores=step.scores,
+        loss=loss,
+        history={
+            key: np.array([entry[key] for entry in history]) for key in history[0]
+        },
+        converged=converged,
+    )
+
+
+def best_run(
+    counts: Counts,
+    first_columns: FirstColumns | NDArray[np.int8],
+    make_start: MakeStart,
+    settings: Settings,
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Callable[[int, int, dict[str, float], bool], None] | None = None,
+) -> tuple[Run, list[float]]:
+    """Run from every seed; return the run of lowest loss and the losses of all.
+
+    Runs go side by side where there are enough of them, else rows are shared out; both
+    give the same bits.
+    """
+
+    def prepared(groups: NDArray[np.int8]) -> Start:
+        return make_start(counts.columns(groups == 1))
+
+    ready = None if callable(first_columns) else prepared(first_columns)
+    side_by_side = len(seeds) >= workers.n_jobs or len(counts.blocks) == 1
+    inner, outer = workers, workers.serial()
+    if side_by_side:
+        inner, outer = outer, inner
+
+    def one(index: int) -> Run:
+        rng = np.random.default_rng(seeds[index])
+        groups = first_columns(rng) if callable(first_columns) else first_columns
+        start = ready or prepared(groups)
+        told = None if report is None else partial(report, index)
+        return run(counts, groups, start(rng), settings, inner, told)
+
+    best: Run | None = None
+    losses = []
+    for result in outer.map(one, range(len(seeds))):
+        losses.append(result.loss)
+        if best is None or result.loss < best.loss:
+            best = result
+    assert best is not None
+    return best, losses
+
+
+def _column_step(
+    statistics: Statistics, groups: NDArray[np.int8], settings: Settings
+) -> ColumnStep:
+    return model.column_step(
+        statistics, groups, settings.prior, settings.penalty, settings.groups
+    )
+
+
+def _without_empty(
+    statistics: Statistics, labels: NDArray[np.int32]
+) -> tuple[Statistics, NDArray[np.int32], NDArray[np.intp]]:
+    """Drop clusters that have lost all rows; also return those that are left."""
+    kept = np.flatnonzero(statistics.sizes[:-1])
+    if len(kept) == statistics.n_clusters:
+        return statistics, labels, kept
+    new = np.full(statistics.n_clusters + 1, len(kept), dtype=np.int32)
+    new[kept] = np.arange(len(kept))
+    return statistics.take(kept), new[labels], kept
+
+
+def _renumbered(
+    labels: NDArray[np.int32], order: NDArray[np.intp]
+) -> NDArray[np.int32]:
+    new = np.full(len(order) + 1, OUTLIER, dtype=np.int32)
+    new[order] = np.arange(len(order))
+    return new[labels]
+
+
+def _entry(
+    loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
+) -> dict[str, float]:
+    """One line of the history."""
+    entry: dict[str, float] = {"loss": loss}
+    for group, name in GROUP_NAMES.items():
+        was, is_now = before == group, groups == group
+        entry[name] = int(np.count_nonzero(is_now))
+        entry[f"into_{name}"] = int(np.count_nonzero(is_now & ~was))
+        entry[f"out_of_{name}"] = int(np.count_nonzero(was & ~is_now))
+    entry["rows_moved"] = moved
+    return entry

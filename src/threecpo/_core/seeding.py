@@ -1,0 +1,210 @@
+"""Where a run starts: first columns, distances between rows, first rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import kernels
+from .statistics import sum_by_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+
+    Start = Callable[[np.random.Generator], NDArray[np.int32]]
+
+TABLE_SIZE = 1 << 18
+
+
+def x_log_x_table(largest: float, prior: float) -> NDArray[np.float64]:
+    """X log X at X = 0 + prior, 1 + prior, …; larger counts take the logarithm."""
+    x = np.arange(min(largest, TABLE_SIZE - 1) + 1) + prior
+    return x * np.log(x, out=np.zeros_like(x), where=x > 0)
+
+
+def x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return x * np.log(x, out=np.zeros_like(x), where=x > 0)
+
+
+def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
+    """h(j): divergence of a column's rows from the rows' shares of all counts.
+
+    Its Σ_i X_ij log r_i is the u_j of the statistics with every column in use.
+    """
+    everything = np.ones(counts.n_columns, dtype=np.int8)
+    nowhere = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
+    statistics = sum_by_labels(counts, nowhere, 0, everything, prior)
+    totals = statistics.totals_with_prior(prior)
+    log_scales = statistics.log_scales_with_prior(prior)
+    largest = float(counts.data.max(initial=0.0))
+    above = np.zeros(counts.n_columns)
+    kernels.x_log_x_sums(
+        counts.indptr,
+        counts.indices,
+        counts.data,
+        prior,
+        x_log_x_table(largest, prior),
+        np.zeros(counts.n_rows),
+        above,
+    )
+    own = above + counts.n_rows * x_log_x(np.array([prior]))[0]
+    used = totals > 0
+    information = np.zeros(counts.n_columns)
+    information[used] = (own[used] - log_scales[used]) / totals[used]
+    information[used] += np.log(totals.sum()) - np.log(totals[used])
+    return information
+
+
+def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
+    """Groups with the better half of the columns in C1 and the others in C-."""
+    groups = np.full(len(information), -1, dtype=np.int8)
+    best = np.argsort(-information, kind="stable")[: max(1, len(information) // 2)]
+    groups[best] = 1
+    return groups
+
+
+@dataclass(frozen=True)
+class RowTerms:
+    """What one row alone adds to its distances: its entries, size and own terms."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: NDArray[np.float64]
+    sizes: NDArray[np.float64]
+    own: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array, prior: float) -> RowTerms:
+        n_rows, n_columns = matrix.shape
+        indptr, indices = (
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32),
+        )
+        largest = float(matrix.data.max(initial=0.0))
+        single, double = np.zeros(n_rows), np.zeros(n_rows)
+        for p, out in ((prior, single), (2 * prior, double)):
+            table, unused = x_log_x_table(largest, p), np.zeros(n_columns)
+            kernels.x_log_x_sums(indptr, indices, matrix.data, p, table, out, unused)
+        at_zero = x_log_x(np.array([prior, 2 * prior]))
+        sizes: NDArray[np.float64] = matrix.sum(axis=1) + prior * n_columns
+        own = single - double - x_log_x(sizes)
+        own += n_columns * (at_zero[0] - at_zero[1] / 2)
+        return cls(indptr, indices, matrix.data, sizes, own)
+
+
+@dataclass(frozen=True)
+class RowDistances:
+    """Likelihood-ratio distances d(a, b) to the rows of a matrix.
+
+    With f(x) = x log x, d is the sum over columns of f(X_a) + f(X_b) - f(X_a + X_b)
+    plus f(r_a + r_b) - f(r_a) - f(r_b). Only columns where both rows count need to be
+    visited; what the others add is known from each row alone.
+    """
+
+    rows: RowTerms
+    indptr: NDArray[np.int64]
+    row_indices: NDArray[np.int32]
+    data: NDArray[np.float64]
+    prior: float
+    table: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, matrix: sp.csr_array, prior: float) -> RowDistances:
+        by_column = matrix.tocsc()
+        return cls(
+            RowTerms.of(matrix, prior),
+            by_column.indptr.astype(np.int64),
+            by_column.indices.astype(np.int32, copy=False),
+            by_column.data,
+            prior,
+            x_log_x_table(2 * float(matrix.data.max(initial=0.0)), 2 * prior),
+        )
+
+    def to(self, others: RowTerms, row: int) -> NDArray[np.float64]:
+        """Distances of all rows to a row of ``others``."""
+        common = np.zeros(len(self.rows.sizes))
+        part = slice(others.indptr[row], others.indptr[row + 1])
+        kernels.add_common_columns(
+            self.indptr,
+            self.row_indices,
+            self.data,
+            others.indices[part],
+            others.data[part],
+            2 * self.prior,
+            self.table,
+            common,
+        )
+        both = x_log_x(self.rows.sizes + others.sizes[row])
+        return np.maximum(self.rows.own + others.own[row] - common + both, 0.0)
+
+
+def pairwise_distances(
+    x: Counts, y: Counts | None, prior: float
+) -> NDArray[np.float64]:
+    """All distances d(a, b) of rows of x and y (of x and x: exactly symmetric)."""
+    distances = RowDistances.of((y or x).matrix(), prior)
+    rows = distances.rows if y is None else RowTerms.of(x.matrix(), prior)
+    out = np.empty((x.n_rows, len(distances.rows.sizes)))
+    for i in range(len(out)):
+        out[i] = distances.to(rows, i)
+        if y is None:
+            out[i, :i] = out[:i, i]
+            out[i, i] = 0.0
+    return out
+
+
+def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
+    """Labels with one row in each cluster and the others nowhere yet."""
+    labels = np.full(n_rows, kernels.NOWHERE, dtype=np.int32)
+    labels[rows] = np.arange(len(rows), dtype=np.int32)
+    return labels
+
+
+def poisson_plus_plus(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:
+    """k-means++ with d(a, b): the best of 2 + floor(log K) draws for every seed."""
+    distances = RowDistances.of(matrix, prior)
+    n_rows = matrix.shape[0]
+    n_draws = 2 + int(np.log(n_clusters))
+
+    def start(rng: np.random.Generator) -> NDArray[np.int32]:
+        rows = [int(rng.integers(n_rows))]
+        closest = distances.to(distances.rows, rows[0])
+        while len(rows) < n_clusters:
+            closest[rows] = 0.0
+            reach = np.cumsum(closest)
+            if not reach[-1] > 0:  # nothing but copies of the seeds is left
+                rest = np.setdiff1d(np.arange(n_rows), rows)
+                rows.extend(rng.choice(rest, n_clusters - len(rows), replace=False))
+                break
+            draws = rng.random(n_draws) * reach[-1]
+            candidates = np.unique(np.searchsorted(reach, draws, side="right"))
+            options = [
+                np.minimum(closest, distances.to(distances.rows, c)) for c in candidates
+            ]
+            best = int(np.argmin([option.sum() for option in options]))
+            rows.append(int(candidates[best]))
+            closest = options[best]
+        return labels_of_rows(np.array(rows), n_rows)
+
+    return start
+
+
+def random_centers(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:  # noqa: ARG001
+    """Distinct rows drawn at random."""
+    n_rows = matrix.shape[0]
+    return lambda rng: labels_of_rows(
+        rng.choice(n_rows, n_clusters, replace=False), n_rows
+    )
+
+
+def random_labels(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:  # noqa: ARG001
+    """Every row in a cluster drawn at random."""
+    n_rows = matrix.shape[0]
+    return lambda rng: rng.integers(n_clusters, size=n_rows, dtype=np.int32)

@@ -1,0 +1,227 @@
+"""The sums that a fit needs from the data, and the pass over row blocks that adds them.
+
+Counts are summed without the prior, so sums of whole numbers are exact and can be moved
+row by row; the prior's share is added on reading.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import numpy as np
+
+from . import kernels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .kernels import Profile
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+
+@dataclass
+class Statistics:
+    """Sums over the rows of each cluster; the last row of ``sums`` is the outliers'.
+
+    ``log_scales`` is u without the prior's share, which is ``total_log_scale`` times
+    the prior. ``totals`` and ``n_rows`` are of all rows, in a cluster yet or not.
+    """
+
+    sums: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    log_scales: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    n_rows: int = 0
+    total_log_scale: float = 0.0
+
+    @classmethod
+    def zeros(cls, n_clusters: int, n_columns: int) -> Statistics:
+        return cls(
+            sums=np.zeros((n_clusters + 1, n_columns)),
+            sizes=np.zeros(n_clusters + 1, dtype=np.int64),
+            log_scales=np.zeros(n_columns),
+            totals=np.zeros(n_columns),
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.sizes) - 1
+
+    def sums_with_prior(self, prior: float) -> NDArray[np.float64]:
+        """c_kj: the sums of X = Y + prior."""
+        return self.sums + prior * self.sizes[:, None]
+
+    def totals_with_prior(self, prior: float) -> NDArray[np.float64]:
+        """c_j: the column totals of X = Y + prior."""
+        return self.totals + prior * self.n_rows
+
+    def log_scales_with_prior(self, prior: float) -> NDArray[np.float64]:
+        """u_j: the sum of X_ij log r_i."""
+        return (
+            self.log_scales + prior * self.total_log_scale if prior else self.log_scales
+        )
+
+    def add(self, other: Statistics) -> None:
+        """Add the sums of other rows."""
+        self.sums += other.sums
+        self.sizes += other.sizes
+        self.totals += other.totals
+        self.n_rows += other.n_rows
+        self.add_scales(other)
+
+    def add_scales(self, other: Statistics) -> None:
+        self.log_scales += other.log_scales
+        self.total_log_scale += other.total_log_scale
+
+    def copy(self) -> Statistics:
+        """Own sums and sizes; what does not depend on the labels is shared."""
+        return replace(self, sums=self.sums.copy(), sizes=self.sizes.copy())
+
+    def take(self, clusters: NDArray[np.intp]) -> Statistics:
+        """Keep these clusters, in this order, and the outliers."""
+        order = np.append(clusters, self.n_clusters)
+        return replace(self, sums=self.sums[order], sizes=self.sizes[order])
+
+
+class Stopped(Exception):  # noqa: N818 - a request, not an error
+    """Raised inside worker threads after an interrupt."""
+
+
+class Workers:
+    """Our own threads: an ordered map whose results do not depend on their number."""
+
+    def __init__(self, n_jobs: int, stop: threading.Event | None = None) -> None:
+        self.n_jobs = n_jobs
+        self._stop = stop or threading.Event()
+        self._pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is not None:
+            self._stop.set()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def serial(self) -> Workers:
+        """One thread, the caller's, that obeys the same stop signal."""
+        return Workers(1, self._stop)
+
+    def map(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+        """Yield results in the order of the items, working a few items ahead."""
+        waiting: deque[Future[T]] = deque()
+        for item in items:
+            if self._stop.is_set():
+                raise Stopped
+            if self._pool is None:
+                yield function(item)
+                continue
+            waiting.append(self._pool.submit(function, item))
+            if len(waiting) >= 2 * self.n_jobs:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def assign(
+    counts: Counts,
+    profile: Profile,
+    labels: NDArray[np.int32],
+    statistics: Statistics,
+    workers: Workers,
+    *,
+    with_scales: bool,
+) -> int:
+    """Put every row in its best cluster; bring labels and sums up to date.
+
+    Sums are moved where that is exact and otherwise added anew, always by blocks in
+    their order; u is added anew when ``with_scales``. Returns the number of rows moved.
+    """
+    fresh = not counts.whole
+    in_place = workers.n_jobs == 1 and not fresh
+    if fresh:
+        statistics.sums[:] = 0.0
+        statistics.sizes[:] = 0
+    if with_scales:
+        statistics.log_scales[:] = 0.0
+        statistics.total_log_scale = 0.0
+
+    def one(block: tuple[int, int]) -> tuple[int, Statistics]:
+        part = Statistics.zeros(
+            0 if in_place else statistics.n_clusters, counts.n_columns
+        )
+        if in_place:
+            part.sums, part.sizes = statistics.sums, statistics.sizes
+        moved, part.total_log_scale = kernels.assign_rows(
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            *block,
+            profile,
+            fresh,
+            with_scales,
+            labels,
+            part.sums,
+            part.sizes,
+            part.log_scales,
+        )
+        return moved, part
+
+    n_moved = 0
+    for moved, part in workers.map(one, counts.blocks):
+        n_moved += moved
+        if in_place:
+            statistics.add_scales(part)
+        else:
+            statistics.add(part)
+    return n_moved
+
+
+def sum_by_labels(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+) -> Statistics:
+    """Statistics of given labels (``NOWHERE`` for rows to leave out of the sums)."""
+    slots = column_slots(groups)
+    prior_scale = prior * np.count_nonzero(groups >= 0)
+    total = Statistics.zeros(n_clusters, counts.n_columns)
+    for block in counts.blocks:
+        part = Statistics.zeros(n_clusters, counts.n_columns)
+        part.n_rows = block[1] - block[0]
+        part.total_log_scale = kernels.sum_rows(
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            *block,
+            labels,
+            slots,
+            prior_scale,
+            part.sums,
+            part.sizes,
+            part.log_scales,
+            part.totals,
+        )
+        total.add(part)
+    return total
+
+
+def column_slots(groups: NDArray[np.int8]) -> NDArray[np.int32]:
+    """Place of each column in a profile: its rank in C1, or the mark of its group."""
+    slots = np.full(len(groups), kernels.NOISE_SLOT, dtype=np.int32)
+    slots[groups == 0] = kernels.SHARED_SLOT
+    relevant = groups == 1
+    slots[relevant] = np.arange(np.count_nonzero(relevant), dtype=np.int32)
+    return slots

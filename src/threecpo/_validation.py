@@ -1,0 +1,107 @@
+"""Input of any kind to canonical counts, with errors that say what and where."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import validate_data
+
+from ._core.counts import Counts, first_bad_entry, from_csr, from_dense
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+_CHECKS: dict[str, Any] = {
+    "accept_sparse": ("csr", "csc", "coo"),
+    "dtype": "numeric",
+    # Our own check names the row and column.
+    "ensure_all_finite": False,
+}
+
+
+def check_counts(
+    X: Any, estimator: BaseEstimator | None = None, **options: Any
+) -> Counts:
+    """Return the counts of an array, frame or sparse matrix, which stays as it is."""
+    if estimator is None:
+        checked: Any = check_array(X, input_name="X", **_CHECKS, **options)
+    else:
+        checked = validate_data(estimator, X, **_CHECKS, **options)
+    if sp.issparse(checked):
+        # Cast first: narrow types would wrap round where duplicates are added up.
+        counts = from_csr(checked.astype(np.float64, copy=False).tocsr())
+    else:
+        counts = from_dense(checked)
+    bad = first_bad_entry(counts)
+    if bad is not None:
+        row, column, value = bad
+        name = "threecpo" if estimator is None else type(estimator).__name__
+        where = f"row {row}, column {column} holds {_spelled(value)}"
+        if value < 0 and np.isfinite(value):
+            message = (
+                f"Negative values in data passed to {name}: {where}. "
+                "Counts are 0 or more."
+            )
+        else:
+            message = (
+                f"Input X contains {_spelled(value)}: {where}. "
+                "Drop or fill such entries first; an absent count is 0."
+            )
+        raise ValueError(message)
+    return counts
+
+
+def warn_if_fractional(counts: Counts, stacklevel: int = 3) -> None:
+    """Warn once about values that are not whole numbers."""
+    if not counts.fractional:
+        return
+    message = (
+        "X holds values that are not whole numbers; ThreeCPO models counts. "
+        "They are used as they are."
+    )
+    if looks_log_normalised(counts):
+        message = (
+            "X holds values that are not whole numbers, and this looks log-normalised: "
+            "pass the raw counts instead (for AnnData often layers['counts'] or raw.X)."
+        )
+    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+
+
+def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
+    """Whether rows are logarithms of 1 + a multiple of whole numbers.
+
+    Undoing the logarithm must leave every value of a row a whole multiple of the row's
+    smallest one, which is one count scaled; tried on the first rows with enough values.
+    """
+    lengths = np.diff(counts.indptr)
+    rows = np.flatnonzero(lengths >= 5)[:n_rows]
+    if not len(rows):
+        return False
+    for base in (np.e, 2.0, 10.0):
+        close = total = 0
+        for row in rows:
+            values = counts.data[counts.indptr[row] : counts.indptr[row + 1]]
+            if values.max() * np.log(base) > 30:
+                break
+            counted = np.expm1(values * np.log(base))
+            multiples = counted / counted.min()
+            close += int(
+                np.count_nonzero(abs(multiples - np.rint(multiples)) < 1e-3 * multiples)
+            )
+            total += len(values)
+        else:
+            if close > 0.95 * total:
+                return True
+    return False
+
+
+def _spelled(value: float) -> str:
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    return f"{value:g}"

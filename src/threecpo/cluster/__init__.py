@@ -1,0 +1,5 @@
+"""Estimators that cluster rows."""
+
+from ._threecpo import ThreeCPO
+
+__all__ = ["ThreeCPO"]

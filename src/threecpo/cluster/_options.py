@@ -1,0 +1,134 @@
+"""Checks of an estimator's parameters, and what their names stand for."""
+
+from __future__ import annotations
+
+import sys
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import joblib
+import numpy as np
+from joblib.parallel import get_active_backend
+from sklearn.utils import check_random_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
+
+GROUPS = (1, 0, -1)
+
+
+def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
+    """Refuse a value that is none of the allowed ones."""
+    allowed = list(allowed)
+    if not any(value is option or value == option for option in allowed):
+        message = f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}."
+        raise ValueError(message)
+
+
+def check_integer(name: str, value: Any, least: int) -> int:
+    """Refuse what is no whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        message = f"{name}={value!r} must be a whole number of {least} or more."
+        raise ValueError(message)
+    return int(value)
+
+
+def check_non_negative(name: str, value: Any) -> float:
+    """Refuse what is no finite number of 0 or more."""
+    if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
+        message = f"{name}={value!r} must be a finite number of 0 or more."
+        raise ValueError(message)
+    return float(value)
+
+
+def check_groups(groups: Any) -> tuple[int, ...]:
+    """Return the groups a column may take; C1 must be one of them."""
+    try:
+        chosen = tuple(groups)
+    except TypeError:
+        chosen = (groups,)
+    if any(group not in GROUPS for group in chosen) or 1 not in chosen:
+        message = f"groups={groups!r} must hold 1 (C1) and may hold 0 (C0) and -1 (C-)."
+        raise ValueError(message)
+    return chosen
+
+
+def resolve_penalty(penalty: Any) -> Penalty:
+    """Return the price of a C1 column as a function of totals, K and n."""
+    if callable(penalty):
+        return _checked(penalty)
+    check_choice("column_penalty", penalty, ("mdl", "bic", None))
+    return {"mdl": _mdl, "bic": _bic, None: _free}[penalty]
+
+
+def _mdl(totals: NDArray[np.float64], n_clusters: int, _: int) -> NDArray[np.float64]:
+    """K - 1 column sums, each told in log of the total; 0 below a total of 1."""
+    return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
+
+
+def _bic(
+    totals: NDArray[np.float64], n_clusters: int, n_rows: int
+) -> NDArray[np.float64]:
+    return np.full_like(totals, n_clusters / 2 * np.log(n_rows))
+
+
+def _free(totals: NDArray[np.float64], *_: int) -> NDArray[np.float64]:
+    return np.zeros_like(totals)
+
+
+def _checked(penalty: Penalty) -> Penalty:
+    """Guard a user's function: a finite price of 0 or more for each column."""
+
+    def price(
+        totals: NDArray[np.float64], n_clusters: int, n_rows: int
+    ) -> NDArray[np.float64]:
+        given = np.asarray(penalty(totals.copy(), n_clusters, n_rows), dtype=float)
+        if given.shape not in ((), totals.shape) or not np.all(given >= 0):
+            message = (
+                "column_penalty must return one price of 0 or more for each of the "
+                f"{len(totals)} columns; it returned {given!r}."
+            )
+            raise ValueError(message)
+        return np.broadcast_to(given, totals.shape)
+
+    return price
+
+
+def restart_seeds(random_state: Any, n_init: int) -> list[np.random.SeedSequence]:
+    """One seed a restart; the first ones do not depend on how many follow."""
+    if isinstance(random_state, np.random.Generator):
+        entropy = random_state.integers(2**32, size=4)
+    else:
+        entropy = check_random_state(random_state).randint(2**31 - 1, size=4)
+    return np.random.SeedSequence(entropy.tolist()).spawn(n_init)
+
+
+def resolve_n_jobs(n_jobs: Any) -> int:
+    """Number of threads: None is all cores, or one inside a joblib or Dask worker."""
+    if n_jobs is None:
+        return 1 if _inside_a_worker() else joblib.cpu_count()
+    if not isinstance(n_jobs, Integral) or n_jobs == 0:
+        message = f"n_jobs={n_jobs!r} must be None or a whole number other than 0."
+        raise ValueError(message)
+    asked = int(n_jobs)
+    # As in joblib: -1 is all cores, -2 all but one.
+    return asked if asked > 0 else max(1, joblib.cpu_count() + 1 + asked)
+
+
+def _inside_a_worker() -> bool:
+    backend, _ = get_active_backend()
+    if backend.nesting_level:
+        return True
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import get_worker
+
+    try:
+        get_worker()
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,195 @@
+"""Where the runs of an estimator start: its ``init`` and ``column_init``.
+
+A start of the rows makes, from the counts inside the first C1, a function from a random
+generator to labels. Those of the k-means family are scikit-learn's, on counts or on row
+shares (RF).
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.preprocessing import normalize
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from ._options import check_choice, check_integer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.run import FirstColumns, MakeStart, Settings
+    from .._core.seeding import Start
+
+ROWS = (
+    "poisson-k-means++",
+    "random-labels",
+    "random-centers",
+    "k-means++",
+    "k-means",
+    "rf-k-means++",
+    "rf-k-means",
+)
+COLUMNS = ("information", "random")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How many runs there are, and where they start."""
+
+    n_runs: int
+    columns: FirstColumns | NDArray[np.int8]
+    rows: MakeStart
+    scikit_learn: bool = False
+
+    def limits(self) -> AbstractContextManager[Any]:
+        """One OpenMP thread for scikit-learn's k-means, whose bits depend on them."""
+        return threadpool_limits(1, "openmp") if self.scikit_learn else nullcontext()
+
+
+def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
+    """Check ``init``, ``column_init`` and ``n_init`` and say where runs start."""
+    init, column_init = estimator.init, estimator.column_init
+    n_init = check_integer("n_init", estimator.n_init, 1)
+    if isinstance(init, type(estimator)):
+        groups, labels = _of_model(init, counts, settings)
+        if not isinstance(column_init, str):
+            groups = _checked_groups(column_init, counts.n_columns, settings)
+        return Plan(1, groups, _always(labels))
+    columns = _first_columns(column_init, counts, settings)
+    if not isinstance(init, str):
+        return Plan(1, columns, _always(_checked_labels(init, counts.n_rows, settings)))
+    check_choice("init", init, ROWS)
+    rows = make_start(init, settings.n_clusters, settings.prior)
+    return Plan(n_init, columns, rows, scikit_learn="k-means" in init)
+
+
+def _always(labels: NDArray[np.int32]) -> MakeStart:
+    return lambda _: lambda _: labels
+
+
+def _of_model(
+    model: Any, counts: Counts, settings: Settings
+) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """Groups of a fitted model, and where it puts these rows."""
+    check_is_fitted(model)
+    if model.n_features_in_ != counts.n_columns:
+        message = (
+            f"init was fitted on {model.n_features_in_} columns; X has "
+            f"{counts.n_columns}."
+        )
+        raise ValueError(message)
+    if model.n_clusters_ > settings.n_clusters:
+        message = (
+            f"init has {model.n_clusters_} clusters, more than "
+            f"n_clusters={settings.n_clusters}."
+        )
+        raise ValueError(message)
+    description = model._describe(counts)
+    labels = model._fitted.labels(description)
+    groups = model.column_groups_
+    return (
+        np.where(np.isin(groups, settings.groups), groups, np.int8(1)),
+        labels if settings.outliers else description.nearest,
+    )
+
+
+def _first_columns(
+    column_init: Any, counts: Counts, settings: Settings
+) -> FirstColumns | NDArray[np.int8]:
+    from .._core import seeding
+
+    if not isinstance(column_init, str):
+        return _checked_groups(column_init, counts.n_columns, settings)
+    check_choice("column_init", column_init, COLUMNS)
+    if -1 not in settings.groups:
+        return np.ones(counts.n_columns, dtype=np.int8)
+    if column_init == "random":
+        return partial(_random_columns, counts.n_columns)
+    return seeding.most_informative(seeding.column_information(counts, settings.prior))
+
+
+def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """A fair coin for each column, at least one of them in C1."""
+    groups = rng.choice(np.array([-1, 1], dtype=np.int8), size=n_columns)
+    groups[rng.integers(n_columns)] = 1
+    return groups
+
+
+def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[np.int8]:
+    groups = np.asarray(given)
+    allowed = ", ".join(map(str, settings.groups))
+    if groups.shape != (n_columns,) or not np.isin(groups, settings.groups).all():
+        message = (
+            f"column_init must be 'information', 'random' or one of {allowed} for each "
+            f"of the {n_columns} columns."
+        )
+        raise ValueError(message)
+    if not (groups == 1).any():
+        message = "column_init must put at least one column in C1 (group 1)."
+        raise ValueError(message)
+    return groups.astype(np.int8)
+
+
+def _checked_labels(given: Any, n_rows: int, settings: Settings) -> NDArray[np.int32]:
+    labels = np.asarray(given)
+    least = -1 if settings.outliers else 0
+    if (
+        labels.shape != (n_rows,)
+        or labels.dtype.kind not in "iu"
+        or not ((labels >= least) & (labels < settings.n_clusters)).all()
+        or not (labels >= 0).any()
+    ):
+        message = (
+            "init must be a name, a fitted ThreeCPO or one whole number from "
+            f"{least} to {settings.n_clusters - 1} for each of the {n_rows} rows."
+        )
+        raise ValueError(message)
+    return labels.astype(np.int32)
+
+
+def make_start(name: str, n_clusters: int, prior: float) -> MakeStart:
+    """Return the start of this name."""
+    from .._core import seeding
+
+    own = {
+        "poisson-k-means++": seeding.poisson_plus_plus,
+        "random-labels": seeding.random_labels,
+        "random-centers": seeding.random_centers,
+    }
+    if name in own:
+        return partial(own[name], n_clusters=n_clusters, prior=prior)
+    return partial(
+        _kmeans,
+        n_clusters=n_clusters,
+        shares=name.startswith("rf-"),
+        full=not name.endswith("++"),
+    )
+
+
+def _kmeans(
+    matrix: sp.csr_array, n_clusters: int, *, shares: bool, full: bool
+) -> Start:
+    from .._core.seeding import labels_of_rows
+
+    data = normalize(matrix, norm="l1") if shares else matrix
+
+    def start(rng: np.random.Generator) -> np.ndarray:
+        seed = int(rng.integers(2**31))
+        if full:
+            kmeans = KMeans(n_clusters, n_init=1, random_state=seed)
+            return kmeans.fit(data).labels_.astype(np.int32)
+        _, rows = kmeans_plusplus(data, n_clusters, random_state=seed)
+        # k-means++ repeats a row where there are fewer distinct ones.
+        return labels_of_rows(np.unique(rows), data.shape[0])
+
+    return start

@@ -1,0 +1,462 @@
+"""The estimator: validate, call the core, store."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_counts, warn_if_fractional
+from . import _options, _starts
+from ._top_columns import top_columns
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._core.rows import RowDescription
+    from .._core.run import Run, Settings
+    from .._core.statistics import Workers
+
+
+class ThreeCPO(SelectorMixin, ClusterMixin, BaseEstimator):
+    """Poisson subspace clustering of counts (3CPO).
+
+    Puts every row in one of K clusters and every column in one of three groups:
+    *relevant* (C1), whose rate depends on the row's size and its cluster; *shared*
+    (C0), whose rate depends on the row's size only; and *noise* (C-), whose rate is one
+    constant. It lowers the Poisson negative log-likelihood plus a price for every
+    relevant column, in turns of closed-form steps:
+
+    1. start with the half of the columns that holds the most information as C1, and
+       with rows chosen by k-means++ under a likelihood-ratio distance;
+    2. put every column in the group where it scores best, price included;
+    3. put every row in the cluster where it scores best, its own size re-fitted;
+    4. repeat 2 and 3 until nothing changes; keep the best of ``n_init`` such runs.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of clusters K to start with. Clusters that lose all rows are dropped.
+    init : str, array-like of shape (n_rows,) or fitted ThreeCPO, \
+default="poisson-k-means++"
+        Start of the rows, inside the first C1: ``"poisson-k-means++"``,
+        ``"random-labels"``, ``"random-centers"``, ``"k-means++"``, ``"k-means"``,
+        ``"rf-k-means++"`` or ``"rf-k-means"`` (the last two on row shares). Labels, or
+        a fitted model of the same columns, make a single run that starts there.
+    column_init : {"information", "random"} or array-like of shape (n_columns,), \
+default="information"
+        Start of the columns: the half with the largest :func:`column_information` in
+        C1, a random half, or groups 1, 0 and -1.
+    n_init : int, default=10
+        Number of runs; the one of lowest loss is kept.
+    max_iter : int, default=300
+        Most iterations of one run.
+    column_penalty : {"mdl", "bic", None} or callable, default="mdl"
+        Price of a relevant column: ``"mdl"`` is (K - 1) log of its total (at least 0),
+        ``"bic"`` is K/2 log n. A callable gets column totals, K and n and returns a
+        price for each column.
+    groups : tuple, default=(1, 0, -1)
+        Groups a column may take; must hold 1.
+    assignment : {"exact", "printed"}, default="exact"
+        Row rule. ``"exact"`` re-fits a row's size in each cluster it is tried in, and
+        never raises the loss. ``"printed"`` is the paper's formula, which leaves out
+        what the move changes in C0 and can raise it.
+    outliers : {None, "iterative", "final"}, default=None
+        Mark rows that fit the background (all rows together) better than any cluster:
+        in every iteration, or once on the converged model.
+    outlier_threshold : float, default=0.0
+        How much better, in nats, the background must be; larger means fewer outliers.
+        With ``outliers="iterative"``, the runs lower the loss plus this threshold for
+        each outlier.
+    prior : float, default=1e-3
+        Added to every count (a weak Gamma prior), so that every logarithm exists.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed. The same seed gives the same bits for any ``n_jobs``.
+    n_jobs : int or None, default=None
+        Threads. None is all cores, or one inside a joblib or Dask worker.
+    verbose : int, default=0
+        1 tells about every run, 2 about every iteration.
+
+    Attributes
+    ----------
+    labels_ : ndarray of shape (n_rows,)
+        Cluster of each row, the largest first; -1 for an outlier.
+    nearest_labels_ : ndarray of shape (n_rows,)
+        Best cluster of each row, outliers too.
+    outlier_scores_ : ndarray of shape (n_rows,)
+        Background score minus best cluster score, in nats: above the threshold means
+        outlier. Found for every row, whatever ``outliers`` is.
+    margins_ : ndarray of shape (n_rows,)
+        Best cluster score minus the second best, in nats (infinity for one cluster).
+    column_groups_ : ndarray of shape (n_columns,)
+        1 (relevant), 0 (shared) or -1 (noise).
+    column_scores_ : ndarray of shape (n_columns, 3)
+        Log-likelihood of each column as noise, shared and relevant, price included;
+        minus infinity for a group that ``groups`` forbids. ``column_groups_`` is the
+        arg-max, ties (relative 1e-12) going to noise before shared before relevant.
+    cluster_rates_ : ndarray of shape (n_clusters_, n_columns)
+        Rates of each column inside each cluster.
+    shared_rates_ : ndarray of shape (n_columns,)
+        Column totals.
+    noise_rates_ : ndarray of shape (n_columns,)
+        Column means.
+    row_scales_ : ndarray of shape (n_rows,)
+        Size of each row; they sum to 1 where there are no outliers.
+    loss_ : float
+        Loss of the kept run: minus the sum over columns of the score in their group.
+    restart_losses_ : ndarray of shape (n_init,)
+        Loss of every run.
+    history_ : dict of str to ndarray
+        The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
+        and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
+        them, and ``rows_moved``.
+    n_iter_ : int
+        Iterations of the kept run.
+    n_clusters_ : int
+        Number of clusters found.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Column names, where X is a frame whose columns have names.
+
+    See Also
+    --------
+    poisson_distance : The distance that seeds the clusters.
+    column_information : The measure that chooses the first columns.
+
+    Notes
+    -----
+    The loss counts the Poisson likelihood up to log-factorials of the data. A single
+    column in C0 is a choice of scale, not a finding: with C0 empty, moving any one
+    relevant column there keeps the likelihood and saves its price.
+
+    References
+    ----------
+    C. Leiber, K. Puolamäki and H. Mannila, "Poisson Subspace Clustering: Focusing on
+    the Essentials in Count Data".
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(n_clusters=3, random_state=0).fit(X)
+    >>> model.column_groups_
+    array([ 1,  1,  0,  0, -1, -1], dtype=int8)
+    >>> model.predict([[20, 31, 40, 10, 7, 20], [40, 11, 42, 10, 3, 20]])
+    array([2, 0], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 8,
+        *,
+        init: str | ArrayLike | ThreeCPO = "poisson-k-means++",
+        column_init: str | ArrayLike = "information",
+        n_init: int = 10,
+        max_iter: int = 300,
+        column_penalty: Any = "mdl",
+        groups: tuple[int, ...] = (1, 0, -1),
+        assignment: str = "exact",
+        outliers: str | None = None,
+        outlier_threshold: float = 0.0,
+        prior: float = 1e-3,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.init = init
+        self.column_init = column_init
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.column_penalty = column_penalty
+        self.groups = groups
+        self.assignment = assignment
+        self.outliers = outliers
+        self.outlier_threshold = outlier_threshold
+        self.prior = prior
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike | Any, y: object = None) -> Self:  # noqa: ARG002
+        """Cluster the rows of X and group its columns.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts, 0 or more. Sparse input stays sparse; X is never changed.
+        y : None
+            Not used; here for scikit-learn's conventions.
+
+        Returns
+        -------
+        ThreeCPO
+            The fitted estimator itself.
+        """
+        from .._core.run import best_run
+
+        settings = self._settings()
+        counts = check_counts(X, self)
+        if settings.n_clusters > counts.n_rows:
+            message = (
+                f"n_samples={counts.n_rows} should be >= n_clusters="
+                f"{settings.n_clusters}: a cluster needs at least one row."
+            )
+            raise ValueError(message)
+        warn_if_fractional(counts)
+        start = _starts.plan(self, counts, settings)
+        seeds = _options.restart_seeds(self.random_state, start.n_runs)
+        report = self._tell if self.verbose else None
+        with self._workers() as workers, start.limits():
+            best, losses = best_run(
+                counts, start.columns, start.rows, settings, seeds, workers, report
+            )
+            self._store(counts, best, settings, workers)
+        self.restart_losses_ = np.array(losses)
+        self._warn_unless_converged(best, settings)
+        return self
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.int32]:
+        """Cluster of each row of X under the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, -1 for an outlier where ``outliers`` is set. The rows that the model
+            was fitted on get ``labels_`` again.
+        """
+        check_is_fitted(self)
+        counts = check_counts(X, self, reset=False)
+        return self._fitted.labels(self._describe(counts))
+
+    def row_scores(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Score of each row of X in each cluster.
+
+        The log-likelihood of the row in the cluster with its size re-fitted, up to what
+        is the same for all clusters of a row.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters_)
+            Scores in nats; larger is better.
+        """
+        from .._core import rows
+
+        check_is_fitted(self)
+        counts = check_counts(X, self, reset=False)
+        with self._workers() as workers:
+            return rows.scores(counts, self._fitted.profile(exact=True), workers)
+
+    def score(self, X: ArrayLike | Any, y: object = None) -> float:  # noqa: ARG002
+        """Minus the loss of X under the fitted rates and groups.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts of the same columns. Row sizes are fitted to them.
+        y : None
+            Not used; here for scikit-learn's conventions.
+
+        Returns
+        -------
+        float
+            ``-loss_`` on the rows that the model was fitted on; larger is better.
+        """
+        from .._core import model
+        from .._core.statistics import sum_by_labels
+
+        check_is_fitted(self)
+        fitted = self._fitted
+        counts = check_counts(X, self, reset=False)
+        labels = fitted.model_labels(self._describe(counts))
+        labels = np.where(labels < 0, self.n_clusters_, labels).astype(np.int32)
+        statistics = sum_by_labels(
+            counts, labels, self.n_clusters_, self.column_groups_, fitted.prior
+        )
+        rates = model.Rates(
+            self.cluster_rates_, self.shared_rates_, self.noise_rates_, np.empty(0)
+        )
+        value = model.log_likelihood(
+            statistics, self.column_groups_, fitted.prior, rates
+        )
+        return value - self._price
+
+    def top_columns(self, n: int = 10) -> Any:
+        """Most telling columns of each cluster, and the largest of the other groups.
+
+        For a cluster, the relevant columns whose rate in it is furthest above the
+        overall rate; where C0 holds at most one column (rates then have no common
+        scale) those whose share of the cluster is furthest above their overall share.
+        For C0 and C- the columns of the largest rates.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Most columns to list for each.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            Columns ``group`` (1, 0 or -1), ``cluster`` (-1 outside C1), ``rank`` (from
+            1), ``column`` and ``value``; a dict of lists where pandas is not installed.
+        """
+        check_is_fitted(self)
+        return top_columns(self, _options.check_integer("n", n, 1))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
+
+        The file holds arrays and text only, no code.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File to write; an existing one is replaced once the new one is complete.
+        """
+        from ..persistence import save
+
+        check_is_fitted(self)
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def __sklearn_clone__(self) -> ThreeCPO:
+        cloned = super().__sklearn_clone__()
+        if isinstance(self.init, ThreeCPO):
+            cloned.init = self.init  # a clone of a fitted model would not be fitted
+        return cloned
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.column_groups_ == 1
+
+    def _settings(self) -> Settings:
+        """Check the parameters that do not depend on the data."""
+        from .._core.run import Settings
+
+        _options.check_choice("assignment", self.assignment, ("exact", "printed"))
+        _options.check_choice("outliers", self.outliers, (None, "iterative", "final"))
+        _options.check_integer("n_init", self.n_init, 1)
+        return Settings(
+            n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
+            max_iter=_options.check_integer("max_iter", self.max_iter, 1),
+            penalty=_options.resolve_penalty(self.column_penalty),
+            groups=_options.check_groups(self.groups),
+            exact=self.assignment == "exact",
+            outliers=self.outliers == "iterative",
+            threshold=_options.check_non_negative(
+                "outlier_threshold", self.outlier_threshold
+            ),
+            prior=_options.check_non_negative("prior", self.prior),
+        )
+
+    def _workers(self) -> Workers:
+        from .._core.statistics import Workers
+
+        return Workers(_options.resolve_n_jobs(self.n_jobs))
+
+    def _describe(self, counts: Counts) -> RowDescription:
+        from .._core import rows
+
+        with self._workers() as workers:
+            return rows.describe(counts, self._fitted.profile(), workers)
+
+    def _store(
+        self, counts: Counts, best: Run, settings: Settings, workers: Workers
+    ) -> None:
+        from .._core import model, rows
+
+        fitted = rows.Fitted(
+            best.profile_statistics,
+            best.groups,
+            best.ranks,
+            settings.prior,
+            settings.exact,
+            settings.threshold,
+            self.outliers,
+        )
+        description = rows.describe(counts, fitted.profile(), workers)
+        rates = model.rates(best.statistics, best.groups, settings.prior)
+        self._fitted = fitted
+        self.labels_ = fitted.labels(description)
+        self.nearest_labels_ = description.nearest
+        self.outlier_scores_ = description.outlier_scores
+        self.margins_ = description.margins
+        self.column_groups_ = best.groups
+        self.column_scores_ = best.column_scores
+        self.cluster_rates_ = rates.cluster
+        self.shared_rates_ = rates.shared
+        self.noise_rates_ = rates.noise
+        # Label -1 takes the last factor, which is the outliers'.
+        factors = rates.row_factors[fitted.model_labels(description)]
+        self.row_scales_ = description.sizes * factors
+        if not (best.groups >= 0).any():
+            self.row_scales_ = np.full(counts.n_rows, 1 / counts.n_rows)
+        self.loss_ = best.loss
+        self.history_ = best.history
+        self.n_iter_ = len(best.history["loss"])
+        self.n_clusters_ = best.statistics.n_clusters
+        relevant = best.groups == 1
+        self._price = float(
+            settings.penalty(rates.shared, self.n_clusters_, counts.n_rows)[
+                relevant
+            ].sum()
+        )
+
+    def _tell(
+        self,
+        restart: int,
+        iteration: int,
+        entry: dict[str, float],
+        finished: bool,  # noqa: FBT001
+    ) -> None:
+        if finished or self.verbose > 1:
+            print(  # noqa: T201
+                f"Run {restart + 1}, iteration {iteration}: loss {entry['loss']:.6f}, "
+                f"relevant {entry['relevant']}, rows moved {entry['rows_moved']}"
+                + (" (finished)" if finished else "")
+            )
+
+    def _warn_unless_converged(self, best: Run, settings: Settings) -> None:
+        message = None
+        if not best.converged and self.n_iter_ == settings.max_iter:
+            message = f"No fixed point within max_iter={settings.max_iter} iterations."
+        elif not best.converged:
+            message = (
+                f"The {self.assignment} rule came back to an earlier state and was "
+                f"stopped there, in iteration {self.n_iter_}."
+            )
+        elif self.n_clusters_ < settings.n_clusters:
+            message = (
+                f"Found {self.n_clusters_} clusters of n_clusters="
+                f"{settings.n_clusters}; the others lost all rows."
+            )
+            if not (self.column_groups_ == 1).any():
+                message += " No column is relevant: these data show no clusters."
+        if message:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)
