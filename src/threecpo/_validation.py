@@ -27,15 +27,19 @@ def check_counts(
     X: Any, estimator: BaseEstimator | None = None, **options: Any
 ) -> Counts:
     """Return the counts of an array, frame or sparse matrix, which stays as it is."""
+    checked: Any
     if estimator is None:
-        checked: Any = check_array(X, input_name="X", **_CHECKS, **options)
+        checked = check_array(X, input_name="X", **_CHECKS, **options)
     else:
         checked = validate_data(estimator, X, **_CHECKS, **options)
-    if sp.issparse(checked):
-        # Cast first: narrow types would wrap round where duplicates are added up.
-        counts = from_csr(checked.astype(np.float64, copy=False).tocsr())
-    else:
+    sparse = bool(sp.issparse(checked))
+    if not sparse:
         counts = from_dense(checked)
+    elif checked.format == "csr":
+        counts = from_csr(checked)
+    else:
+        # Cast first: narrow types would wrap round where duplicates are added up.
+        counts = from_csr(sp.coo_array(checked).astype(np.float64).tocsr())
     bad = first_bad_entry(counts)
     if bad is not None:
         row, column, value = bad

@@ -1,24 +1,20 @@
 """The compiled loops: the pass over rows, row scores, column sums, distances.
 
-Arrays in, arrays out; no ``fastmath`` and no ``parallel``: every sum has one fixed
-order, and threads are ours (one call works on one row block). Row and column indices
-are unsigned inside the loops, because numba otherwise tests each for being negative.
+Arrays in, arrays out; one call works on one row block. Row and column indices are
+unsigned inside the loops, because numba otherwise tests each for being negative.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
-import numba as nb
 import numpy as np
 from numba import types
 
+from .compiling import array_type, compiled, f8, i4, i8, inlined
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
-
-F = TypeVar("F", bound="Callable[..., Any]")
 
 NOWHERE = -2
 TIE = 1e-12
@@ -28,16 +24,17 @@ U = np.uint64
 SHARED_SLOT = -1
 NOISE_SLOT = -2
 
-# Up to this many profiles are scored in registers, more in a loop over an array.
-REGISTERS = 8
+# Profiles are padded to a multiple of this, which the processor adds up together.
+LANES = 8
 
 
 class Profile(NamedTuple):
     """What scores a row, whichever assignment rule it stands for.
 
     The score of row i in cluster k is the sum over C1 of X_ij ``log_rates[slot, k]``
-    plus ``shared_weights[k]`` times its sum over C0 plus ``scale_weights[k]`` r_i. A
-    column after the ``n_clusters`` first ones is the background.
+    plus ``shared_weights[k]`` times its sum over C0 plus ``scale_weights[k]`` r_i. One
+    more profile than there are ``ranks`` is the background's. The last row of
+    ``log_rates`` is zeros.
     """
 
     slots: NDArray[np.int32]
@@ -51,43 +48,21 @@ class Profile(NamedTuple):
     threshold: float
 
 
-def _array(dtype: types.Type, ndim: int = 1, *, write: bool = False) -> types.Array:
-    # Read-only types take writeable arrays too: one compilation serves memory maps.
-    return types.Array(dtype, ndim, "C", readonly=not write)
-
-
-_f8, _i4, _i8 = types.float64, types.int32, types.int64
-_ROWS = (_array(_i8), _array(_i4), _array(_f8), _i8, _i8)
-_OWN = _array(_f8, write=True)
+_ROWS = (array_type(i8), array_type(i4), array_type(f8), i8, i8)
+_OWN = array_type(f8, write=True)
 _PROFILE = types.NamedTuple(
     (
-        _array(_i4, write=True),
-        _array(_f8, 2, write=True),
+        array_type(i4, write=True),
+        array_type(f8, 2, write=True),
         *(_OWN, _OWN, _OWN),
-        _array(_i4, write=True),
-        *(_f8, _f8, _f8),
+        array_type(i4, write=True),
+        *(f8, f8, f8),
     ),
     Profile,
 )
 
 
-def _compiled(*signature: types.Type) -> Callable[[F], F]:
-    """Compile with a cache where one can be written, and without where not."""
-
-    def decorate(function: F) -> F:
-        options: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-        for cache in (True, False):
-            try:
-                return nb.njit(signature or None, cache=cache, **options)(function)
-            except (RuntimeError, OSError):
-                if not cache:
-                    raise
-        raise AssertionError
-
-    return decorate
-
-
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _score_row(indptr, indices, data, row, profile, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(profile.log_rates.shape[1])
@@ -106,35 +81,23 @@ def _score_row(indptr, indices, data, row, profile, places, values, scores):
         shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
     scale += profile.prior_scale
-    if width == U(REGISTERS):
-        s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
-        for q in range(found):
-            value = values[q]
-            at = places[q]
-            s0 += value * log_rates[at]
-            s1 += value * log_rates[at + U(1)]
-            s2 += value * log_rates[at + U(2)]
-            s3 += value * log_rates[at + U(3)]
-            s4 += value * log_rates[at + U(4)]
-            s5 += value * log_rates[at + U(5)]
-            s6 += value * log_rates[at + U(6)]
-            s7 += value * log_rates[at + U(7)]
-        scores[0] = s0
-        scores[1] = s1
-        scores[2] = s2
-        scores[3] = s3
-        scores[4] = s4
-        scores[5] = s5
-        scores[6] = s6
-        scores[7] = s7
-    else:
+    # Four counts at a time, added one after the other, so that the running scores are
+    # read and written once; the places of the last, empty row fill up the four.
+    for q in range(found, found + U(3)):
+        places[q] = U(len(log_rates)) - width
+        values[q] = 0.0
+    for k in range(width):
+        scores[k] = 0.0
+    for q in range(U(0), found, U(4)):
+        v0, v1, v2, v3 = values[q], values[q + U(1)], values[q + U(2)], values[q + U(3)]
+        p0, p1, p2, p3 = places[q], places[q + U(1)], places[q + U(2)], places[q + U(3)]
         for k in range(width):
-            scores[k] = 0.0
-        for q in range(found):
-            value = values[q]
-            at = places[q]
-            for k in range(width):
-                scores[k] += value * log_rates[at + k]
+            score = scores[k]
+            score += v0 * log_rates[p0 + k]
+            score += v1 * log_rates[p1 + k]
+            score += v2 * log_rates[p2 + k]
+            score += v3 * log_rates[p3 + k]
+            scores[k] = score
     for k in range(U(len(profile.offsets))):
         scores[k] += profile.offsets[k]
         if shared > 0.0:
@@ -143,7 +106,7 @@ def _score_row(indptr, indices, data, row, profile, places, values, scores):
     return shared, scale
 
 
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _choose(scores, ranks):
     """Index of the best cluster; the lowest rank wins a tie."""
     best = 0
@@ -155,7 +118,7 @@ def _choose(scores, ranks):
     return best
 
 
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _excess(scores, best, n_clusters):
     """Background score minus the best one, 0 where they differ by rounding only."""
     background, own = scores[n_clusters], scores[best]
@@ -165,19 +128,19 @@ def _excess(scores, best, n_clusters):
     return excess
 
 
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _buffers(indptr, start, stop, width):
-    longest = 1
+    longest = 0
     for i in range(start, stop):
         longest = max(longest, indptr[i + 1] - indptr[i])
     return (
-        np.empty(longest, np.uint64),
-        np.empty(longest, np.float64),
+        np.empty(longest + 4, np.uint64),
+        np.empty(longest + 4, np.float64),
         np.empty(width, np.float64),
     )
 
 
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _add_log_scale(indptr, indices, data, row, scale, log_scales):
     """Add a row's counts times the logarithm of its size; return that logarithm."""
     log_scale = np.log(scale)
@@ -186,7 +149,7 @@ def _add_log_scale(indptr, indices, data, row, scale, log_scales):
     return log_scale
 
 
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
     target = U(target)
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
@@ -194,15 +157,15 @@ def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
     sizes[target] += np.int64(sign)
 
 
-@_compiled(
+@compiled(
     *_ROWS,
     _PROFILE,
     types.boolean,
     types.boolean,
-    _array(_i4, write=True),
-    _array(_f8, 2, write=True),
-    _array(_i8, write=True),
-    _array(_f8, write=True),
+    array_type(i4, write=True),
+    array_type(f8, 2, write=True),
+    array_type(i8, write=True),
+    array_type(f8, write=True),
 )
 def assign_rows(
     indptr,
@@ -250,13 +213,13 @@ def assign_rows(
     return moved, total_log_scale
 
 
-@_compiled(
+@compiled(
     *_ROWS,
     _PROFILE,
-    _array(_i4, write=True),
-    _array(_f8, write=True),
-    _array(_f8, write=True),
-    _array(_f8, write=True),
+    array_type(i4, write=True),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
 )
 def describe_rows(
     indptr, indices, data, start, stop, profile, nearest, scales, margins, excess
@@ -281,7 +244,7 @@ def describe_rows(
         excess[i] = _excess(scores, best, n_clusters)
 
 
-@_compiled(*_ROWS, _PROFILE, _array(_f8, 2, write=True))
+@compiled(*_ROWS, _PROFILE, array_type(f8, 2, write=True))
 def score_rows(indptr, indices, data, start, stop, profile, out):
     """Write the score of every row in every cluster."""
     places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
@@ -291,15 +254,15 @@ def score_rows(indptr, indices, data, start, stop, profile, out):
             out[i, k] = scores[k]
 
 
-@_compiled(
+@compiled(
     *_ROWS,
-    _array(_i4),
-    _array(_i4),
-    _f8,
-    _array(_f8, 2, write=True),
-    _array(_i8, write=True),
-    _array(_f8, write=True),
-    _array(_f8, write=True),
+    array_type(i4),
+    array_type(i4),
+    f8,
+    array_type(f8, 2, write=True),
+    array_type(i8, write=True),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
 )
 def sum_rows(
     indptr,
@@ -330,40 +293,7 @@ def sum_rows(
     return total_log_scale
 
 
-@_compiled(_array(_f8, 2), _array(_i4), _array(_f8, 2, write=True))
-def group_sums(sums, slots, out):
-    """Sum every row of ``sums`` over C0 and over C1."""
-    for k in range(sums.shape[0]):
-        shared = relevant = 0.0
-        for j in range(sums.shape[1]):
-            if slots[j] >= 0:
-                relevant += sums[k, j]
-            elif slots[j] == SHARED_SLOT:
-                shared += sums[k, j]
-        out[k, 0] = shared
-        out[k, 1] = relevant
-
-
-@_compiled(
-    _array(_f8, 2),
-    _array(_f8, 2),
-    _array(_f8),
-    _array(_f8),
-    _array(_f8, write=True),
-    _array(_f8, write=True),
-)
-def column_terms(sums, logs, log_totals, log_weights, shared, relevant):
-    """Add c_kj log w_k to ``shared`` and c_kj log(c_kj / c_k(U)) to ``relevant``."""
-    for k in range(sums.shape[0]):
-        total, weight = log_totals[k], log_weights[k]
-        for j in range(sums.shape[1]):
-            c = sums[k, j]
-            # With a prior of 0, an absent column costs nothing even at weight 0.
-            shared[j] += c * weight if c > 0.0 else 0.0
-            relevant[j] += c * (logs[k, j] - total) if c > 0.0 else 0.0
-
-
-@nb.njit(nogil=True, inline="always", error_model="numpy")
+@inlined
 def _x_log_x(count, prior, table):
     """X log X at X = count + prior, from the table where the count is in it."""
     if count < len(table) and count == np.floor(count):
@@ -372,14 +302,14 @@ def _x_log_x(count, prior, table):
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@_compiled(
-    _array(_i8),
-    _array(_i4),
-    _array(_f8),
-    _f8,
-    _array(_f8),
-    _array(_f8, write=True),
-    _array(_f8, write=True),
+@compiled(
+    array_type(i8),
+    array_type(i4),
+    array_type(f8),
+    f8,
+    array_type(f8),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
 )
 def x_log_x_sums(indptr, indices, data, prior, table, by_row, by_column):
     """Sum X log X above its value at 0 over rows and over columns."""
@@ -391,15 +321,15 @@ def x_log_x_sums(indptr, indices, data, prior, table, by_row, by_column):
             by_column[U(indices[t])] += value
 
 
-@_compiled(
-    _array(_i8),
-    _array(_i4),
-    _array(_f8),
-    _array(_i4),
-    _array(_f8),
-    _f8,
-    _array(_f8),
-    _array(_f8, write=True),
+@compiled(
+    array_type(i8),
+    array_type(i4),
+    array_type(f8),
+    array_type(i4),
+    array_type(f8),
+    f8,
+    array_type(f8),
+    array_type(f8, write=True),
 )
 def add_common_columns(indptr, rows, data, row_columns, row_data, prior, table, out):
     """Add, for each row, what columns shared with one given row change.

@@ -1,17 +1,18 @@
 """Section 2 of the design as functions: sums and groups in, rates and scores out.
 
 Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 together,
-Lambda_k the sum of the row scales of cluster k (``cluster_scales``).
+Λ_k the sum of the row scales of cluster k (``cluster_scales``).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import kernels
+from . import column_kernels, kernels
 from .kernels import Profile
 from .statistics import column_slots
 
@@ -25,14 +26,51 @@ if TYPE_CHECKING:
     Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
 
 NOISE, SHARED, RELEVANT = -1, 0, 1
-TIE = 1e-12
+
+
+@dataclass(frozen=True)
+class Sums:
+    """The statistics with the prior in them: c_kj, c_Oj, c_j, u_j."""
+
+    clusters: NDArray[np.float64]
+    outliers: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    log_scales: NDArray[np.float64]
+    sizes: NDArray[np.int64]
+    n_rows: int
+    prior: float
+
+    @classmethod
+    def of(cls, statistics: Statistics, prior: float) -> Sums:
+        sums = statistics.sums + prior * statistics.sizes[:, None]
+        log_scales = statistics.log_scales
+        if prior:
+            log_scales = log_scales + prior * statistics.total_log_scale
+        return cls(
+            sums[:-1],
+            sums[-1],
+            statistics.totals + prior * statistics.n_rows,
+            log_scales,
+            statistics.sizes,
+            statistics.n_rows,
+            prior,
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.clusters)
+
+    @cached_property
+    def logs(self) -> NDArray[np.float64]:
+        return log(self.clusters)
 
 
 @dataclass(frozen=True)
 class Scales:
     """How row sizes divide over clusters and outliers for given sums and groups.
 
-    ``portions`` is q: the share of C0 in each cluster's counts and in the background.
+    ``portions`` is q, the share of C0 in each cluster's counts and in all counts;
+    ``row_factors`` is λ^R_i / r_i for a row of each cluster and for an outlier.
     """
 
     cluster_scales: NDArray[np.float64]
@@ -40,111 +78,94 @@ class Scales:
     cluster_totals: NDArray[np.float64]
     total: float
     portions: NDArray[np.float64]
+    row_factors: NDArray[np.float64]
 
-    @property
-    def row_factors(self) -> NDArray[np.float64]:
-        """λ^R_i / r_i for a row of each cluster, and for an outlier."""
-        clusters = _ratio(self.cluster_scales, self.cluster_totals)
-        return np.append(clusters, _ratio(1.0, self.total))
-
-
-def scales(
-    sums: NDArray[np.float64], totals: NDArray[np.float64], groups: NDArray[np.int8]
-) -> Scales:
-    """Λ_k, Λ_O, c_k(U), c(U) and q of sums and totals with the prior in them."""
-    slots = column_slots(groups)
-    clusters, background = np.empty((len(sums), 2)), np.empty((1, 2))
-    kernels.group_sums(sums, slots, clusters)
-    kernels.group_sums(totals[None], slots, background)
-    in_use, total = clusters.sum(axis=1), background.sum()
-    base = 0 if background[0, 0] > 0 else 1
-    return Scales(
-        cluster_scales=_ratio(clusters[:-1, base], background[0, base]),
-        outlier_scale=float(_ratio(in_use[-1], total)),
-        cluster_totals=in_use[:-1],
-        total=float(total),
-        portions=_ratio(
-            np.append(clusters[:-1, 0], background[0, 0]), np.append(in_use[:-1], total)
-        ),
-    )
+    @classmethod
+    def of(cls, sums: Sums, groups: NDArray[np.int8]) -> Scales:
+        by_group = np.empty((sums.n_clusters + 2, 2))
+        column_kernels.group_sums(sums.clusters, groups, by_group[:-2])
+        column_kernels.group_sums(sums.outliers[None], groups, by_group[-2:-1])
+        column_kernels.group_sums(sums.totals[None], groups, by_group[-1:])
+        shared, in_use = by_group[:, 0], by_group.sum(axis=1)
+        outliers, total = in_use[-2:].tolist()
+        if total == 0:  # no column has a row scale: every row has its share 1/n
+            return cls(
+                sums.sizes[:-1] / sums.n_rows,
+                sums.sizes[-1] / sums.n_rows,
+                sums.sizes[:-1].astype(float),
+                0.0,
+                np.zeros(sums.n_clusters + 1),
+                np.full(sums.n_clusters + 1, 1 / sums.n_rows),
+            )
+        base = by_group[:, 0 if shared[-1] > 0 else 1]
+        cluster_scales = base[:-2] / base[-1]
+        # The outliers' row makes way for the background: all rows together.
+        shared[-2], in_use[-2] = shared[-1], total
+        tops = np.append(cluster_scales, 1.0)
+        return cls(
+            cluster_scales,
+            outliers / total,
+            in_use[:-2],
+            total,
+            _ratio(shared[:-1], in_use[:-1]),
+            _ratio(tops, in_use[:-1]),
+        )
 
 
 @dataclass(frozen=True)
 class ColumnStep:
-    """The three scores of every column, and the logarithms they were made of."""
+    """The three scores of every column, its best group, and the sums behind them."""
 
+    sums: Sums
     scores: NDArray[np.float64]
     groups: NDArray[np.int8]
-    sums: NDArray[np.float64]
-    logs: NDArray[np.float64]
 
 
 def column_step(
-    statistics: Statistics,
-    groups: NDArray[np.int8],
-    prior: float,
-    penalty: Penalty,
-    allowed: tuple[int, ...],
+    sums: Sums, groups: NDArray[np.int8], penalty: Penalty, allowed: tuple[int, ...]
 ) -> ColumnStep:
     """Score every column in every group and choose its best one.
 
     Λ_k cancels in L_j(1), so it is left out there: a cluster without counts in C0 then
     needs no special case.
     """
-    sums, totals = (
-        statistics.sums_with_prior(prior),
-        statistics.totals_with_prior(prior),
-    )
-    n_rows, n_clusters = statistics.n_rows, statistics.n_clusters
-    fit = scales(sums, totals, groups)
-    outliers = sums[-1]
-    logs = _log(sums)
-    x_log_x = totals * _log(totals)
-
-    if fit.total > 0:
-        factors = fit.row_factors
-        log_scales = statistics.log_scales_with_prior(prior)
-        log_totals = _log(fit.cluster_totals)
-        scale_sum = float(fit.cluster_scales.sum()) + fit.outlier_scale
-        outlier_scale = fit.outlier_scale
-    else:  # no column has a row scale: each row has its share 1/n
-        factors = np.full(n_clusters + 1, 1 / n_rows)
-        log_scales = np.zeros_like(totals)
-        scale_sum, outlier_scale = 1.0, statistics.sizes[-1] / n_rows
-        log_totals = np.log(statistics.sizes[:-1].astype(float))
+    scales = Scales.of(sums, groups)
+    totals, outliers = sums.totals, sums.outliers
+    log_totals = log(totals)
+    x_log_x = totals * log_totals
+    log_scales = sums.log_scales if scales.total > 0 else np.zeros_like(totals)
     with np.errstate(divide="ignore"):
-        log_factors = np.log(factors)
-
-    scores = np.full((len(totals), 3), -np.inf)
-    scores[:, 0] = x_log_x - totals * np.log(n_rows) - totals
+        log_factors = np.log(scales.row_factors)
     shared, relevant = log_scales.copy(), log_scales.copy()
-    kernels.column_terms(
-        sums[:-1], logs[:-1], log_totals, log_factors[:-1], shared, relevant
+    column_kernels.add_cluster_terms(
+        sums.clusters,
+        sums.logs,
+        log(scales.cluster_totals),
+        log_factors[:-1],
+        shared,
+        relevant,
     )
-    if statistics.sizes[-1]:
+    if sums.sizes[-1]:
         shared += outliers * log_factors[-1]
-        relevant += outliers * (log_factors[-1] + _log(totals))
-        relevant += outliers - totals * outlier_scale
-    scores[:, 1] = shared + x_log_x - totals * scale_sum
-    scores[:, 2] = relevant - totals - penalty(totals, n_clusters, n_rows)
-    for g in (NOISE, SHARED, RELEVANT):
-        if g not in allowed:
-            scores[:, g + 1] = -np.inf
-    tolerance = TIE * (np.abs(log_scales) + np.abs(x_log_x) + totals)
-    return ColumnStep(scores, choose_groups(scores, tolerance), sums, logs)
+        relevant += outliers * (log_factors[-1] + log_totals + 1.0)
+        relevant -= totals * scales.outlier_scale
+    scores = np.empty((len(totals), 3))
+    scores[:, 0] = x_log_x - totals * (np.log(sums.n_rows) + 1.0)
+    scores[:, 1] = shared + x_log_x
+    scores[:, 1] -= totals * (scales.cluster_scales.sum() + scales.outlier_scale)
+    scores[:, 2] = relevant - totals - penalty(totals, sums.n_clusters, sums.n_rows)
+    for group in {NOISE, SHARED, RELEVANT}.difference(allowed):
+        scores[:, group + 1] = -np.inf
+    tolerance = kernels.TIE * (np.abs(log_scales) + np.abs(x_log_x) + totals)
+    return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 
 def choose_groups(
     scores: NDArray[np.float64], tolerance: NDArray[np.float64]
 ) -> NDArray[np.int8]:
     """Arg-max over the groups; a tie goes to C- before C0 before C1."""
-    tolerance = np.where(np.isfinite(tolerance), tolerance, 0.0)
-    best = scores[:, 0].copy()
-    groups = np.full(len(scores), NOISE, dtype=np.int8)
-    for g in (SHARED, RELEVANT):
-        better = scores[:, g + 1] > best + tolerance
-        groups[better] = g
-        best[better] = scores[better, g + 1]
+    groups = np.empty(len(scores), dtype=np.int8)
+    column_kernels.choose_groups(scores, tolerance, groups)
     return groups
 
 
@@ -154,118 +175,96 @@ def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
 
 
 def profile(
-    statistics: Statistics,
+    sums: Sums,
     groups: NDArray[np.int8],
-    prior: float,
     *,
     exact: bool = True,
     background: bool = False,
     threshold: float = 0.0,
     ranks: NDArray[np.int32] | None = None,
-    logs: NDArray[np.float64] | None = None,
 ) -> Profile:
     """Row profile of these sums; ``background`` adds one more for the outliers."""
-    sums, totals = (
-        statistics.sums_with_prior(prior),
-        statistics.totals_with_prior(prior),
-    )
-    logs = _log(sums) if logs is None else logs
-    fit = scales(sums, totals, groups)
-    n_clusters = statistics.n_clusters
+    scales = Scales.of(sums, groups)
+    n_clusters = sums.n_clusters
     width = n_clusters + background
-    relevant = np.flatnonzero(groups == RELEVANT)
-    padded = kernels.REGISTERS if width <= kernels.REGISTERS else width
-    log_rates = np.zeros((len(relevant), padded))
-    log_rates[:, :n_clusters] = logs[:-1, relevant].T - _log(fit.cluster_totals)
-    if prior == 0:
-        log_rates[:, :n_clusters][sums[:-1, relevant].T == 0] = -np.inf
-    if background:
-        log_rates[:, n_clusters] = _log(totals[relevant]) - _log(np.array([fit.total]))
-    nothing, portions = np.zeros(width), fit.portions[:width]
+    slots = column_slots(groups)
+    n_relevant = np.count_nonzero(groups == RELEVANT)
     n_shared = np.count_nonzero(groups == SHARED)
+    padded = -(-width // kernels.LANES) * kernels.LANES
+    log_rates, log_rate_sums = np.zeros((n_relevant + 1, padded)), np.zeros(width)
+    column_kernels.fill_profile(
+        sums.logs, log(scales.cluster_totals), slots, log_rates, log_rate_sums, 0
+    )
+    if background:
+        column_kernels.fill_profile(
+            log(sums.totals)[None],
+            log(np.array([scales.total])),
+            slots,
+            log_rates,
+            log_rate_sums,
+            n_clusters,
+        )
+    if not sums.prior:
+        cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
+        log_rates[:-1, :width][cells.T == 0] = -np.inf
+    nothing, portions = np.zeros(width), scales.portions[:width]
     with np.errstate(divide="ignore"):
         log_portions = np.log(portions) if n_shared else nothing
     return Profile(
-        slots=column_slots(groups),
+        slots=slots,
         log_rates=log_rates,
-        offsets=prior * log_rates.sum(axis=0)[:width] if prior else nothing,
+        offsets=sums.prior * log_rate_sums,
         shared_weights=log_portions if exact else nothing,
         scale_weights=nothing if exact else portions - 1.0,
         ranks=np.arange(n_clusters, dtype=np.int32) if ranks is None else ranks,
-        prior_shared=prior * n_shared,
-        prior_scale=prior * (n_shared + len(relevant)),
+        prior_shared=sums.prior * n_shared,
+        prior_scale=sums.prior * (n_shared + n_relevant),
         threshold=threshold,
     )
 
 
 @dataclass(frozen=True)
 class Rates:
-    """λ^C of every column in every role; ``row_factors`` times r_i gives λ^R_i."""
+    """λ^C of every column in every role."""
 
     cluster: NDArray[np.float64]
     shared: NDArray[np.float64]
     noise: NDArray[np.float64]
-    row_factors: NDArray[np.float64]
 
 
-def rates(statistics: Statistics, groups: NDArray[np.int8], prior: float) -> Rates:
-    """Closed-form rates of these sums; without C0 and C1 every row has scale 1/n."""
-    sums, totals = (
-        statistics.sums_with_prior(prior),
-        statistics.totals_with_prior(prior),
-    )
-    fit = scales(sums, totals, groups)
-    cluster_scales = fit.cluster_scales
-    if not fit.total > 0:
-        cluster_scales = statistics.sizes[:-1] / statistics.n_rows
-    return Rates(
-        cluster=_ratio(sums[:-1], cluster_scales[:, None]),
-        shared=totals,
-        noise=totals / statistics.n_rows,
-        row_factors=fit.row_factors,
-    )
+def rates(sums: Sums, groups: NDArray[np.int8]) -> Rates:
+    """Closed-form rates; those of a cluster that has no row scale are not finite."""
+    cluster_scales = Scales.of(sums, groups).cluster_scales
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cluster = sums.clusters / cluster_scales[:, None]
+    cluster[sums.clusters == 0] = 0.0
+    return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
 
 
-def log_likelihood(
-    statistics: Statistics, groups: NDArray[np.int8], prior: float, fitted: Rates
-) -> float:
+def log_likelihood(sums: Sums, groups: NDArray[np.int8], fitted: Rates) -> float:
     """Likelihood of other rows' sums under fitted rates, row scales re-fitted."""
-    sums, totals = (
-        statistics.sums_with_prior(prior),
-        statistics.totals_with_prior(prior),
-    )
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     used = ~noise
-    value = float(
-        _times_log(totals[noise], fitted.noise[noise]).sum()
-        - statistics.n_rows * fitted.noise[noise].sum()
-        + _times_log(totals[shared], fitted.shared[shared]).sum()
-        + _times_log(sums[:-1, relevant], fitted.cluster[:, relevant]).sum()
-        + _times_log(sums[-1, relevant], fitted.shared[relevant]).sum()
+    value = (
+        _times_log(sums.totals[noise], fitted.noise[noise])
+        - sums.n_rows * fitted.noise[noise].sum()
+        + _times_log(sums.totals[shared], fitted.shared[shared])
+        + _times_log(sums.clusters[:, relevant], fitted.cluster[:, relevant])
+        + _times_log(sums.outliers[relevant], fitted.shared[relevant])
     )
     if used.any():
-        profile_sums = (
-            fitted.cluster[:, relevant].sum(axis=1) + fitted.shared[shared].sum()
+        in_profiles = fitted.cluster[:, relevant].sum(axis=1)
+        in_profiles += fitted.shared[shared].sum()
+        value += (
+            sums.log_scales[used].sum()
+            - _times_log(sums.clusters[:, used].sum(axis=1), in_profiles)
+            - _times_log(sums.outliers[used].sum(), fitted.shared[used].sum())
+            - sums.totals[used].sum()
         )
-        profile_sums = np.append(profile_sums, fitted.shared[used].sum())
-        by_cluster = sums[:, used].sum(axis=1)
-        value += float(
-            statistics.log_scales_with_prior(prior)[used].sum()
-            - _times_log(by_cluster, profile_sums).sum()
-            - totals[used].sum()
-        )
-    return value
+    return float(value)
 
 
-def _times_log(
-    factor: NDArray[np.float64], values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Factor times the logarithm of values, with 0 log 0 = 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(factor > 0, factor * np.log(values), 0.0)
-
-
-def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Logarithm with log 0 = 0, for products with values that are 0 themselves."""
     positive = values > 0
     if positive.all():
@@ -273,7 +272,14 @@ def _log(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.log(values, out=np.zeros_like(values), where=positive)
 
 
-def _ratio(top: object, bottom: object) -> NDArray[np.float64]:
+def _ratio(
+    top: NDArray[np.float64], bottom: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Quotient with 0 / 0 = 0."""
-    top, bottom = np.broadcast_arrays(np.asarray(top, float), np.asarray(bottom, float))
-    return np.divide(top, bottom, out=np.zeros(top.shape), where=bottom != 0)
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
+
+
+def _times_log(factor: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+    """Sum of factor times the logarithm of values, with 0 log 0 = 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.where(factor > 0, factor * np.log(values), 0.0).sum())

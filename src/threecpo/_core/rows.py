@@ -42,9 +42,8 @@ class Fitted:
 
     def profile(self, *, exact: bool | None = None) -> Profile:
         return model.profile(
-            self.statistics,
+            model.Sums.of(self.statistics, self.prior),
             self.groups,
-            self.prior,
             exact=self.exact if exact is None else exact,
             background=True,
             threshold=self.threshold,

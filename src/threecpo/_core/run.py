@@ -11,6 +11,7 @@ import numpy as np
 
 from . import model
 from .kernels import NOWHERE
+from .model import Sums
 from .statistics import Workers, assign, sum_by_labels
 
 if TYPE_CHECKING:
@@ -80,10 +81,11 @@ def run(
     prior, n_clusters = settings.prior, settings.n_clusters
     labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
     statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
-    if (labels == NOWHERE).any():
-        first = model.profile(statistics, groups, prior, exact=settings.exact)
-        assign(counts, first, labels, statistics, workers, with_scales=False)
     statistics, labels, _ = _without_empty(statistics, labels)
+    if (labels == NOWHERE).any():
+        first = model.profile(Sums.of(statistics, prior), groups, exact=settings.exact)
+        assign(counts, first, labels, statistics, workers, with_scales=False)
+        statistics, labels, _ = _without_empty(statistics, labels)
     step = _column_step(statistics, groups, settings)
     history: list[dict[str, float]] = []
     seen: set[bytes] = set()
@@ -92,13 +94,11 @@ def run(
         before, groups = groups, step.groups
         behind = statistics.copy()
         profile = model.profile(
-            statistics,
+            step.sums,
             groups,
-            prior,
             exact=settings.exact,
             background=settings.outliers,
             threshold=settings.threshold,
-            logs=step.logs,
         )
         moved = assign(
             counts,
@@ -183,9 +183,8 @@ def best_run(
 def _column_step(
     statistics: Statistics, groups: NDArray[np.int8], settings: Settings
 ) -> ColumnStep:
-    return model.column_step(
-        statistics, groups, settings.prior, settings.penalty, settings.groups
-    )
+    sums = Sums.of(statistics, settings.prior)
+    return model.column_step(sums, groups, settings.penalty, settings.groups)
 
 
 def _without_empty(
@@ -197,7 +196,8 @@ def _without_empty(
         return statistics, labels, kept
     new = np.full(statistics.n_clusters + 1, len(kept), dtype=np.int32)
     new[kept] = np.arange(len(kept))
-    return statistics.take(kept), new[labels], kept
+    labels = np.where(labels == NOWHERE, labels, new[labels])
+    return statistics.take(kept), labels, kept
 
 
 def _renumbered(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import kernels
+from .model import Sums
 from .statistics import sum_by_labels
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     everything = np.ones(counts.n_columns, dtype=np.int8)
     nowhere = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
     statistics = sum_by_labels(counts, nowhere, 0, everything, prior)
-    totals = statistics.totals_with_prior(prior)
-    log_scales = statistics.log_scales_with_prior(prior)
+    sums = Sums.of(statistics, prior)
+    totals, log_scales = sums.totals, sums.log_scales
     largest = float(counts.data.max(initial=0.0))
     above = np.zeros(counts.n_columns)
     kernels.x_log_x_sums(
@@ -93,7 +94,7 @@ class RowTerms:
             table, unused = x_log_x_table(largest, p), np.zeros(n_columns)
             kernels.x_log_x_sums(indptr, indices, matrix.data, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
-        sizes: NDArray[np.float64] = matrix.sum(axis=1) + prior * n_columns
+        sizes = matrix.sum(axis=1).astype(np.float64) + prior * n_columns
         own = single - double - x_log_x(sizes)
         own += n_columns * (at_zero[0] - at_zero[1] / 2)
         return cls(indptr, indices, matrix.data, sizes, own)
@@ -184,7 +185,9 @@ def poisson_plus_plus(matrix: sp.csr_array, n_clusters: int, prior: float) -> St
                 rows.extend(rng.choice(rest, n_clusters - len(rows), replace=False))
                 break
             draws = rng.random(n_draws) * reach[-1]
-            candidates = np.unique(np.searchsorted(reach, draws, side="right"))
+            drawn = np.searchsorted(reach, draws, side="right")
+            # Rounding can put a draw on the very end.
+            candidates = np.unique(np.minimum(drawn, n_rows - 1))
             options = [
                 np.minimum(closest, distances.to(distances.rows, c)) for c in candidates
             ]

@@ -1,7 +1,7 @@
 """The sums that a fit needs from the data, and the pass over row blocks that adds them.
 
 Counts are summed without the prior, so sums of whole numbers are exact and can be moved
-row by row; the prior's share is added on reading.
+row by row; ``model.Sums`` adds the prior's share.
 """
 
 from __future__ import annotations
@@ -55,20 +55,6 @@ class Statistics:
     @property
     def n_clusters(self) -> int:
         return len(self.sizes) - 1
-
-    def sums_with_prior(self, prior: float) -> NDArray[np.float64]:
-        """c_kj: the sums of X = Y + prior."""
-        return self.sums + prior * self.sizes[:, None]
-
-    def totals_with_prior(self, prior: float) -> NDArray[np.float64]:
-        """c_j: the column totals of X = Y + prior."""
-        return self.totals + prior * self.n_rows
-
-    def log_scales_with_prior(self, prior: float) -> NDArray[np.float64]:
-        """u_j: the sum of X_ij log r_i."""
-        return (
-            self.log_scales + prior * self.total_log_scale if prior else self.log_scales
-        )
 
     def add(self, other: Statistics) -> None:
         """Add the sums of other rows."""

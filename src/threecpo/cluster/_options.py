@@ -62,7 +62,8 @@ def resolve_penalty(penalty: Any) -> Penalty:
     if callable(penalty):
         return _checked(penalty)
     check_choice("column_penalty", penalty, ("mdl", "bic", None))
-    return {"mdl": _mdl, "bic": _bic, None: _free}[penalty]
+    named: dict[str | None, Penalty] = {"mdl": _mdl, "bic": _bic, None: _free}
+    return named[penalty]
 
 
 def _mdl(totals: NDArray[np.float64], n_clusters: int, _: int) -> NDArray[np.float64]:

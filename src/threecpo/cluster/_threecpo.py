@@ -294,12 +294,9 @@ default="information"
         statistics = sum_by_labels(
             counts, labels, self.n_clusters_, self.column_groups_, fitted.prior
         )
-        rates = model.Rates(
-            self.cluster_rates_, self.shared_rates_, self.noise_rates_, np.empty(0)
-        )
-        value = model.log_likelihood(
-            statistics, self.column_groups_, fitted.prior, rates
-        )
+        sums = model.Sums.of(statistics, fitted.prior)
+        rates = model.Rates(self.cluster_rates_, self.shared_rates_, self.noise_rates_)
+        value = model.log_likelihood(sums, self.column_groups_, rates)
         return value - self._price
 
     def top_columns(self, n: int = 10) -> Any:
@@ -401,7 +398,8 @@ default="information"
             self.outliers,
         )
         description = rows.describe(counts, fitted.profile(), workers)
-        rates = model.rates(best.statistics, best.groups, settings.prior)
+        sums = model.Sums.of(best.statistics, settings.prior)
+        rates = model.rates(sums, best.groups)
         self._fitted = fitted
         self.labels_ = fitted.labels(description)
         self.nearest_labels_ = description.nearest
@@ -413,10 +411,10 @@ default="information"
         self.shared_rates_ = rates.shared
         self.noise_rates_ = rates.noise
         # Label -1 takes the last factor, which is the outliers'.
-        factors = rates.row_factors[fitted.model_labels(description)]
-        self.row_scales_ = description.sizes * factors
-        if not (best.groups >= 0).any():
-            self.row_scales_ = np.full(counts.n_rows, 1 / counts.n_rows)
+        factors = model.Scales.of(sums, best.groups).row_factors
+        factors = factors[fitted.model_labels(description)]
+        used = (best.groups >= 0).any()
+        self.row_scales_ = description.sizes * factors if used else factors
         self.loss_ = best.loss
         self.history_ = best.history
         self.n_iter_ = len(best.history["loss"])
