@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ._core.counts import Counts, first_bad_entry, from_csr, from_dense
+from ._core.counts import Counts, first_bad_entry, from_dense, from_sparse
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -32,14 +32,7 @@ def check_counts(
         checked = check_array(X, input_name="X", **_CHECKS, **options)
     else:
         checked = validate_data(estimator, X, **_CHECKS, **options)
-    sparse = bool(sp.issparse(checked))
-    if not sparse:
-        counts = from_dense(checked)
-    elif checked.format == "csr":
-        counts = from_csr(checked)
-    else:
-        # Cast first: narrow types would wrap round where duplicates are added up.
-        counts = from_csr(sp.coo_array(checked).astype(np.float64).tocsr())
+    counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
     bad = first_bad_entry(counts)
     if bad is not None:
         row, column, value = bad

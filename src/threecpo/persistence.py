@@ -32,16 +32,18 @@ _ARRAYS = (
     "restart_losses_",
 )
 _NUMBERS = ("loss_", "n_iter_", "n_clusters_", "n_features_in_", "_price")
-_PROFILE = ("sums", "sizes", "totals")
+_STATISTICS = ("statistics", "profile_statistics")
 
 
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """Write a fitted model beside the target, then rename it into place."""
     arrays: dict[str, Any] = {name: getattr(model, name) for name in _ARRAYS}
     fitted = model._fitted
-    for name in _PROFILE:
-        arrays[f"profile_{name}"] = getattr(fitted.statistics, name)
-    arrays["profile_ranks"] = fitted.ranks
+    for name in _STATISTICS:
+        arrays[f"{name}_sums"] = getattr(fitted, name).sums
+        arrays[f"{name}_sizes"] = getattr(fitted, name).sizes
+    arrays["totals"] = fitted.statistics.totals
+    arrays["ranks"] = fitted.ranks
     for name, values in model.history_.items():
         arrays[f"history_{name}"] = values
     if hasattr(model, "feature_names_in_"):
@@ -117,15 +119,21 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
         if "feature_names_in_" in arrays:
             model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
         model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
-        statistics = Statistics(
-            **{name: arrays[f"profile_{name}"] for name in _PROFILE},
-            log_scales=np.zeros(model.n_features_in_),
-            n_rows=header["n_rows"],
+        final, behind = (
+            Statistics(
+                sums=arrays[f"{name}_sums"],
+                sizes=arrays[f"{name}_sizes"],
+                log_scales=np.zeros(model.n_features_in_),
+                totals=arrays["totals"],
+                n_rows=header["n_rows"],
+            )
+            for name in _STATISTICS
         )
         model._fitted = Fitted(
-            statistics,
+            final,
+            behind,
             model.column_groups_,
-            arrays["profile_ranks"],
+            arrays["ranks"],
             header["prior"],
             header["exact"],
             header["threshold"],

@@ -65,24 +65,34 @@ class Counts:
         return matrix if mask.all() else matrix[:, np.flatnonzero(mask)]
 
 
-def from_csr(matrix: sp.csr_array | sp.csr_matrix) -> Counts:
-    """Make counts of a CSR matrix; copies only what is not canonical yet."""
-    n_rows, n_columns = matrix.shape
-    data = matrix.data.astype(np.float64, copy=False)
-    # A new wrapper, so that flags and repairs never reach the caller's matrix.
-    own = sp.csr_array((data, matrix.indices, matrix.indptr), shape=(n_rows, n_columns))
+def from_sparse(matrix: Any) -> Counts:
+    """Make counts of a scipy matrix; copies only what is not canonical yet.
+
+    Values are cast first, as narrow types would wrap round where duplicates add up, and
+    stand in a new wrapper, so that flags and repairs never reach the caller's matrix.
+    """
+    shape = matrix.shape
+    if matrix.format in ("csr", "csc"):
+        stored = int(matrix.indptr[-1])
+        data = matrix.data[:stored].astype(np.float64, copy=False)
+        parts = (data, matrix.indices[:stored], matrix.indptr)
+        kind = sp.csr_array if matrix.format == "csr" else sp.csc_array
+        own = kind(parts, shape=shape).tocsr()
+    else:
+        coo = matrix.tocoo()
+        places = (coo.coords[0], coo.coords[1])
+        own = sp.coo_array((coo.data.astype(np.float64), places), shape=shape).tocsr()
     if not own.has_canonical_format:
         own = own.copy()
         own.sum_duplicates()
     if np.count_nonzero(own.data) < len(own.data):
         own = own.copy()
         own.eliminate_zeros()
-    stored = int(own.indptr[-1])
     return Counts(
         indptr=np.ascontiguousarray(own.indptr, dtype=np.int64),
-        indices=np.ascontiguousarray(own.indices[:stored], dtype=np.int32),
-        data=np.ascontiguousarray(own.data[:stored]),
-        n_columns=n_columns,
+        indices=np.ascontiguousarray(own.indices, dtype=np.int32),
+        data=np.ascontiguousarray(own.data),
+        n_columns=shape[1],
     )
 
 
@@ -90,13 +100,16 @@ def from_dense(array: NDArray[Any]) -> Counts:
     """Make counts of a dense array, a few rows at a time."""
     n_rows, n_columns = array.shape
     step = max(1, (1 << 20) // max(1, n_columns))
-    parts = [sp.csr_array(array[i : i + step]) for i in range(0, n_rows, step)]
+    parts = [
+        sp.csr_array(array[i : i + step].astype(np.float64, copy=False))
+        for i in range(0, n_rows, step)
+    ]
     return Counts(
         indptr=np.concatenate(
             [[0], np.cumsum(np.concatenate([np.diff(p.indptr) for p in parts]))]
         ).astype(np.int64),
         indices=np.concatenate([p.indices for p in parts]).astype(np.int32),
-        data=np.concatenate([p.data for p in parts]).astype(np.float64),
+        data=np.concatenate([p.data for p in parts]),
         n_columns=n_columns,
     )
 

@@ -1,4 +1,4 @@
-"""Section 2 of the design as functions: sums and groups in, rates and scores out.
+"""The model as functions: sums and groups in, rates and scores out (docs/method.md).
 
 Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 together,
 Λ_k the sum of the row scales of cluster k (``cluster_scales``).
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
 
 NOISE, SHARED, RELEVANT = -1, 0, 1
+_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -241,25 +242,30 @@ def rates(sums: Sums, groups: NDArray[np.int8]) -> Rates:
     return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
 
 
-def log_likelihood(sums: Sums, groups: NDArray[np.int8], fitted: Rates) -> float:
-    """Likelihood of other rows' sums under fitted rates, row scales re-fitted."""
+def log_likelihood(sums: Sums, groups: NDArray[np.int8], fitted: Sums) -> float:
+    """Likelihood of rows under the rates of fitted sums, row scales re-fitted.
+
+    Rates enter as shares of their cluster, which stay finite where a cluster has no
+    counts in C0 (its rates grow and its row scales fall without limit).
+    """
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     used = ~noise
+    scales = Scales.of(fitted, groups)
+    noise_rates = fitted.totals[noise] / fitted.n_rows
     value = (
-        _times_log(sums.totals[noise], fitted.noise[noise])
-        - sums.n_rows * fitted.noise[noise].sum()
-        + _times_log(sums.totals[shared], fitted.shared[shared])
-        + _times_log(sums.clusters[:, relevant], fitted.cluster[:, relevant])
-        + _times_log(sums.outliers[relevant], fitted.shared[relevant])
+        _times_log(sums.totals[noise], noise_rates) - sums.n_rows * noise_rates.sum()
     )
-    if used.any():
-        in_profiles = fitted.cluster[:, relevant].sum(axis=1)
-        in_profiles += fitted.shared[shared].sum()
+    if scales.total > 0:
+        shares = fitted.clusters / np.maximum(scales.cluster_totals, _TINY)[:, None]
+        *factors, outlier_factor = scales.row_factors
         value += (
             sums.log_scales[used].sum()
-            - _times_log(sums.clusters[:, used].sum(axis=1), in_profiles)
-            - _times_log(sums.outliers[used].sum(), fitted.shared[used].sum())
             - sums.totals[used].sum()
+            + _times_log(sums.clusters[:, relevant], shares[:, relevant])
+            + _times_log(
+                sums.clusters[:, shared], np.outer(factors, fitted.totals[shared])
+            )
+            + _times_log(sums.outliers[used], outlier_factor * fitted.totals[used])
         )
     return float(value)
 

@@ -30,9 +30,14 @@ class RowDescription:
 
 @dataclass(frozen=True)
 class Fitted:
-    """All that is needed to score other rows: a run's last profile and its rules."""
+    """All that is needed to score other rows: a run's sums and its rules.
+
+    ``profile_statistics`` are the sums whose profile produced the labels; they are the
+    sums of the labels themselves unless the run was stopped early.
+    """
 
     statistics: Statistics
+    profile_statistics: Statistics
     groups: NDArray[np.int8]
     ranks: NDArray[np.int32]
     prior: float
@@ -42,7 +47,7 @@ class Fitted:
 
     def profile(self, *, exact: bool | None = None) -> Profile:
         return model.profile(
-            model.Sums.of(self.statistics, self.prior),
+            model.Sums.of(self.profile_statistics, self.prior),
             self.groups,
             exact=self.exact if exact is None else exact,
             background=True,

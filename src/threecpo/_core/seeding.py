@@ -59,7 +59,7 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     used = totals > 0
     information = np.zeros(counts.n_columns)
     information[used] = (own[used] - log_scales[used]) / totals[used]
-    information[used] += np.log(totals.sum()) - np.log(totals[used])
+    information[used] += np.log(totals[used].sum() / totals[used])
     return information
 
 

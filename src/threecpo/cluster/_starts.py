@@ -7,13 +7,15 @@ shares (RF).
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
@@ -21,7 +23,7 @@ from threadpoolctl import threadpool_limits
 from ._options import check_choice, check_integer
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     import scipy.sparse as sp
     from numpy.typing import NDArray
@@ -51,9 +53,18 @@ class Plan:
     rows: MakeStart
     scikit_learn: bool = False
 
-    def limits(self) -> AbstractContextManager[Any]:
-        """One OpenMP thread for scikit-learn's k-means, whose bits depend on them."""
-        return threadpool_limits(1, "openmp") if self.scikit_learn else nullcontext()
+    @contextmanager
+    def limits(self) -> Iterator[None]:
+        """Keep scikit-learn's k-means to one thread, as its bits depend on them.
+
+        It also warns where rows repeat; what that leads to, the estimator says itself.
+        """
+        if not self.scikit_learn:
+            yield
+            return
+        with threadpool_limits(1, "openmp"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            yield
 
 
 def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:

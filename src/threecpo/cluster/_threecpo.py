@@ -152,8 +152,9 @@ default="information"
     >>> model = ThreeCPO(n_clusters=3, random_state=0).fit(X)
     >>> model.column_groups_
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
-    >>> model.predict([[20, 31, 40, 10, 7, 20], [40, 11, 42, 10, 3, 20]])
-    array([2, 0], dtype=int32)
+    >>> new = model.predict([[20, 31, 40, 10, 7, 20], [10, 14, 20, 5, 0, 20]])
+    >>> bool(new[0] == new[1])
+    True
     """
 
     def __init__(
@@ -294,10 +295,10 @@ default="information"
         statistics = sum_by_labels(
             counts, labels, self.n_clusters_, self.column_groups_, fitted.prior
         )
-        sums = model.Sums.of(statistics, fitted.prior)
-        rates = model.Rates(self.cluster_rates_, self.shared_rates_, self.noise_rates_)
-        value = model.log_likelihood(sums, self.column_groups_, rates)
-        return value - self._price
+        sums, own = (
+            model.Sums.of(s, fitted.prior) for s in (statistics, fitted.statistics)
+        )
+        return model.log_likelihood(sums, self.column_groups_, own) - self._price
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.
@@ -389,6 +390,7 @@ default="information"
         from .._core import model, rows
 
         fitted = rows.Fitted(
+            best.statistics,
             best.profile_statistics,
             best.groups,
             best.ranks,
@@ -451,8 +453,8 @@ default="information"
             )
         elif self.n_clusters_ < settings.n_clusters:
             message = (
-                f"Found {self.n_clusters_} clusters of n_clusters="
-                f"{settings.n_clusters}; the others lost all rows."
+                f"Only {self.n_clusters_} of n_clusters={settings.n_clusters} clusters "
+                "kept any rows."
             )
             if not (self.column_groups_ == 1).any():
                 message += " No column is relevant: these data show no clusters."

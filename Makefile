@@ -1,0 +1,71 @@
+# Needs Python 3.11 or newer and make; the rest goes into .venv.
+PYTHON ?= python3
+# Processes that share out the tests; 0 runs them in one.
+WORKERS ?= 2
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test quick lint bench reproduce clean
+
+help:
+	@echo "make demo       install, cluster handwritten digits, draw demo/digits.png"
+	@echo "make test       install, run all tests"
+	@echo "make quick      run the tests that are not slow"
+	@echo "make lint       check style, format and types"
+	@echo "make bench      measure speed"
+	@echo "make reproduce  repeat the paper's results"
+	@echo "make clean      remove .venv, caches and results"
+	@echo "Another Python: make demo PYTHON=python3.13"
+
+demo: $(VENV)/.installed
+	@$(BIN)/python examples/digits.py demo/digits.png
+
+test: $(VENV)/.test
+	@$(PYTEST)
+
+quick: $(VENV)/.test
+	@$(PYTEST) -m "not slow"
+
+lint: $(VENV)/.lint
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+bench: $(VENV)/.test
+	@$(BIN)/python benchmarks/speed.py
+
+reproduce: $(VENV)/.test
+	@$(BIN)/python benchmarks/reproduction.py
+
+clean:
+	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + \
+	  2>/dev/null || true
+
+# Dependency groups need pip 25.1.
+$(VENV)/.pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$(PYTHON) is older than Python 3.11; try: make PYTHON=python3.11" >&2; \
+	  exit 1; }
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) install --upgrade "pip>=25.1"
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.pip
+	@echo "Installing threecpo and what it needs ..."
+	@$(PIP) install --editable ".[plot]"
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	@echo "Installing what the tests need ..."
+	@$(PIP) install --group test
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	@echo "Installing what the checks need ..."
+	@$(PIP) install --group lint
+	@touch $@

@@ -1,0 +1,283 @@
+"""Speed and memory against clustpy and scikit-learn, side by side in one run.
+
+    python benchmarks/speed.py --only kmeans --repeats 5
+    python benchmarks/speed.py --clustpy-python PATH --output speed.md
+
+Sections: clustpy (the authors' own program, under an interpreter that has it), kmeans
+(scikit-learn's KMeans on the same sparse matrix), pass (one pass over the rows against
+the bare scoring loop), memory, startup. Compilation is left out by a small first fit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import time
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from _common import (
+    HERE,
+    Report,
+    add_data_option,
+    load,
+    missing_data,
+    say,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+CLUSTPY_VARIABLE = "THREECPO_CLUSTPY_PYTHON"
+CLUSTPY_RESTARTS = {"bbcsports": 10, "bbcnews": 10, "reuters": 1, "newsgroups20": 1}
+TEXTS = ("bbcsports", "bbcnews", "webkb", "reuters", "newsgroups20")
+ALL_SETS = (*TEXTS, "pbmc_kang")
+PICTURE = HERE / "results" / "pass.png"
+RESTARTS = 10
+PASS_REPEATS = 5
+
+IMPORT_ALONE = """
+import time
+import sklearn.cluster, sklearn.feature_selection
+start = time.perf_counter()
+from threecpo import ThreeCPO
+print(time.perf_counter() - start)
+"""
+IMPORT_AND_FIT = """
+from threecpo import ThreeCPO
+from threecpo.datasets import make_synth
+X, _ = make_synth(random_state=0)
+ThreeCPO(n_clusters=3, random_state=0).fit(X)
+"""
+IMPORT_SCIKIT_LEARN = "import sklearn.cluster, sklearn.feature_selection"
+
+
+def seconds_of(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def fit_in_child(
+    python: str, implementation: str, path: Path, n_clusters: int, n_init: int
+) -> dict[str, float]:
+    command = [python, str(HERE / "_fit.py"), implementation, str(path)]
+    command += [str(n_clusters), str(n_init), "0"]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def chosen(
+    options: argparse.Namespace, report: Report, names: tuple[str, ...]
+) -> list[str]:
+    """Data sets of a section that are asked for and there."""
+    wanted = [name for name in names if name in (options.datasets or names)]
+    found = [name for name in wanted if not missing_data(options.data, [name])]
+    message = missing_data(options.data, wanted)
+    if message:
+        report.add(f"Left out: {message}.")
+    return found
+
+
+def clustpy(options: argparse.Namespace, report: Report) -> None:
+    python = options.clustpy_python and shutil.which(options.clustpy_python)
+    if not python:
+        report.add(
+            "Left out: no interpreter with clustpy; name one by --clustpy-python or "
+            f"${CLUSTPY_VARIABLE}."
+        )
+        return
+    rows = []
+    for name in chosen(options, report, tuple(CLUSTPY_RESTARTS)):
+        path, n_init = options.data / f"{name}.npz", CLUSTPY_RESTARTS[name]
+        n_clusters = load(options.data, name).n_clusters
+        ours = [
+            fit_in_child(sys.executable, "threecpo", path, n_clusters, n_init)
+            for _ in range(options.repeats)
+        ]
+        say(f"{name}: threecpo done, clustpy …")
+        peer = fit_in_child(python, "clustpy", path, n_clusters, n_init)
+        seconds = median(one["seconds"] for one in ours)
+        peak = max(one["peak"] for one in ours)
+        rows.append(
+            [
+                *(name, n_init, f"{seconds:.3f}", f"{peer['seconds']:.1f}"),
+                f"{peer['seconds'] / seconds:.0f}×",
+                *(f"{peak:.0f}", f"{peer['peak']:.0f}"),
+            ]
+        )
+    header = ["data set", "restarts", "threecpo s", "clustpy s", "faster"]
+    report.add_table([*header, "threecpo peak MB", "clustpy peak MB"], rows)
+
+
+def kmeans(options: argparse.Namespace, report: Report) -> None:
+    from sklearn.cluster import KMeans
+
+    from threecpo import ThreeCPO
+
+    rows = []
+    warm = True
+    for name in chosen(options, report, ALL_SETS):
+        data = load(options.data, name)
+        times: dict[type, list[float]] = {KMeans: [], ThreeCPO: []}
+        if warm:
+            for kind in times:
+                kind(n_clusters=2, n_init=2, random_state=0).fit(data.matrix[:50])
+            warm = False
+        for seed in range(options.repeats):
+            for kind, seconds in times.items():
+                model = kind(
+                    n_clusters=data.n_clusters, n_init=RESTARTS, random_state=seed
+                )
+                seconds.append(seconds_of(partial(model.fit, data.matrix)))
+        peer, ours = median(times[KMeans]), median(times[ThreeCPO])
+        say(f"{name}: KMeans {peer:.3f} s, ThreeCPO {ours:.3f} s")
+        rows.append(
+            [
+                *(name, data.n_clusters, f"{ours:.3f}", f"{peer:.3f}"),
+                *(
+                    f"{peer / ours:.2f}×",
+                    spread(times[ThreeCPO]),
+                    spread(times[KMeans]),
+                ),
+            ]
+        )
+    header = ["data set", "K", "ThreeCPO s", "KMeans s", "faster"]
+    report.add_table([*header, "ThreeCPO range", "KMeans range"], rows)
+
+
+def spread(values: list[float]) -> str:
+    return f"{min(values):.3f}-{max(values):.3f}"
+
+
+def one_pass(options: argparse.Namespace, report: Report) -> None:
+    import _pass
+
+    repeats = PASS_REPEATS * options.repeats
+    cases = []
+    for name in chosen(options, report, ALL_SETS):
+        costs = _pass.from_data(load(options.data, name)).costs(repeats)
+        cases.append((name, costs))
+    report.add(
+        "Milliseconds on one thread, the least of several repeats. *All in C1* and "
+        "*chosen C1* start from nothing and add up every sum, with every column "
+        "relevant or with the groups that the labels lead to; in a *late* pass no row "
+        "moves. The bare scoring loop makes K multiply-adds for every stored count: "
+        "into an array, or into "
+        f"{_pass.REGISTERS} registers where K is no larger than that."
+    )
+    if cases:
+        report.add(_pass.data_table(cases))
+    measured = _pass.curves(repeats)
+    report.add(
+        "Growth on planted data, every column in C1, sums from nothing, against the "
+        "faster bare loop:"
+    )
+    report.add(_pass.curve_table(measured))
+    report.add(_pass.slope_table(measured))
+    _pass.draw(measured, PICTURE)
+    report.add(f"Curves: `{PICTURE.relative_to(HERE.parent)}`")
+
+
+def memory(options: argparse.Namespace, report: Report) -> None:
+    rows = []
+    for name in chosen(options, report, ("pbmc_kang",)):
+        data = load(options.data, name)
+        arrays = (data.matrix.data, data.matrix.indices, data.matrix.indptr)
+        path = options.data / f"{name}.npz"
+        one = fit_in_child(sys.executable, "threecpo", path, data.n_clusters, RESTARTS)
+        rows.append(
+            [
+                *(
+                    name,
+                    data.n_clusters,
+                    f"{sum(a.nbytes for a in arrays) / 2**20:.0f}",
+                ),
+                *(f"{one['loaded']:.0f}", f"{one['peak']:.0f}"),
+                *(f"{one['peak'] - one['loaded']:.0f}", f"{one['seconds']:.2f}"),
+            ]
+        )
+    header = ["data set", "K", "matrix MB", "before fit MB", "peak MB", "above MB"]
+    report.add_table([*header, "seconds"], rows)
+
+
+def startup(options: argparse.Namespace, report: Report) -> None:
+    def output(code: str) -> str:
+        command = [sys.executable, "-c", code]
+        return subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True
+        ).stdout
+
+    output(IMPORT_AND_FIT)
+    repeats = range(options.repeats)
+    measured = {
+        "import ThreeCPO after scikit-learn": [
+            float(output(IMPORT_ALONE)) for _ in repeats
+        ],
+        "new process: import and fit Synth": [
+            seconds_of(lambda: output(IMPORT_AND_FIT)) for _ in repeats
+        ],
+        "new process: import scikit-learn only": [
+            seconds_of(lambda: output(IMPORT_SCIKIT_LEARN)) for _ in repeats
+        ],
+    }
+    rows = [
+        [what, f"{min(values):.3f}", f"{median(values):.3f}"]
+        for what, values in measured.items()
+    ]
+    report.add_table(["start-up", "least s", "median s"], rows)
+
+
+SECTIONS = {
+    "clustpy": clustpy,
+    "kmeans": kmeans,
+    "pass": one_pass,
+    "memory": memory,
+    "startup": startup,
+}
+
+
+def surroundings() -> str:
+    names = ("threecpo", "numpy", "scipy", "scikit-learn", "numba")
+    versions = ", ".join(f"{name} {version(name)}" for name in names)
+    return f"{os.cpu_count()} cores, Python {platform.python_version()}, {versions}"
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add_data_option(parser)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument(
+        "--datasets", nargs="+", choices=ALL_SETS, metavar="NAME", help="only these"
+    )
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument(
+        "--clustpy-python",
+        default=os.environ.get(CLUSTPY_VARIABLE),
+        help=f"interpreter that has clustpy (default: ${CLUSTPY_VARIABLE})",
+    )
+    parser.add_argument("--output", type=Path, help="also write the Markdown here")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = arguments()
+    report = Report(options.output)
+    report.add(surroundings())
+    for name in options.only:
+        report.add(f"## {name}")
+        SECTIONS[name](options, report)
+    report.write()
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
