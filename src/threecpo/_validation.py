@@ -52,12 +52,12 @@ def check_counts(
     return counts
 
 
-def warn_if_fractional(counts: Counts, stacklevel: int = 3) -> None:
+def warn_if_fractional(counts: Counts, name: str) -> None:
     """Warn once about values that are not whole numbers."""
     if not counts.fractional:
         return
     message = (
-        "X holds values that are not whole numbers; ThreeCPO models counts. "
+        f"X holds values that are not whole numbers; {name} models counts. "
         "They are used as they are."
     )
     if looks_log_normalised(counts):
@@ -65,7 +65,7 @@ def warn_if_fractional(counts: Counts, stacklevel: int = 3) -> None:
             "X holds values that are not whole numbers, and this looks log-normalised: "
             "pass the raw counts instead (for AnnData often layers['counts'] or raw.X)."
         )
-    warnings.warn(message, UserWarning, stacklevel=stacklevel)
+    warnings.warn(message, UserWarning, stacklevel=3)
 
 
 def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
@@ -85,10 +85,10 @@ def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
             if values.max() * np.log(base) > 30:
                 break
             counted = np.expm1(values * np.log(base))
-            multiples = counted / counted.min()
-            close += int(
-                np.count_nonzero(abs(multiples - np.rint(multiples)) < 1e-3 * multiples)
-            )
+            with np.errstate(over="ignore", invalid="ignore"):
+                multiples = counted / counted.min()
+                away = np.abs(multiples - np.rint(multiples))
+            close += int(np.count_nonzero(away < 0.05))
             total += len(values)
         else:
             if close > 0.95 * total:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import os
+
     from .cluster import ThreeCPO
 
 __all__ = ["load"]
@@ -18,34 +19,45 @@ __all__ = ["load"]
 FORMAT = "threecpo-model"
 VERSION = 1
 
-_ARRAYS = (
-    "labels_",
-    "nearest_labels_",
-    "outlier_scores_",
-    "margins_",
-    "column_groups_",
-    "column_scores_",
-    "cluster_rates_",
-    "shared_rates_",
-    "noise_rates_",
-    "row_scales_",
-    "restart_losses_",
-)
+# Type and shape of each array: n rows, m columns, k clusters, r runs, i iterations.
+_ATTRIBUTES = {
+    "labels_": ("i4", "n"),
+    "nearest_labels_": ("i4", "n"),
+    "outlier_scores_": ("f8", "n"),
+    "margins_": ("f8", "n"),
+    "row_scales_": ("f8", "n"),
+    "column_groups_": ("i1", "m"),
+    "column_scores_": ("f8", "m3"),
+    "cluster_rates_": ("f8", "km"),
+    "shared_rates_": ("f8", "m"),
+    "noise_rates_": ("f8", "m"),
+    "restart_losses_": ("f8", "r"),
+}
+_SUMS = {
+    "sums": ("f8", "om"),
+    "sizes": ("i8", "o"),
+    "profile_sums": ("f8", "om"),
+    "profile_sizes": ("i8", "o"),
+    "totals": ("f8", "m"),
+    "ranks": ("i4", "k"),
+}
 _NUMBERS = ("loss_", "n_iter_", "n_clusters_", "n_features_in_", "_price")
-_STATISTICS = ("statistics", "profile_statistics")
+_IN_ARRAYS = {"stored": "array"}
 
 
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """Write a fitted model beside the target, then rename it into place."""
-    arrays: dict[str, Any] = {name: getattr(model, name) for name in _ARRAYS}
     fitted = model._fitted
-    for name in _STATISTICS:
-        arrays[f"{name}_sums"] = getattr(fitted, name).sums
-        arrays[f"{name}_sizes"] = getattr(fitted, name).sizes
-    arrays["totals"] = fitted.statistics.totals
-    arrays["ranks"] = fitted.ranks
-    for name, values in model.history_.items():
-        arrays[f"history_{name}"] = values
+    arrays: dict[str, Any] = {name: getattr(model, name) for name in _ATTRIBUTES}
+    arrays |= {
+        "sums": fitted.statistics.sums,
+        "sizes": fitted.statistics.sizes,
+        "profile_sums": fitted.profile_statistics.sums,
+        "profile_sizes": fitted.profile_statistics.sizes,
+        "totals": fitted.statistics.totals,
+        "ranks": fitted.ranks,
+    }
+    arrays |= {f"history_{name}": values for name, values in model.history_.items()}
     if hasattr(model, "feature_names_in_"):
         arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
     header = {
@@ -62,15 +74,13 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     }
     arrays["header"] = np.array(json.dumps(header))
     target = Path(path)
-    handle, beside = tempfile.mkstemp(
-        dir=target.parent, prefix=target.name, suffix=".part"
-    )
+    beside = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with beside.open("xb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
-        Path(beside).replace(target)
+        beside.replace(target)
     except BaseException:
-        Path(beside).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
 
 
@@ -96,56 +106,76 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     model.save(f"{folder}/model.npz")
     ...     again = threecpo.load(f"{folder}/model.npz")
-    >>> (again.predict(X) == model.labels_).all()
-    np.True_
+    >>> bool((again.predict(X) == model.labels_).all())
+    True
     """
+    arrays, header = _read(path)
+    try:
+        _check_shapes(arrays, header)
+        return _restored(arrays, header)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        message = f"{path} is a damaged threecpo model: {error}."
+        raise ValueError(message) from error
+
+
+def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     from ._core.rows import Fitted
     from ._core.statistics import Statistics
     from .cluster import ThreeCPO
 
-    arrays, header = _read(path)
-    try:
-        stored = header["parameters"]
-        parameters = {
-            name: arrays[f"parameter_{name}"] if value == _IN_ARRAYS else value
-            for name, value in stored.items()
-        }
-        parameters["groups"] = tuple(parameters["groups"])
-        model = ThreeCPO(**parameters)
-        for name in _ARRAYS:
-            setattr(model, name, arrays[name])
-        for name in _NUMBERS:
-            setattr(model, name, header["numbers"][name])
-        if "feature_names_in_" in arrays:
-            model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
-        model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
-        final, behind = (
-            Statistics(
-                sums=arrays[f"{name}_sums"],
-                sizes=arrays[f"{name}_sizes"],
-                log_scales=np.zeros(model.n_features_in_),
-                totals=arrays["totals"],
-                n_rows=header["n_rows"],
-            )
-            for name in _STATISTICS
+    parameters = {
+        name: arrays[f"parameter_{name}"] if value == _IN_ARRAYS else value
+        for name, value in header["parameters"].items()
+    }
+    parameters["groups"] = tuple(parameters["groups"])
+    model = ThreeCPO(**parameters)
+    for name in _ATTRIBUTES:
+        setattr(model, name, arrays[name])
+    for name in _NUMBERS:
+        setattr(model, name, header["numbers"][name])
+    if "feature_names_in_" in arrays:
+        model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
+    model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
+    final, behind = (
+        Statistics(
+            sums=arrays[f"{prefix}sums"],
+            sizes=arrays[f"{prefix}sizes"],
+            log_scales=np.zeros(model.n_features_in_),
+            totals=arrays["totals"],
+            n_rows=header["n_rows"],
         )
-        model._fitted = Fitted(
-            final,
-            behind,
-            model.column_groups_,
-            arrays["ranks"],
-            header["prior"],
-            header["exact"],
-            header["threshold"],
-            header["outliers"],
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        message = f"{path} is a damaged threecpo model: {error} is missing or wrong."
-        raise ValueError(message) from error
+        for prefix in ("", "profile_")
+    )
+    model._fitted = Fitted(
+        final,
+        behind,
+        model.column_groups_,
+        arrays["ranks"],
+        float(header["prior"]),
+        bool(header["exact"]),
+        float(header["threshold"]),
+        header["outliers"],
+    )
     return model
 
 
-_IN_ARRAYS = {"stored": "array"}
+def _check_shapes(arrays: dict[str, Any], header: dict[str, Any]) -> None:
+    """Refuse arrays that do not fit together: compiled loops trust them."""
+    numbers = header["numbers"]
+    sizes = {"3": 3, "n": int(header["n_rows"]), "m": int(numbers["n_features_in_"])}
+    sizes["k"], sizes["i"] = int(numbers["n_clusters_"]), int(numbers["n_iter_"])
+    sizes |= {"o": sizes["k"] + 1, "r": len(arrays["restart_losses_"])}
+    expected = _ATTRIBUTES | _SUMS
+    for name in header["history"]:
+        expected[f"history_{name}"] = ("f8" if name == "loss" else "i8", "i")
+    for name, (kind, letters) in expected.items():
+        array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
+        if array.shape != shape or array.dtype != np.dtype(kind):
+            message = f"{name} is {array.dtype} {array.shape}, not {kind} {shape}"
+            raise ValueError(message)
+    if not np.isin(arrays["column_groups_"], (1, 0, -1)).all():
+        message = "column_groups_ holds more than 1, 0 and -1"
+        raise ValueError(message)
 
 
 def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +204,10 @@ def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, A
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and header of a model file of a version that we know."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with (
+            Path(path).open("rb") as opened,
+            np.load(opened, allow_pickle=False) as file,
+        ):
             arrays = {name: file[name] for name in file.files}
         header = json.loads(str(arrays["header"]))
         known = header["format"] == FORMAT

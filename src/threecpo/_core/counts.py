@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -59,10 +59,28 @@ class Counts:
         shape = (self.n_rows, self.n_columns)
         return sp.csr_array((self.data, self.indices, indptr), shape=shape)
 
-    def columns(self, mask: NDArray[np.bool_]) -> sp.csr_array:
-        """Return these columns as a scipy array (all: the same memory)."""
-        matrix = self.matrix()
-        return matrix if mask.all() else matrix[:, np.flatnonzero(mask)]
+    def columns(self, mask: NDArray[np.bool_]) -> Counts:
+        """Return the counts of these columns alone."""
+        if mask.all():
+            return self
+        part = self.matrix()[:, np.flatnonzero(mask)]
+        return Counts(
+            part.indptr.astype(np.int64), part.indices, part.data, part.shape[1]
+        )
+
+    def row_lengths(self, order: int) -> NDArray[np.float64]:
+        """Sum of each row (order 1) or its Euclidean length (order 2)."""
+        powers = self.data if order == 1 else self.data**2
+        sums = np.zeros(self.n_rows)
+        filled = np.diff(self.indptr) > 0
+        if filled.any():
+            sums[filled] = np.add.reduceat(powers, self.indptr[:-1][filled])
+        return sums if order == 1 else np.sqrt(sums)
+
+    def scaled(self, order: int) -> Counts:
+        """Return rows divided by their sums (order 1) or lengths (order 2)."""
+        lengths = np.repeat(self.row_lengths(order), np.diff(self.indptr))
+        return replace(self, data=self.data / lengths)
 
 
 def from_sparse(matrix: Any) -> Counts:

@@ -31,9 +31,10 @@ LANES = 8
 class Profile(NamedTuple):
     """What scores a row, whichever assignment rule it stands for.
 
-    The score of row i in cluster k is the sum over C1 of X_ij ``log_rates[slot, k]``
-    plus ``shared_weights[k]`` times its sum over C0 plus ``scale_weights[k]`` r_i. One
-    more profile than there are ``ranks`` is the background's. The last row of
+    The score of row i in cluster k is the sum over C1 of Y_ij (``linear`` + ``square``
+    Y_ij) ``log_rates[slot, k]``, plus ``offsets[k]`` for the prior's share of it, plus
+    ``shared_weights[k]`` times the row's sum over C0, plus ``scale_weights[k]`` r_i.
+    One more profile than there are ``ranks`` is the background's. The last row of
     ``log_rates`` is zeros.
     """
 
@@ -46,6 +47,8 @@ class Profile(NamedTuple):
     prior_shared: float
     prior_scale: float
     threshold: float
+    linear: float = 1.0
+    square: float = 0.0
 
 
 _ROWS = (array_type(i8), array_type(i4), array_type(f8), i8, i8)
@@ -56,7 +59,7 @@ _PROFILE = types.NamedTuple(
         array_type(f8, 2, write=True),
         *(_OWN, _OWN, _OWN),
         array_type(i4, write=True),
-        *(f8, f8, f8),
+        *(f8, f8, f8, f8, f8),
     ),
     Profile,
 )
@@ -75,7 +78,7 @@ def _score_row(indptr, indices, data, row, profile, places, values, scores):
         value = data[t]
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
-        values[found] = value
+        values[found] = value * (profile.linear + profile.square * value)
         found += U(slot >= 0)
         scale += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
@@ -119,13 +122,14 @@ def _choose(scores, ranks):
 
 
 @inlined
-def _excess(scores, best, n_clusters):
+def _excess(scores, best, n_clusters, scale):
     """Background score minus the best one, 0 where they differ by rounding only."""
     background, own = scores[n_clusters], scores[best]
-    excess = background - own
-    if own == background or abs(excess) <= TIE * (abs(background) + abs(own)):
+    if own == background:  # two scores of minus infinity too
         return 0.0
-    return excess
+    excess = background - own
+    rounding = TIE * (abs(background) + abs(own) + scale)
+    return 0.0 if abs(excess) <= rounding < np.inf else excess
 
 
 @inlined
@@ -196,7 +200,7 @@ def assign_rows(
     for i in range(U(start), U(stop)):
         _, scale = _score_row(indptr, indices, data, i, profile, places, values, scores)
         label = _choose(scores, profile.ranks)
-        if background and _excess(scores, label, outlier) > profile.threshold:
+        if background and _excess(scores, label, outlier, scale) > profile.threshold:
             label = outlier
         old = labels[i]
         if label != old:
@@ -241,7 +245,7 @@ def describe_rows(
         margins[i] = scores[best] - second if n_clusters > 1 else np.inf
         if n_clusters > 1 and scores[best] == second:
             margins[i] = 0.0
-        excess[i] = _excess(scores, best, n_clusters)
+        excess[i] = _excess(scores, best, n_clusters, scale)
 
 
 @compiled(*_ROWS, _PROFILE, array_type(f8, 2, write=True))

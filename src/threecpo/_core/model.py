@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
 
 NOISE, SHARED, RELEVANT = -1, 0, 1
-_TINY = np.finfo(float).tiny
 
 
 @dataclass(frozen=True)
@@ -208,7 +207,9 @@ def profile(
     if not sums.prior:
         cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
         log_rates[:-1, :width][cells.T == 0] = -np.inf
-    nothing, portions = np.zeros(width), scales.portions[:width]
+    nothing = np.zeros(width)
+    # Without C1 every cluster is C0 alone, one without any counts (prior 0) as well.
+    portions = scales.portions[:width] if n_relevant else nothing + 1.0
     with np.errstate(divide="ignore"):
         log_portions = np.log(portions) if n_shared else nothing
     return Profile(
@@ -217,10 +218,41 @@ def profile(
         offsets=sums.prior * log_rate_sums,
         shared_weights=log_portions if exact else nothing,
         scale_weights=nothing if exact else portions - 1.0,
-        ranks=np.arange(n_clusters, dtype=np.int32) if ranks is None else ranks,
+        ranks=np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32),
         prior_shared=sums.prior * n_shared,
         prior_scale=sums.prior * (n_shared + n_relevant),
         threshold=threshold,
+    )
+
+
+def chi_squared_profile(
+    sums: Sums, ranks: NDArray[np.int32] | None = None, *, background: bool = False
+) -> Profile:
+    """Row profile of minus r_i times chi-squared, every column in C1 (PoissonC).
+
+    With μ_ij = r_i p_kj and p_k summing to 1, the sum of (X - μ)² / μ over columns is
+    that of X² / p_kj over r_i, less r_i; and X² = Y (2 prior + Y) + prior².
+    """
+    clusters = np.vstack([sums.clusters, sums.totals]) if background else sums.clusters
+    with np.errstate(divide="ignore"):
+        weights = clusters.sum(axis=1) / clusters.T
+    n_columns, width = weights.shape
+    padded = -(-width // kernels.LANES) * kernels.LANES
+    log_rates = np.zeros((n_columns + 1, padded))
+    log_rates[:-1, :width] = -weights
+    nothing, n_clusters = np.zeros(width), sums.n_clusters
+    return Profile(
+        slots=np.arange(n_columns, dtype=np.int32),
+        log_rates=log_rates,
+        offsets=-(sums.prior**2) * weights.sum(axis=0) if sums.prior else nothing,
+        shared_weights=nothing,
+        scale_weights=nothing,
+        ranks=np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32),
+        prior_shared=0.0,
+        prior_scale=sums.prior * n_columns,
+        threshold=0.0,
+        linear=2 * sums.prior,
+        square=1.0,
     )
 
 
@@ -256,7 +288,10 @@ def log_likelihood(sums: Sums, groups: NDArray[np.int8], fitted: Sums) -> float:
         _times_log(sums.totals[noise], noise_rates) - sums.n_rows * noise_rates.sum()
     )
     if scales.total > 0:
-        shares = fitted.clusters / np.maximum(scales.cluster_totals, _TINY)[:, None]
+        cluster_totals = np.broadcast_to(
+            scales.cluster_totals[:, None], fitted.clusters.shape
+        )
+        shares = _ratio(fitted.clusters, cluster_totals)
         *factors, outlier_factor = scales.row_factors
         value += (
             sums.log_scales[used].sum()

@@ -44,10 +44,15 @@ class Fitted:
     exact: bool
     threshold: float
     outliers: str | None
+    chi_squared: bool = False
 
     def profile(self, *, exact: bool | None = None) -> Profile:
+        """Profile that produced the labels, or that of the exact scores."""
+        sums = model.Sums.of(self.profile_statistics, self.prior)
+        if self.chi_squared and not exact:
+            return model.chi_squared_profile(sums, self.ranks, background=True)
         return model.profile(
-            model.Sums.of(self.profile_statistics, self.prior),
+            sums,
             self.groups,
             exact=self.exact if exact is None else exact,
             background=True,

@@ -17,16 +17,16 @@ from .statistics import Workers, assign, sum_by_labels
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .counts import Counts
+    from .kernels import Profile
     from .model import ColumnStep, Penalty
     from .seeding import Start
     from .statistics import Statistics
 
     FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
-    MakeStart = Callable[[sp.csr_array], Start]
+    MakeStart = Callable[[Counts], Start]
     Report = Callable[[int, dict[str, float], bool], None]
 
 OUTLIER = -1
@@ -45,6 +45,19 @@ class Settings:
     outliers: bool
     threshold: float
     prior: float
+    chi_squared: bool = False
+
+    def profile(self, sums: Sums, groups: NDArray[np.int8]) -> Profile:
+        """Row profile by the rule of these settings."""
+        if self.chi_squared:
+            return model.chi_squared_profile(sums)
+        return model.profile(
+            sums,
+            groups,
+            exact=self.exact,
+            background=self.outliers,
+            threshold=self.threshold,
+        )
 
 
 @dataclass(frozen=True)
@@ -93,16 +106,9 @@ def run(
     while not finished:
         before, groups = groups, step.groups
         behind = statistics.copy()
-        profile = model.profile(
-            step.sums,
-            groups,
-            exact=settings.exact,
-            background=settings.outliers,
-            threshold=settings.threshold,
-        )
         moved = assign(
             counts,
-            profile,
+            settings.profile(step.sums, groups),
             labels,
             statistics,
             workers,
@@ -115,7 +121,7 @@ def run(
             step = _column_step(statistics, groups, settings)
         loss = model.loss(step.scores, groups)
         if history and loss >= min(entry["loss"] for entry in history):
-            # Only the printed rule can come back to where it has been.
+            # Rules other than the exact one can come back to where they have been.
             state = blake2b(labels.tobytes() + groups.tobytes()).digest()
             repeated = state in seen
             seen.add(state)
@@ -168,7 +174,7 @@ def best_run(
         groups = first_columns(rng) if callable(first_columns) else first_columns
         start = ready or prepared(groups)
         told = None if report is None else partial(report, index)
-        return run(counts, groups, start(rng), settings, inner, told)
+        return run(counts, groups, start(rng, inner), settings, inner, told)
 
     best: Run | None = None
     losses = []

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import kernels
+from .kmeans import lloyd
 from .model import Sums
-from .statistics import sum_by_labels
+from .statistics import Workers, sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +20,11 @@ if TYPE_CHECKING:
 
     from .counts import Counts
 
-    Start = Callable[[np.random.Generator], NDArray[np.int32]]
+    # From a random generator, and workers to obey, to labels.
+    Start = Callable[..., NDArray[np.int32]]
 
 TABLE_SIZE = 1 << 18
+SERIAL = Workers(1)
 
 
 def x_log_x_table(largest: float, prior: float) -> NDArray[np.float64]:
@@ -64,9 +67,12 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
 
 
 def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
-    """Groups with the better half of the columns in C1 and the others in C-."""
+    """Groups with the better half of the columns in C1 and the others in C-.
+
+    At least two: a single column, and no other to compare it with, tells no rows apart.
+    """
     groups = np.full(len(information), -1, dtype=np.int8)
-    best = np.argsort(-information, kind="stable")[: max(1, len(information) // 2)]
+    best = np.argsort(-information, kind="stable")[: max(2, len(information) // 2)]
     groups[best] = 1
     return groups
 
@@ -82,22 +88,18 @@ class RowTerms:
     own: NDArray[np.float64]
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, prior: float) -> RowTerms:
-        n_rows, n_columns = matrix.shape
-        indptr, indices = (
-            matrix.indptr.astype(np.int64),
-            matrix.indices.astype(np.int32),
-        )
-        largest = float(matrix.data.max(initial=0.0))
-        single, double = np.zeros(n_rows), np.zeros(n_rows)
+    def of(cls, counts: Counts, prior: float) -> RowTerms:
+        arrays = counts.indptr, counts.indices, counts.data
+        largest = float(counts.data.max(initial=0.0))
+        single, double = np.zeros(counts.n_rows), np.zeros(counts.n_rows)
         for p, out in ((prior, single), (2 * prior, double)):
-            table, unused = x_log_x_table(largest, p), np.zeros(n_columns)
-            kernels.x_log_x_sums(indptr, indices, matrix.data, p, table, out, unused)
+            table, unused = x_log_x_table(largest, p), np.zeros(counts.n_columns)
+            kernels.x_log_x_sums(*arrays, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
-        sizes = matrix.sum(axis=1).astype(np.float64) + prior * n_columns
+        sizes = counts.row_lengths(1) + prior * counts.n_columns
         own = single - double - x_log_x(sizes)
-        own += n_columns * (at_zero[0] - at_zero[1] / 2)
-        return cls(indptr, indices, matrix.data, sizes, own)
+        own += counts.n_columns * (at_zero[0] - at_zero[1] / 2)
+        return cls(*arrays, sizes, own)
 
 
 @dataclass(frozen=True)
@@ -117,16 +119,20 @@ class RowDistances:
     table: NDArray[np.float64]
 
     @classmethod
-    def of(cls, matrix: sp.csr_array, prior: float) -> RowDistances:
-        by_column = matrix.tocsc()
+    def of(cls, counts: Counts, prior: float) -> RowDistances:
+        by_column = counts.matrix().tocsc()
         return cls(
-            RowTerms.of(matrix, prior),
+            RowTerms.of(counts, prior),
             by_column.indptr.astype(np.int64),
             by_column.indices.astype(np.int32, copy=False),
             by_column.data,
             prior,
-            x_log_x_table(2 * float(matrix.data.max(initial=0.0)), 2 * prior),
+            x_log_x_table(2 * float(counts.data.max(initial=0.0)), 2 * prior),
         )
+
+    def to_row(self, row: int) -> NDArray[np.float64]:
+        """Distances of all rows to one of them."""
+        return self.to(self.rows, row)
 
     def to(self, others: RowTerms, row: int) -> NDArray[np.float64]:
         """Distances of all rows to a row of ``others``."""
@@ -150,8 +156,8 @@ def pairwise_distances(
     x: Counts, y: Counts | None, prior: float
 ) -> NDArray[np.float64]:
     """All distances d(a, b) of rows of x and y (of x and x: exactly symmetric)."""
-    distances = RowDistances.of((y or x).matrix(), prior)
-    rows = distances.rows if y is None else RowTerms.of(x.matrix(), prior)
+    distances = RowDistances.of(y or x, prior)
+    rows = distances.rows if y is None else RowTerms.of(x, prior)
     out = np.empty((x.n_rows, len(distances.rows.sizes)))
     for i in range(len(out)):
         out[i] = distances.to(rows, i)
@@ -168,15 +174,32 @@ def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
     return labels
 
 
-def poisson_plus_plus(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:
-    """k-means++ with d(a, b): the best of 2 + floor(log K) draws for every seed."""
-    distances = RowDistances.of(matrix, prior)
-    n_rows = matrix.shape[0]
+@dataclass(frozen=True)
+class SquaredDistances:
+    """Squared Euclidean distances to the rows of counts."""
+
+    matrix: sp.csr_array
+    squares: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, counts: Counts) -> SquaredDistances:
+        return cls(counts.matrix(), counts.row_lengths(2) ** 2)
+
+    def to_row(self, row: int) -> NDArray[np.float64]:
+        """Distances of all rows to one of them."""
+        products = self.matrix @ self.matrix[[row]].toarray()[0]
+        return np.maximum(self.squares + self.squares[row] - 2 * products, 0.0)
+
+
+def plus_plus(
+    distances: RowDistances | SquaredDistances, n_rows: int, n_clusters: int
+) -> Start:
+    """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d."""
     n_draws = 2 + int(np.log(n_clusters))
 
-    def start(rng: np.random.Generator) -> NDArray[np.int32]:
+    def start(rng: np.random.Generator, workers: Workers = SERIAL) -> NDArray[np.int32]:
         rows = [int(rng.integers(n_rows))]
-        closest = distances.to(distances.rows, rows[0])
+        closest = distances.to_row(rows[0])
         while len(rows) < n_clusters:
             closest[rows] = 0.0
             reach = np.cumsum(closest)
@@ -188,9 +211,10 @@ def poisson_plus_plus(matrix: sp.csr_array, n_clusters: int, prior: float) -> St
             drawn = np.searchsorted(reach, draws, side="right")
             # Rounding can put a draw on the very end.
             candidates = np.unique(np.minimum(drawn, n_rows - 1))
-            options = [
-                np.minimum(closest, distances.to(distances.rows, c)) for c in candidates
-            ]
+            options = []
+            for row in candidates:
+                workers.check()
+                options.append(np.minimum(closest, distances.to_row(row)))
             best = int(np.argmin([option.sum() for option in options]))
             rows.append(int(candidates[best]))
             closest = options[best]
@@ -199,15 +223,35 @@ def poisson_plus_plus(matrix: sp.csr_array, n_clusters: int, prior: float) -> St
     return start
 
 
-def random_centers(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:  # noqa: ARG001
+def poisson_plus_plus(counts: Counts, n_clusters: int, prior: float) -> Start:
+    """Seeds by k-means++ with d(a, b)."""
+    return plus_plus(RowDistances.of(counts, prior), counts.n_rows, n_clusters)
+
+
+def random_centers(counts: Counts, n_clusters: int) -> Start:
     """Distinct rows drawn at random."""
-    n_rows = matrix.shape[0]
-    return lambda rng: labels_of_rows(
+    n_rows = counts.n_rows
+    return lambda rng, *_: labels_of_rows(
         rng.choice(n_rows, n_clusters, replace=False), n_rows
     )
 
 
-def random_labels(matrix: sp.csr_array, n_clusters: int, prior: float) -> Start:  # noqa: ARG001
+def random_labels(counts: Counts, n_clusters: int) -> Start:
     """Every row in a cluster drawn at random."""
-    n_rows = matrix.shape[0]
-    return lambda rng: rng.integers(n_clusters, size=n_rows, dtype=np.int32)
+    n_rows = counts.n_rows
+    return lambda rng, *_: rng.integers(n_clusters, size=n_rows, dtype=np.int32)
+
+
+def k_means(
+    counts: Counts, n_clusters: int, *, shares: bool = False, full: bool = False
+) -> Start:
+    """Euclidean k-means++, or k-means from there, on counts or on row shares."""
+    data = counts.scaled(1) if shares else counts
+    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, n_clusters)
+    if not full:
+        return seeds
+
+    def start(rng: np.random.Generator, workers: Workers = SERIAL) -> NDArray[np.int32]:
+        return lloyd(data, seeds(rng, workers), n_clusters, workers).labels
+
+    return start

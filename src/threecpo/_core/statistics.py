@@ -103,12 +103,16 @@ class Workers:
         """One thread, the caller's, that obeys the same stop signal."""
         return Workers(1, self._stop)
 
+    def check(self) -> None:
+        """Leave this thread where another one has been interrupted."""
+        if self._stop.is_set():
+            raise Stopped
+
     def map(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
         """Yield results in the order of the items, working a few items ahead."""
         waiting: deque[Future[T]] = deque()
         for item in items:
-            if self._stop.is_set():
-                raise Stopped
+            self.check()
             if self._pool is None:
                 yield function(item)
                 continue

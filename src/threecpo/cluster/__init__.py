@@ -1,5 +1,6 @@
 """Estimators that cluster rows."""
 
+from ._poisson import PoissonC, PoissonL
 from ._threecpo import ThreeCPO
 
-__all__ = ["ThreeCPO"]
+__all__ = ["PoissonC", "PoissonL", "ThreeCPO"]

@@ -37,6 +37,16 @@ def check_integer(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
+def check_enough_rows(n_clusters: int, n_rows: int) -> None:
+    """Refuse more clusters than rows."""
+    if n_clusters > n_rows:
+        message = (
+            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: a cluster needs "
+            "at least one row."
+        )
+        raise ValueError(message)
+
+
 def check_non_negative(name: str, value: Any) -> float:
     """Refuse what is no finite number of 0 or more."""
     if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
@@ -47,10 +57,7 @@ def check_non_negative(name: str, value: Any) -> float:
 
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
-    try:
-        chosen = tuple(groups)
-    except TypeError:
-        chosen = (groups,)
+    chosen = tuple(groups) if np.iterable(groups) else ()
     if any(group not in GROUPS for group in chosen) or 1 not in chosen:
         message = f"groups={groups!r} must hold 1 (C1) and may hold 0 (C0) and -1 (C-)."
         raise ValueError(message)

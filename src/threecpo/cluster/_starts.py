@@ -1,36 +1,26 @@
 """Where the runs of an estimator start: its ``init`` and ``column_init``.
 
 A start of the rows makes, from the counts inside the first C1, a function from a random
-generator to labels. Those of the k-means family are scikit-learn's, on counts or on row
-shares (RF).
+generator to labels.
 """
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from ._options import check_choice, check_integer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
     from .._core.run import FirstColumns, MakeStart, Settings
-    from .._core.seeding import Start
 
 ROWS = (
     "poisson-k-means++",
@@ -51,27 +41,14 @@ class Plan:
     n_runs: int
     columns: FirstColumns | NDArray[np.int8]
     rows: MakeStart
-    scikit_learn: bool = False
-
-    @contextmanager
-    def limits(self) -> Iterator[None]:
-        """Keep scikit-learn's k-means to one thread, as its bits depend on them.
-
-        It also warns where rows repeat; what that leads to, the estimator says itself.
-        """
-        if not self.scikit_learn:
-            yield
-            return
-        with threadpool_limits(1, "openmp"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            yield
 
 
 def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
     """Check ``init``, ``column_init`` and ``n_init`` and say where runs start."""
-    init, column_init = estimator.init, estimator.column_init
+    init = estimator.init
+    column_init = getattr(estimator, "column_init", "information")
     n_init = check_integer("n_init", estimator.n_init, 1)
-    if isinstance(init, type(estimator)):
+    if isinstance(init, BaseEstimator):
         groups, labels = _of_model(init, counts, settings)
         if not isinstance(column_init, str):
             groups = _checked_groups(column_init, counts.n_columns, settings)
@@ -81,11 +58,11 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
         return Plan(1, columns, _always(_checked_labels(init, counts.n_rows, settings)))
     check_choice("init", init, ROWS)
     rows = make_start(init, settings.n_clusters, settings.prior)
-    return Plan(n_init, columns, rows, scikit_learn="k-means" in init)
+    return Plan(n_init, columns, rows)
 
 
 def _always(labels: NDArray[np.int32]) -> MakeStart:
-    return lambda _: lambda _: labels
+    return lambda _: lambda *_: labels
 
 
 def _of_model(
@@ -93,6 +70,9 @@ def _of_model(
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Groups of a fitted model, and where it puts these rows."""
     check_is_fitted(model)
+    if not hasattr(model, "_fitted"):
+        message = f"init={model!r} is no model of the Poisson family."
+        raise ValueError(message)
     if model.n_features_in_ != counts.n_columns:
         message = (
             f"init was fitted on {model.n_features_in_} columns; X has "
@@ -107,7 +87,7 @@ def _of_model(
         raise ValueError(message)
     description = model._describe(counts)
     labels = model._fitted.labels(description)
-    groups = model.column_groups_
+    groups = model._fitted.groups
     return (
         np.where(np.isin(groups, settings.groups), groups, np.int8(1)),
         labels if settings.outliers else description.nearest,
@@ -172,35 +152,12 @@ def make_start(name: str, n_clusters: int, prior: float) -> MakeStart:
     """Return the start of this name."""
     from .._core import seeding
 
-    own = {
-        "poisson-k-means++": seeding.poisson_plus_plus,
-        "random-labels": seeding.random_labels,
-        "random-centers": seeding.random_centers,
-    }
-    if name in own:
-        return partial(own[name], n_clusters=n_clusters, prior=prior)
-    return partial(
-        _kmeans,
-        n_clusters=n_clusters,
-        shares=name.startswith("rf-"),
-        full=not name.endswith("++"),
-    )
-
-
-def _kmeans(
-    matrix: sp.csr_array, n_clusters: int, *, shares: bool, full: bool
-) -> Start:
-    from .._core.seeding import labels_of_rows
-
-    data = normalize(matrix, norm="l1") if shares else matrix
-
-    def start(rng: np.random.Generator) -> np.ndarray:
-        seed = int(rng.integers(2**31))
-        if full:
-            kmeans = KMeans(n_clusters, n_init=1, random_state=seed)
-            return kmeans.fit(data).labels_.astype(np.int32)
-        _, rows = kmeans_plusplus(data, n_clusters, random_state=seed)
-        # k-means++ repeats a row where there are fewer distinct ones.
-        return labels_of_rows(np.unique(rows), data.shape[0])
-
-    return start
+    options: dict[str, Any] = {"n_clusters": n_clusters}
+    if name == "poisson-k-means++":
+        return partial(seeding.poisson_plus_plus, prior=prior, **options)
+    if name == "random-labels":
+        return partial(seeding.random_labels, **options)
+    if name == "random-centers":
+        return partial(seeding.random_centers, **options)
+    options["shares"], options["full"] = name.startswith("rf-"), not name.endswith("++")
+    return partial(seeding.k_means, **options)

@@ -1,24 +1,21 @@
-"""The estimator: validate, call the core, store."""
+"""3CPO: clusters of rows and groups of columns."""
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_counts, warn_if_fractional
-from . import _options, _starts
+from .._validation import check_counts
+from . import _options
+from ._base import PoissonClusterer
 from ._top_columns import top_columns
 
 if TYPE_CHECKING:
     from os import PathLike
-    from typing import Self
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from .._core.statistics import Workers
 
 
-class ThreeCPO(SelectorMixin, ClusterMixin, BaseEstimator):
+class ThreeCPO(SelectorMixin, PoissonClusterer):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -190,62 +187,6 @@ default="information"
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike | Any, y: object = None) -> Self:  # noqa: ARG002
-        """Cluster the rows of X and group its columns.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Counts, 0 or more. Sparse input stays sparse; X is never changed.
-        y : None
-            Not used; here for scikit-learn's conventions.
-
-        Returns
-        -------
-        ThreeCPO
-            The fitted estimator itself.
-        """
-        from .._core.run import best_run
-
-        settings = self._settings()
-        counts = check_counts(X, self)
-        if settings.n_clusters > counts.n_rows:
-            message = (
-                f"n_samples={counts.n_rows} should be >= n_clusters="
-                f"{settings.n_clusters}: a cluster needs at least one row."
-            )
-            raise ValueError(message)
-        warn_if_fractional(counts)
-        start = _starts.plan(self, counts, settings)
-        seeds = _options.restart_seeds(self.random_state, start.n_runs)
-        report = self._tell if self.verbose else None
-        with self._workers() as workers, start.limits():
-            best, losses = best_run(
-                counts, start.columns, start.rows, settings, seeds, workers, report
-            )
-            self._store(counts, best, settings, workers)
-        self.restart_losses_ = np.array(losses)
-        self._warn_unless_converged(best, settings)
-        return self
-
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int32]:
-        """Cluster of each row of X under the fitted model.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Counts of the same columns.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,)
-            Labels, -1 for an outlier where ``outliers`` is set. The rows that the model
-            was fitted on get ``labels_`` again.
-        """
-        check_is_fitted(self)
-        counts = check_counts(X, self, reset=False)
-        return self._fitted.labels(self._describe(counts))
-
     def row_scores(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         """Score of each row of X in each cluster.
 
@@ -268,37 +209,6 @@ default="information"
         counts = check_counts(X, self, reset=False)
         with self._workers() as workers:
             return rows.scores(counts, self._fitted.profile(exact=True), workers)
-
-    def score(self, X: ArrayLike | Any, y: object = None) -> float:  # noqa: ARG002
-        """Minus the loss of X under the fitted rates and groups.
-
-        Parameters
-        ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Counts of the same columns. Row sizes are fitted to them.
-        y : None
-            Not used; here for scikit-learn's conventions.
-
-        Returns
-        -------
-        float
-            ``-loss_`` on the rows that the model was fitted on; larger is better.
-        """
-        from .._core import model
-        from .._core.statistics import sum_by_labels
-
-        check_is_fitted(self)
-        fitted = self._fitted
-        counts = check_counts(X, self, reset=False)
-        labels = fitted.model_labels(self._describe(counts))
-        labels = np.where(labels < 0, self.n_clusters_, labels).astype(np.int32)
-        statistics = sum_by_labels(
-            counts, labels, self.n_clusters_, self.column_groups_, fitted.prior
-        )
-        sums, own = (
-            model.Sums.of(s, fitted.prior) for s in (statistics, fitted.statistics)
-        )
-        return model.log_likelihood(sums, self.column_groups_, own) - self._price
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.
@@ -337,18 +247,6 @@ default="information"
         check_is_fitted(self)
         save(self, path)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
-
-    def __sklearn_clone__(self) -> ThreeCPO:
-        cloned = super().__sklearn_clone__()
-        if isinstance(self.init, ThreeCPO):
-            cloned.init = self.init  # a clone of a fitted model would not be fitted
-        return cloned
-
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.column_groups_ == 1
@@ -373,90 +271,16 @@ default="information"
             prior=_options.check_non_negative("prior", self.prior),
         )
 
-    def _workers(self) -> Workers:
-        from .._core.statistics import Workers
-
-        return Workers(_options.resolve_n_jobs(self.n_jobs))
-
-    def _describe(self, counts: Counts) -> RowDescription:
-        from .._core import rows
-
-        with self._workers() as workers:
-            return rows.describe(counts, self._fitted.profile(), workers)
-
     def _store(
         self, counts: Counts, best: Run, settings: Settings, workers: Workers
-    ) -> None:
-        from .._core import model, rows
-
-        fitted = rows.Fitted(
-            best.statistics,
-            best.profile_statistics,
-            best.groups,
-            best.ranks,
-            settings.prior,
-            settings.exact,
-            settings.threshold,
-            self.outliers,
-        )
-        description = rows.describe(counts, fitted.profile(), workers)
-        sums = model.Sums.of(best.statistics, settings.prior)
-        rates = model.rates(sums, best.groups)
-        self._fitted = fitted
-        self.labels_ = fitted.labels(description)
+    ) -> RowDescription:
+        description = super()._store(counts, best, settings, workers)
+        totals = best.statistics.totals + settings.prior * counts.n_rows
         self.nearest_labels_ = description.nearest
         self.outlier_scores_ = description.outlier_scores
         self.margins_ = description.margins
         self.column_groups_ = best.groups
         self.column_scores_ = best.column_scores
-        self.cluster_rates_ = rates.cluster
-        self.shared_rates_ = rates.shared
-        self.noise_rates_ = rates.noise
-        # Label -1 takes the last factor, which is the outliers'.
-        factors = model.Scales.of(sums, best.groups).row_factors
-        factors = factors[fitted.model_labels(description)]
-        used = (best.groups >= 0).any()
-        self.row_scales_ = description.sizes * factors if used else factors
-        self.loss_ = best.loss
-        self.history_ = best.history
-        self.n_iter_ = len(best.history["loss"])
-        self.n_clusters_ = best.statistics.n_clusters
-        relevant = best.groups == 1
-        self._price = float(
-            settings.penalty(rates.shared, self.n_clusters_, counts.n_rows)[
-                relevant
-            ].sum()
-        )
-
-    def _tell(
-        self,
-        restart: int,
-        iteration: int,
-        entry: dict[str, float],
-        finished: bool,  # noqa: FBT001
-    ) -> None:
-        if finished or self.verbose > 1:
-            print(  # noqa: T201
-                f"Run {restart + 1}, iteration {iteration}: loss {entry['loss']:.6f}, "
-                f"relevant {entry['relevant']}, rows moved {entry['rows_moved']}"
-                + (" (finished)" if finished else "")
-            )
-
-    def _warn_unless_converged(self, best: Run, settings: Settings) -> None:
-        message = None
-        if not best.converged and self.n_iter_ == settings.max_iter:
-            message = f"No fixed point within max_iter={settings.max_iter} iterations."
-        elif not best.converged:
-            message = (
-                f"The {self.assignment} rule came back to an earlier state and was "
-                f"stopped there, in iteration {self.n_iter_}."
-            )
-        elif self.n_clusters_ < settings.n_clusters:
-            message = (
-                f"Only {self.n_clusters_} of n_clusters={settings.n_clusters} clusters "
-                "kept any rows."
-            )
-            if not (self.column_groups_ == 1).any():
-                message += " No column is relevant: these data show no clusters."
-        if message:
-            warnings.warn(message, ConvergenceWarning, stacklevel=3)
+        self.shared_rates_ = totals
+        self.noise_rates_ = totals / counts.n_rows
+        return description

@@ -1,0 +1,212 @@
+"""What the Poisson clusterers share: validate, call the core, store."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_counts, warn_if_fractional
+from . import _options, _starts
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._core.rows import RowDescription
+    from .._core.run import Run, Settings
+    from .._core.statistics import Workers
+
+
+class PoissonClusterer(ClusterMixin, BaseEstimator):
+    """Best of several runs of one rule; subclasses give ``_settings``."""
+
+    n_clusters: Any
+    n_init: Any
+    max_iter: Any
+    prior: Any
+    random_state: Any
+    n_jobs: Any
+    verbose: int
+    outliers: str | None = None
+
+    def fit(self, X: ArrayLike | Any, y: object = None) -> Self:  # noqa: ARG002
+        """Cluster the rows of X.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts, 0 or more. Sparse input stays sparse; X is never changed.
+        y : None
+            Not used; here for scikit-learn's conventions.
+
+        Returns
+        -------
+        self
+            The fitted estimator itself.
+        """
+        from .._core.run import best_run
+
+        settings = self._settings()
+        counts = check_counts(X, self)
+        _options.check_enough_rows(settings.n_clusters, counts.n_rows)
+        warn_if_fractional(counts, type(self).__name__)
+        start = _starts.plan(self, counts, settings)
+        seeds = _options.restart_seeds(self.random_state, start.n_runs)
+        report = self._tell if self.verbose else None
+        with self._workers() as workers:
+            best, losses = best_run(
+                counts, start.columns, start.rows, settings, seeds, workers, report
+            )
+            self._store(counts, best, settings, workers)
+        self.restart_losses_ = np.array(losses)
+        self._warn_unless_converged(best, settings)
+        return self
+
+    def predict(self, X: ArrayLike | Any) -> NDArray[np.int32]:
+        """Cluster of each row of X under the fitted model.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            Labels, -1 for an outlier where outliers are asked for. The rows that the
+            model was fitted on get ``labels_`` again.
+        """
+        check_is_fitted(self)
+        counts = check_counts(X, self, reset=False)
+        return self._fitted.labels(self._describe(counts))
+
+    def score(self, X: ArrayLike | Any, y: object = None) -> float:  # noqa: ARG002
+        """Minus the loss of X under the fitted rates.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            Counts of the same columns. Row sizes are fitted to them.
+        y : None
+            Not used; here for scikit-learn's conventions.
+
+        Returns
+        -------
+        float
+            ``-loss_`` on the rows that the model was fitted on; larger is better.
+        """
+        from .._core import model
+        from .._core.statistics import sum_by_labels
+
+        check_is_fitted(self)
+        fitted = self._fitted
+        counts = check_counts(X, self, reset=False)
+        labels = fitted.model_labels(self._describe(counts))
+        labels = np.where(labels < 0, self.n_clusters_, labels).astype(np.int32)
+        statistics = sum_by_labels(
+            counts, labels, self.n_clusters_, fitted.groups, fitted.prior
+        )
+        sums, own = (
+            model.Sums.of(s, fitted.prior) for s in (statistics, fitted.statistics)
+        )
+        return model.log_likelihood(sums, fitted.groups, own) - self._price
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags
+
+    def __sklearn_clone__(self) -> Self:
+        cloned: Self = super().__sklearn_clone__()
+        init = getattr(self, "init", None)
+        if isinstance(init, PoissonClusterer):
+            cloned.init = init  # a clone of a fitted model would not be fitted
+        return cloned
+
+    def _settings(self) -> Settings:
+        raise NotImplementedError
+
+    def _workers(self) -> Workers:
+        from .._core.statistics import Workers
+
+        return Workers(_options.resolve_n_jobs(self.n_jobs))
+
+    def _describe(self, counts: Counts) -> RowDescription:
+        from .._core import rows
+
+        with self._workers() as workers:
+            return rows.describe(counts, self._fitted.profile(), workers)
+
+    def _store(
+        self, counts: Counts, best: Run, settings: Settings, workers: Workers
+    ) -> RowDescription:
+        from .._core import model, rows
+
+        self._fitted = fitted = rows.Fitted(
+            best.statistics,
+            best.profile_statistics,
+            best.groups,
+            best.ranks,
+            settings.prior,
+            settings.exact,
+            settings.threshold,
+            self.outliers,
+            settings.chi_squared,
+        )
+        description = rows.describe(counts, fitted.profile(), workers)
+        sums = model.Sums.of(best.statistics, settings.prior)
+        self.labels_ = fitted.labels(description)
+        self.cluster_rates_ = model.rates(sums, best.groups).cluster
+        # Label -1 takes the last factor, which is the outliers'.
+        factors = model.Scales.of(sums, best.groups).row_factors
+        factors = factors[fitted.model_labels(description)]
+        used = (best.groups >= 0).any()
+        self.row_scales_ = description.sizes * factors if used else factors
+        self.loss_ = best.loss
+        self.history_ = best.history
+        self.n_iter_ = len(best.history["loss"])
+        self.n_clusters_ = best.statistics.n_clusters
+        prices = settings.penalty(sums.totals, self.n_clusters_, counts.n_rows)
+        self._price = float(prices[best.groups == 1].sum())
+        return description
+
+    def _tell(
+        self,
+        restart: int,
+        iteration: int,
+        entry: dict[str, float],
+        finished: bool,  # noqa: FBT001
+    ) -> None:
+        if finished or self.verbose > 1:
+            print(  # noqa: T201
+                f"Run {restart + 1}, iteration {iteration}: loss {entry['loss']:.6f}, "
+                f"relevant {entry['relevant']}, rows moved {entry['rows_moved']}"
+                + (" (finished)" if finished else "")
+            )
+
+    def _warn_unless_converged(self, best: Run, settings: Settings) -> None:
+        message = None
+        if not best.converged and self.n_iter_ == settings.max_iter:
+            message = f"No fixed point within max_iter={settings.max_iter} iterations."
+        elif not best.converged:
+            message = (
+                "The assignment rule came back to an earlier state and was stopped "
+                f"there, in iteration {self.n_iter_}."
+            )
+        elif self.n_clusters_ < settings.n_clusters:
+            message = (
+                f"Only {self.n_clusters_} of n_clusters={settings.n_clusters} clusters "
+                "kept any rows."
+            )
+            if not (best.groups == 1).any():
+                message += " No column is relevant: these data show no clusters."
+        if message:
+            warnings.warn(message, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,240 @@
+"""Edges: nothing to find, hardly any data, enormous counts."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+
+from containers import planted
+from threecpo import ThreeCPO
+
+INITS = [
+    "poisson-k-means++",
+    "random-labels",
+    "random-centers",
+    "k-means++",
+    "k-means",
+    "rf-k-means++",
+    "rf-k-means",
+]
+MATRICES = {
+    "all zero": np.zeros((6, 4), dtype=int),
+    "identical rows": np.tile([3, 1, 0, 7], (6, 1)),
+    "constant": np.full((6, 4), 5),
+    "one row": np.array([[3, 1, 0, 7]]),
+    "one column": np.arange(6)[:, None],
+    "one zero column": np.zeros((6, 1), dtype=int),
+    "one entry": np.array([[5]]),
+    "zero": np.array([[0]]),
+    "identity": np.eye(6, dtype=int),
+    "zero rows": np.array([[0, 0], [5, 1], [0, 0], [1, 5], [5, 0], [0, 4]]),
+    "two kinds of rows": np.array([[9, 0], [0, 9]] * 3),
+    "no counts in C0": np.array([[5, 0], [0, 4], [6, 1], [0, 7], [9, 0], [0, 3]]),
+    "huge": np.array([[10**12, 1], [1, 10**12], [10**12, 3], [5, 10**12]]),
+}
+
+APART = np.array(
+    [[9, 1, 0, 5], [8, 2, 0, 5], [9, 2, 0, 5], [0, 1, 9, 5], [0, 2, 8, 5], [0, 2, 9, 5]]
+)
+
+
+def fit(X, n_clusters=2, **options):
+    options = {"random_state": 0, "n_init": 2} | options
+    return ThreeCPO(n_clusters, **options).fit(X)
+
+
+def quiet_fit(*args, **options):
+    """Fit where the only warning allowed is one about convergence."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return fit(*args, **options)
+
+
+def check(model, X):
+    """What holds for every fit."""
+    assert np.isfinite(model.loss_)
+    assert np.isfinite(model.restart_losses_).all()
+    for name in ("shared_rates_", "noise_rates_", "row_scales_"):
+        assert np.isfinite(getattr(model, name)).all(), name
+    # Without a prior, a cluster without counts in C0 has row scales of 0.
+    assert not np.isnan(model.cluster_rates_).any()
+    assert np.isfinite(model.cluster_rates_).all() or model.prior == 0
+    assert not np.isnan(model.column_scores_).any()
+    assert not np.isnan(model.margins_).any()
+    assert not np.isnan(model.outlier_scores_).any()
+    labels = np.unique(model.labels_[model.labels_ >= 0])
+    assert labels.tolist() == list(range(model.n_clusters_))
+    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    assert model.score(X) == pytest.approx(-model.loss_, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"prior": 0.0}], ids=["prior", "no prior"])
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_start_survives_every_edge(name, init, options):
+    X = MATRICES[name]
+    for n_clusters in {1, min(2, len(X)), len(X)}:
+        check(quiet_fit(X, n_clusters, init=init, **options), X)
+
+
+@pytest.mark.parametrize("outliers", ["iterative", "final"])
+@pytest.mark.parametrize("groups", [(1, 0, -1), (1, 0), (1, -1), (1,)])
+@pytest.mark.parametrize("assignment", ["exact", "printed"])
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_option_survives_every_edge(name, assignment, groups, outliers):
+    X = sp.csr_array(MATRICES[name])
+    options = {"assignment": assignment, "groups": groups, "outliers": outliers}
+    check(quiet_fit(X, min(2, X.shape[0]), **options), X)
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_identical_rows_give_one_cluster_and_one_warning(init):
+    with pytest.warns(ConvergenceWarning, match="n_clusters=3") as caught:
+        model = fit(MATRICES["identical rows"], 3, init=init)
+    assert len(caught) == 1
+    assert model.n_clusters_ == 1
+    assert model.labels_.tolist() == [0] * 6
+
+
+def test_proportional_rows_are_one_cluster_with_a_warning():
+    X = np.outer(np.arange(1, 41), [5, 2, 9, 1])
+    with pytest.warns(ConvergenceWarning, match="No column is relevant") as caught:
+        model = fit(X, 4)
+    assert len(caught) == 1
+    assert model.n_clusters_ == 1
+    assert set(model.column_groups_) == {0}
+    assert not model.labels_.any()
+
+
+@pytest.mark.parametrize("penalty", ["mdl", "bic", None])
+def test_one_cluster_asked_for_has_no_relevant_column_and_no_warning(penalty):
+    X, _ = planted()
+    model = fit(X, 1, column_penalty=penalty)
+    assert set(model.column_groups_) <= {0, -1}
+    assert not model.labels_.any()
+    check(model, X)
+
+
+def test_row_scales_are_equal_where_all_columns_are_noise():
+    model = quiet_fit(np.tile([3, 1, 0, 7], (50, 1)))
+    assert set(model.column_groups_) == {-1}
+    np.testing.assert_array_equal(model.row_scales_, np.full(50, 1 / 50))
+
+
+def test_row_scales_are_shares_where_no_column_is_relevant():
+    X = np.outer(np.arange(1, 41), [5, 2, 9, 1])
+    model = quiet_fit(X)
+    assert set(model.column_groups_) == {0}
+    used = X + 1e-3
+    np.testing.assert_allclose(model.row_scales_, used.sum(axis=1) / used.sum())
+
+
+@pytest.mark.parametrize("row", [0, 7, -1])
+def test_zero_rows_change_no_other_row(row):
+    X, _ = planted()
+    reference = fit(X, 3)
+    wider = np.insert(X, row if row >= 0 else len(X), 0, axis=0)
+    kept = np.ones(len(wider), dtype=bool)
+    kept[row] = False
+    model = fit(wider, 3)
+    np.testing.assert_array_equal(model.labels_[kept], reference.labels_)
+    np.testing.assert_array_equal(model.column_groups_, reference.column_groups_)
+    check(model, wider)
+
+
+@pytest.mark.parametrize("at", [0, 4])
+def test_zero_columns_are_noise_and_change_no_row(at):
+    X, labels = planted()
+    wider = np.insert(X, [at] * 3, 0, axis=1)
+    model = fit(wider, 3)
+    np.testing.assert_array_equal(model.labels_, labels)
+    assert (model.column_groups_[at : at + 3] == -1).all()
+    check(model, wider)
+
+
+def test_a_zero_row_can_be_predicted():
+    X, _ = planted()
+    for outliers in (None, "iterative", "final"):
+        model = fit(X, 3, outliers=outliers)
+        assert model.predict(np.zeros((2, X.shape[1])))[0] in range(-1, 3)
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_as_many_clusters_as_rows_end(init):
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(0.5, 40.0, size=(8, 10)))
+    model = quiet_fit(X, 8, init=init, column_penalty=None)
+    assert model.n_iter_ < 300
+    check(model, X)
+
+
+def test_as_many_clusters_as_distinct_rows_are_found():
+    X = 100 * np.eye(5, dtype=int)
+    model = fit(X, 5, groups=(1,))
+    assert sorted(model.labels_) == [0, 1, 2, 3, 4]
+
+
+def test_duplicates_with_as_many_clusters_as_rows_end():
+    X = np.repeat(100 * np.eye(3, dtype=int), 4, axis=0)
+    with pytest.warns(ConvergenceWarning, match="n_clusters=12"):
+        model = fit(X, 12, groups=(1,))
+    assert model.n_clusters_ == 3
+    assert model.n_iter_ < 300
+
+
+@pytest.mark.parametrize("factor", [10**3, 10**6, 10**10])
+def test_large_counts_keep_their_clusters(factor):
+    X, labels = planted()
+    model = fit(factor * X, 3)
+    assert (factor * X).max() <= 10**12
+    np.testing.assert_array_equal(model.labels_, labels)
+    check(model, factor * X)
+
+
+def test_sums_beyond_exact_doubles_end_too():
+    X, labels = planted()
+    model = fit(10.0**15 * X, 3)
+    np.testing.assert_array_equal(model.labels_, labels)
+    check(model, 10.0**15 * X)
+
+
+@pytest.mark.parametrize("value", [10**9, 10**12, 10**15])
+def test_one_huge_entry_is_survived(value):
+    X, _ = planted()
+    X[3, 2] = value
+    for n_clusters in (2, 3):
+        check(quiet_fit(X, n_clusters), X)
+
+
+def test_extreme_values_are_survived():
+    with pytest.warns(UserWarning, match="not whole"):
+        model = fit(np.array([[1e164, 0.5], [0.5, 1e164], [1e100, 1e-300]]), 1)
+    assert np.isfinite(model.loss_)
+
+
+@pytest.mark.parametrize("assignment", ["exact", "printed"])
+def test_without_a_prior_a_forbidden_profile_scores_minus_infinity(assignment):
+    model = fit(APART, prior=0.0, column_penalty=None, assignment=assignment)
+    first = model.row_scores([[5, 1, 0, 5]])[0]
+    assert np.isneginf(first).tolist() == [False, True]
+    assert np.isneginf(model.row_scores([[5, 0, 5, 5]])).all()
+    assert np.isposinf(model.margins_).all()
+
+
+@pytest.mark.parametrize("outliers", ["iterative", "final"])
+@pytest.mark.parametrize("assignment", ["exact", "printed"])
+def test_without_a_prior_a_row_that_every_cluster_forbids_is_an_outlier(
+    assignment, outliers
+):
+    options = {"assignment": assignment, "outliers": outliers, "column_penalty": None}
+    model = fit(APART, prior=0.0, **options)
+    assert model.labels_.tolist() == [0, 0, 0, 1, 1, 1]
+    assert model.predict([[5, 0, 5, 5], [5, 1, 0, 5]]).tolist() == [-1, 0]
+
+
+def test_without_a_prior_the_loss_is_the_limit_of_small_priors():
+    X, _ = planted()
+    losses = [fit(X, 3, prior=prior).loss_ for prior in (0.0, 1e-9)]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)

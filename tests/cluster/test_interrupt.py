@@ -1,0 +1,108 @@
+"""Ctrl-C ends a long fit soon and leaves nothing behind."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from containers import planted
+from threecpo import ThreeCPO
+
+PROGRAM = """
+import threading
+import numpy as np
+import scipy.sparse as sp
+from threecpo import ThreeCPO
+
+rng = np.random.default_rng(0)
+X = sp.random_array({shape}, density=0.02, format="csr", rng=rng)
+X.data = np.ceil(5 * X.data)
+ThreeCPO(2, n_init=2, n_jobs={n_jobs}, column_penalty=None).fit(X[:50])
+model = ThreeCPO({n_clusters}, init={init!r}, n_init=10**4, n_jobs={n_jobs})
+print("ready", flush=True)
+try:
+    model.fit(X)
+except KeyboardInterrupt:
+    print("threads", threading.active_count(), flush=True)
+    raise
+"""
+LONG = {
+    "many runs": {"shape": (1000, 500), "n_clusters": 5},
+    "long runs": {"shape": (30_000, 2000), "n_clusters": 20},
+    "long seeding": {"shape": (10_000, 5000), "n_clusters": 3000},
+    "long k-means": {"shape": (20_000, 4000), "n_clusters": 200, "init": "k-means"},
+}
+
+
+def start(program):
+    return subprocess.Popen(
+        [sys.executable, "-W", "ignore", "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+@pytest.mark.parametrize(
+    ("name", "n_jobs"), [*((name, 2) for name in LONG), ("long runs", 1)]
+)
+def test_an_interrupt_ends_a_fit_within_a_second(name, n_jobs):
+    options = {"init": "poisson-k-means++", "n_jobs": n_jobs} | LONG[name]
+    with start(PROGRAM.format(**options)) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            assert process.poll() is None
+            sent = time.perf_counter()
+            process.send_signal(signal.SIGINT)
+            told = process.stdout.readline()
+            taken = time.perf_counter() - sent
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    assert told == "threads 1\n"
+    assert taken < 1.0
+    assert errors.rstrip().endswith("KeyboardInterrupt")
+    assert process.returncode not in (0, None)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_exception_leaves_no_threads_and_the_next_fit_works(n_jobs, kind):
+    X, labels = planted()
+    before = set(threading.enumerate())
+    calls = iter(range(10**6))
+
+    def price(totals, n_clusters, n_rows):
+        if next(calls) == 20:
+            raise kind
+        return np.zeros_like(totals)
+
+    model = ThreeCPO(3, n_init=100, n_jobs=n_jobs, column_penalty=price)
+    with pytest.raises(kind):
+        model.fit(X)
+    assert set(threading.enumerate()) == before
+    assert not hasattr(model, "labels_")
+    model.set_params(column_penalty="mdl", n_init=5, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, labels)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_the_other_runs_stop_after_an_exception(n_jobs):
+    X, _ = planted()
+    calls = []
+
+    def price(totals, n_clusters, n_rows):
+        calls.append(1)
+        if len(calls) == 20:
+            raise KeyboardInterrupt
+        return np.zeros_like(totals)
+
+    with pytest.raises(KeyboardInterrupt):
+        ThreeCPO(3, n_init=5000, n_jobs=n_jobs, column_penalty=price).fit(X)
+    assert len(calls) < 1000

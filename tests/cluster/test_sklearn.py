@@ -1,0 +1,105 @@
+"""At home in scikit-learn: its common checks, pipelines, cloning."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils import shuffle
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from threecpo import ThreeCPO
+
+REASON = "feeds negative data; test_clustering_of_counts does it on counts"
+
+
+def expected_failures(estimator):
+    return {"check_clustering": REASON}
+
+
+@pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@parametrize_with_checks(
+    [
+        ThreeCPO(3, n_init=2),
+        ThreeCPO(2, n_init=1, outliers="iterative", assignment="printed", n_jobs=1),
+        ThreeCPO(2, n_init=1, outliers="final", init="k-means", groups=(1, -1)),
+    ],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
+def test_clustering_of_counts(make, read_only):
+    """scikit-learn's check_clustering, on data shifted and rounded to counts."""
+    X, y = make_blobs(n_samples=50, n_features=6, random_state=1)
+    X, y = shuffle(X, y, random_state=7)
+    X = make(np.rint(10 * (X - X.min(axis=0))))
+    if read_only and isinstance(X, np.ndarray):
+        X.flags.writeable = False
+    model = ThreeCPO(3, n_init=10, random_state=1)
+    model.fit(X)
+    model.fit(X.tolist() if isinstance(X, np.ndarray) else X)
+    labels = model.labels_
+    assert labels.shape == (50,)
+    assert adjusted_rand_score(labels, y) > 0.4
+    np.testing.assert_array_equal(clone(model).fit_predict(X), labels)
+    assert labels.dtype in (np.dtype("int32"), np.dtype("int64"))
+    np.testing.assert_array_equal(np.unique(labels), np.arange(labels.max() + 1))
+    assert labels.max() < 3
+
+
+DOCUMENTS = [
+    "the match was won by the team in the last minute",
+    "the team lost the match and the coach was sad",
+    "a coach of the team praised the match and the players",
+    "players of the team trained for the match with the coach",
+    "the bank raised the interest rate of the loan",
+    "interest on the loan was paid to the bank by the firm",
+    "the firm asked the bank for a loan at a low rate",
+    "a low interest rate of the bank helped the firm",
+] * 3
+
+
+def test_a_pipeline_clusters_documents():
+    pipeline = make_pipeline(
+        CountVectorizer(), ThreeCPO(2, n_init=5, random_state=0, groups=(1, 0))
+    )
+    labels = pipeline.fit_predict(DOCUMENTS)
+    assert adjusted_rand_score(labels, [0, 0, 0, 0, 1, 1, 1, 1] * 3) == 1.0
+    np.testing.assert_array_equal(pipeline.predict(DOCUMENTS), labels)
+    chosen = pipeline.get_feature_names_out()
+    assert {"team", "bank"} <= set(chosen)
+    assert pipeline[:-1].transform(DOCUMENTS).shape[1] > len(chosen)
+
+
+def test_a_pipeline_goes_on_with_the_chosen_columns():
+    pipeline = make_pipeline(
+        CountVectorizer(),
+        ThreeCPO(2, n_init=5, random_state=0, groups=(1, 0)),
+        FunctionTransformer(),
+    )
+    out = pipeline.fit_transform(DOCUMENTS)
+    assert out.shape == (24, pipeline[1].get_support().sum())
+
+
+def test_parameters_can_be_set_through_a_pipeline():
+    pipeline = make_pipeline(CountVectorizer(), ThreeCPO(2))
+    pipeline.set_params(threecpo__n_clusters=4, threecpo__outliers="final")
+    assert pipeline[-1].n_clusters == 4
+    assert pipeline[-1].outliers == "final"
+
+
+def test_tags_say_sparse_and_positive():
+    tags = ThreeCPO().__sklearn_tags__()
+    assert tags.input_tags.sparse
+    assert tags.input_tags.positive_only
+    assert tags.estimator_type == "clusterer"

@@ -1,0 +1,78 @@
+"""Synth: the paper's generator, and its clusters and groups found again."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from threecpo import ThreeCPO
+from threecpo.datasets import make_synth
+
+RATIOS = np.array([[2, 3, 4, 1], [4, 1, 4, 1], [3, 2, 4, 1]])
+
+
+def test_shape_and_types():
+    X, labels = make_synth(random_state=0)
+    assert X.shape == (1000, 6)
+    assert labels.shape == (1000,)
+    assert X.dtype.kind == labels.dtype.kind == "i"
+
+
+@pytest.mark.parametrize("n_rows", [3, 10, 1000, 1001])
+def test_clusters_are_as_equal_as_possible(n_rows):
+    X, labels = make_synth(n_rows, random_state=0)
+    sizes = np.bincount(labels, minlength=3)
+    assert len(X) == sizes.sum() == n_rows
+    assert sizes.max() - sizes.min() <= 1
+
+
+def test_the_same_seed_gives_the_same_data():
+    a, b = make_synth(random_state=3)[0], make_synth(random_state=3)[0]
+    np.testing.assert_array_equal(a, b)
+    assert (a != make_synth(random_state=4)[0]).any()
+
+
+def test_a_random_state_is_taken_and_used():
+    rng = np.random.RandomState(3)
+    first, second = make_synth(random_state=rng)[0], make_synth(random_state=rng)[0]
+    np.testing.assert_array_equal(first, make_synth(random_state=3)[0])
+    assert (first != second).any()
+
+
+def test_columns_stay_in_their_ranges(seed):
+    X, labels = make_synth(random_state=seed)
+    noise = 5
+    assert (X[:, :4] >= RATIOS[labels]).all()
+    assert (X[:, :4] <= 30 * RATIOS[labels] + noise).all()
+    assert X[:, 4].min() >= 0
+    assert X[:, 4].max() <= 15 + noise
+    assert set(X[:, 5]) == {20, 21, 22, 23, 24, 25}
+
+
+def test_a_fifth_of_the_entries_is_noisy(seed):
+    X, labels = make_synth(random_state=seed)
+    # Shares of a column of 20s that had something added: 1/5 of the entries.
+    assert np.mean(X[:, 5] > 20) == pytest.approx(0.2, abs=0.05)
+    added = [
+        min(np.abs(row - size * ratio).sum() for size in range(1, 31))
+        for row, ratio in zip(X[:, :4], RATIOS[labels], strict=True)
+    ]
+    assert np.mean(np.array(added) == 0) == pytest.approx(0.8**4, abs=0.06)
+
+
+def test_proportions_are_those_of_the_clusters(seed):
+    X, labels = make_synth(6000, random_state=seed)
+    added = 0.2 * 3.0
+    for k, ratio in enumerate(RATIOS):
+        mean = X[labels == k, :4].mean(axis=0) - added
+        np.testing.assert_allclose(mean / mean.sum(), ratio / 10, atol=0.01)
+        assert mean.sum() / 10 == pytest.approx(15.5, rel=0.05)
+
+
+def test_groups_and_clusters_are_found_on_nine_of_ten_seeds():
+    found = 0
+    for generator_seed in range(10):
+        X, labels = make_synth(random_state=generator_seed)
+        model = ThreeCPO(3, random_state=0).fit(X)
+        groups = model.column_groups_.tolist() == [1, 1, 0, 0, -1, -1]
+        found += groups and adjusted_rand_score(labels, model.labels_) > 0.9
+    assert found >= 9

@@ -1,0 +1,86 @@
+"""Importing is lazy: nobody waits for what they do not use."""
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+
+import pytest
+
+import threecpo
+
+PUBLIC = {
+    "ThreeCPO",
+    "column_information",
+    "datasets",
+    "load",
+    "metrics",
+    "poisson_distance",
+}
+
+
+def modules_after(statement):
+    """Top-level modules that a new process has loaded after a statement."""
+    program = (
+        f"{statement}\nimport json, sys\n"
+        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    command = [sys.executable, "-c", program]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return set(json.loads(out))
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import threecpo", {"numpy", "scipy", "sklearn", "numba", "pandas"}),
+        ("import threecpo; dir(threecpo)", {"sklearn", "numba"}),
+        ("from threecpo import ThreeCPO; ThreeCPO(5)", {"numba", "llvmlite"}),
+        ("from threecpo import load", {"sklearn", "numba"}),
+        ("from threecpo import poisson_distance", {"numba"}),
+        ("from threecpo.datasets import make_synth; make_synth(9)", {"numba"}),
+    ],
+)
+def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):
+    loaded = modules_after(statement)
+    assert "threecpo" in loaded
+    assert not loaded & absent
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_public_names_are_there(name):
+    assert getattr(threecpo, name) is getattr(threecpo, name)
+    assert name in threecpo.__all__
+    assert name in dir(threecpo)
+
+
+def test_nothing_else_is_public():
+    assert set(threecpo.__all__) == PUBLIC
+
+
+def test_the_core_imports_neither_scikit_learn_nor_pandas():
+    statement = (
+        "import pkgutil, importlib, threecpo._core as core\n"
+        "for module in pkgutil.iter_modules(core.__path__, 'threecpo._core.'):\n"
+        "    importlib.import_module(module.name)"
+    )
+    loaded = modules_after(statement)
+    assert "numba" in loaded
+    assert not loaded & {"sklearn", "pandas", "polars", "anndata", "joblib"}
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match=r"threecpo.*no attribute 'fourcpo'"):
+        threecpo.fourcpo  # noqa: B018
+    with pytest.raises(ImportError):
+        from threecpo import fourcpo  # noqa: F401
+
+
+def test_star_import_gives_the_public_names():
+    names = {}
+    exec("from threecpo import *", names)
+    assert set(names) >= PUBLIC
+
+
+def test_the_version_is_that_of_the_distribution():
+    assert threecpo.__version__ == metadata.version("threecpo")

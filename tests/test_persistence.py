@@ -1,0 +1,388 @@
+"""Models survive a file, bit for bit; files that are no models do no harm."""
+
+import io
+import json
+import os
+import pickle
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+import threecpo
+from containers import names, planted
+from threecpo import ThreeCPO
+
+X, TRUE = planted(n_background=20)
+OPTIONS = {
+    "default": {},
+    "iterative": {"outliers": "iterative", "outlier_threshold": 1.5},
+    "final": {"outliers": "final"},
+    "printed": {"assignment": "printed"},
+    "ablation": {"groups": (1, -1), "column_penalty": "bic"},
+    "groups as a list": {"groups": [1, 0]},
+    "one group": {"groups": (1,)},
+    "no price": {"column_penalty": None, "prior": 0.5},
+    "no prior": {"prior": 0.0},
+    "labels": {"init": TRUE.clip(0)},
+    "labels as a list": {"init": TRUE.clip(0).tolist()},
+    "groups of columns": {"column_init": [1] * 6 + [0, 0, -1, -1]},
+    "numpy numbers": {"n_init": np.int64(2), "prior": np.float64(0.01)},
+    "verbose": {"verbose": 0, "n_jobs": 2},
+}
+
+
+def fit(X=X, **options):
+    options = {"n_clusters": 3, "random_state": 0, "n_init": 2} | options
+    return ThreeCPO(**options).fit(X)
+
+
+def attributes(model):
+    """Everything that a fit has stored, private things too."""
+    return {k: v for k, v in vars(model).items() if k.endswith("_") or k[0] == "_"}
+
+
+def assert_same(a, b, name=""):
+    if isinstance(a, dict):
+        assert list(a) == list(b), name
+        for key in a:
+            assert_same(a[key], b[key], f"{name} {key}")
+    elif isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype, name
+        assert a.shape == b.shape, name
+        assert (
+            a.tolist() == b.tolist()
+            if a.dtype == object
+            else (a.tobytes() == b.tobytes())
+        ), name
+    elif not name.startswith("_"):
+        assert type(a) is type(b), name
+        assert a == b, name
+
+
+def assert_same_model(model, again, X):
+    public = {k: v for k, v in attributes(model).items() if k[0] != "_"}
+    restored = attributes(again)
+    assert set(public) <= set(restored)
+    for name, value in public.items():
+        assert_same(value, restored[name], name)
+    for method in ("predict", "row_scores", "transform"):
+        first, second = getattr(model, method)(X), getattr(again, method)(X)
+        assert_same(np.asarray(first), np.asarray(second), method)
+    assert model.score(X) == again.score(X)
+    pd.testing.assert_frame_equal(model.top_columns(5), again.top_columns(5))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.npz"
+
+
+@pytest.fixture
+def saved(path):
+    fit().save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_a_model_survives_its_file(name, path):
+    model = fit(**OPTIONS[name])
+    model.save(path)
+    again = threecpo.load(path)
+    assert type(again) is ThreeCPO
+    assert_same_model(model, again, X)
+    for key, value in model.get_params().items():
+        assert np.array_equal(again.get_params()[key], value), key
+
+
+def test_a_loaded_model_can_be_saved_and_fitted_again(saved, tmp_path):
+    again = threecpo.load(saved)
+    again.save(tmp_path / "second.npz")
+    assert_same_model(again, threecpo.load(tmp_path / "second.npz"), X)
+    assert again.fit(X).loss_ == fit().loss_
+
+
+def test_column_names_survive(path):
+    frame = pd.DataFrame(X, columns=[*names(X)[:-1], "λ ü 中"])
+    model = fit(frame)
+    model.save(path)
+    again = threecpo.load(path)
+    assert again.feature_names_in_.dtype == object
+    assert_same_model(model, again, frame)
+
+
+def test_a_loaded_model_serves_as_a_start(saved):
+    again = threecpo.load(saved)
+    assert fit(init=again).loss_ == again.loss_
+
+
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_a_model_survives_pickle(outliers):
+    model = fit(outliers=outliers)
+    assert_same_model(model, pickle.loads(pickle.dumps(model)), X)
+
+
+@pytest.mark.parametrize("mmap_mode", [None, "r"])
+def test_a_model_survives_joblib(mmap_mode, tmp_path):
+    model = fit()
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
+    assert_same_model(model, again, X)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_path_is_taken_as_it_is(kind, tmp_path):
+    model = fit()
+    model.save(kind(tmp_path / "model"))
+    assert [p.name for p in tmp_path.iterdir()] == ["model"]
+    assert threecpo.load(kind(tmp_path / "model")).loss_ == model.loss_
+
+
+def test_a_file_is_one_npz_without_pickle_and_with_a_version(saved):
+    with np.load(saved, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    assert all(array.dtype.kind != "O" for array in arrays.values())
+    header = json.loads(str(arrays["header"]))
+    assert isinstance(header["version"], int)
+    assert header["format"] == "threecpo-model"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_a_file_has_the_permissions_of_any_new_file(saved, tmp_path):
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert stat.S_IMODE(saved.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+
+
+def test_a_new_process_loads_a_file_and_predicts(saved):
+    np.save(saved.with_suffix(".npy"), X)
+    program = (
+        "import sys, numpy as np, threecpo\n"
+        "model = threecpo.load(sys.argv[1])\n"
+        "print(model.predict(np.load(sys.argv[2])).tolist())\n"
+    )
+    command = [sys.executable, "-c", program, saved, saved.with_suffix(".npy")]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert json.loads(out) == fit().labels_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("column_penalty", lambda totals, n_clusters, n_rows: totals * 0),
+        ("random_state", np.random.RandomState(0)),
+        ("random_state", np.random.default_rng(0)),
+        ("init", fit()),
+    ],
+    ids=["penalty", "RandomState", "Generator", "fitted model"],
+)
+def test_what_cannot_be_stored_is_refused_and_leaves_nothing(name, value, path):
+    model = fit(**{name: value})
+    with pytest.raises(ValueError, match=rf"{name}=.*cannot be stored"):
+        model.save(path)
+    assert list(path.parent.iterdir()) == []
+
+
+def test_a_refused_model_leaves_an_existing_file_intact(saved):
+    before = saved.read_bytes()
+    with pytest.raises(ValueError, match="cannot be stored"):
+        fit(column_penalty=lambda *_: 0.0).save(saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
+def test_a_failure_while_writing_leaves_an_existing_file_intact(
+    saved, monkeypatch, kind
+):
+    before = saved.read_bytes()
+
+    def fail(file, *args, **kwargs):
+        file.write(b"half a file")
+        raise kind
+
+    for name in ("savez", "savez_compressed"):
+        monkeypatch.setattr(np, name, fail)
+    with pytest.raises(kind):
+        fit(outliers="final").save(saved)
+    assert saved.read_bytes() == before
+    assert [p.name for p in saved.parent.iterdir()] == [saved.name]
+
+
+def test_saving_replaces_an_existing_file(saved):
+    model = fit(outliers="final")
+    model.save(saved)
+    assert threecpo.load(saved).outliers == "final"
+
+
+def test_saving_to_no_folder_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        fit().save(tmp_path / "none" / "model.npz")
+
+
+def test_loading_no_file_or_a_folder_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        threecpo.load(tmp_path / "none.npz")
+    with pytest.raises(OSError):  # noqa: PT011
+        threecpo.load(tmp_path)
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+NO_MODELS = {
+    "empty": b"",
+    "text": b"cluster,label\n1,2\n",
+    "bytes": bytes(range(256)) * 10,
+    "zip magic": b"PK\x03\x04",
+    "empty zip": npz(),
+    "one array": npy(np.arange(5)),
+    "other arrays": npz(a=np.arange(5), b=np.ones(3)),
+    "no JSON": npz(header=np.array("not JSON")),
+    "JSON list": npz(header=np.array("[1, 2]")),
+    "other format": npz(header=np.array('{"format": "other", "version": 1}')),
+    "no version": npz(header=np.array('{"format": "threecpo-model"}')),
+    "pickle": pickle.dumps({"format": "threecpo-model"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_MODELS)
+def test_a_file_that_is_no_model_is_a_clear_error(name, path):
+    path.write_bytes(NO_MODELS[name])
+    with pytest.raises(ValueError, match=r"model\.npz is not a model"):
+        threecpo.load(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_a_clear_error(share, saved):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        threecpo.load(saved)
+
+
+def test_a_file_with_a_flipped_byte_is_a_clear_error_or_no_change(saved):
+    content, expected = saved.read_bytes(), fit().predict(X)
+    for at in np.linspace(0, len(content) - 1, 60).astype(int):
+        saved.write_bytes(
+            content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+        )
+        try:
+            labels = threecpo.load(saved).predict(X)
+        except ValueError as error:
+            assert "model.npz" in str(error)  # noqa: PT017
+        else:
+            np.testing.assert_array_equal(labels, expected)
+
+
+def rewrite(path, change):
+    """Change the arrays of a model file and write it back."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    change(arrays)
+    np.savez(path, **arrays)
+
+
+def change_header(path, change):
+    def apply(arrays):
+        header = json.loads(str(arrays["header"]))
+        change(header)
+        arrays["header"] = np.array(json.dumps(header))
+
+    rewrite(path, apply)
+
+
+def test_a_newer_version_is_a_clear_error(saved):
+    change_header(saved, lambda header: header.update(version=99))
+    with pytest.raises(ValueError, match=r"99.*(?i:update)"):
+        threecpo.load(saved)
+
+
+@pytest.mark.parametrize("name", ["labels_", "cluster_rates_", "column_groups_"])
+def test_a_missing_array_is_a_clear_error(name, saved):
+    rewrite(saved, lambda arrays: arrays.pop(name))
+    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
+        threecpo.load(saved)
+
+
+@pytest.mark.parametrize("name", ["parameters", "numbers", "history", "prior"])
+def test_a_missing_header_entry_is_a_clear_error(name, saved):
+    change_header(saved, lambda header: header.pop(name))
+    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
+        threecpo.load(saved)
+
+
+DAMAGES = {
+    "shorter": lambda array: array[:-1],
+    "deeper": lambda array: array[..., None],
+    "text": lambda array: array.astype(str),
+}
+
+
+def loads(path):
+    try:
+        threecpo.load(path)
+    except ValueError as error:
+        assert "model.npz" in str(error)  # noqa: PT017
+        return False
+    return True
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_array_of_another_shape_or_type_is_a_clear_error(damage, saved):
+    with np.load(saved, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    accepted = []
+    for name in set(arrays) - {"header"}:
+        np.savez(saved, **(arrays | {name: DAMAGES[damage](arrays[name])}))
+        if loads(saved):
+            accepted.append(name)
+    any_number_of_runs = {"restart_losses_"} if damage == "shorter" else set()
+    assert set(accepted) <= any_number_of_runs
+
+
+class Bomb:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, target):
+        self.target = str(target)
+
+    def __reduce__(self):
+        return (open, (self.target, "w"))
+
+
+@pytest.mark.parametrize("inside", ["file", "array", "header"])
+def test_pickled_content_is_refused_and_never_run(inside, saved, tmp_path):
+    target = tmp_path / "exploded"
+    bomb = Bomb(target)
+    if inside == "file":
+        saved.write_bytes(pickle.dumps(bomb))
+    else:
+        name = "labels_" if inside == "array" else "header"
+        rewrite(saved, lambda a: a.update({name: np.array([bomb], dtype=object)}))
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        threecpo.load(saved)
+    assert not target.exists()
+
+
+def test_a_zip_of_other_things_is_refused(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", b"no array")
+        file.writestr("readme.txt", b"hello")
+    with pytest.raises(ValueError, match=r"model\.npz is not a model"):
+        threecpo.load(path)
