@@ -9,13 +9,19 @@ import numpy as np
 
 from . import kernels
 from .kernels import Profile
-from .statistics import assign, sum_by_labels
+from .rows import scores
+from .statistics import Workers, assign, sum_by_labels
+
+SERIAL = Workers(1)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .statistics import Statistics, Workers
+    from .seeding import Start
+    from .statistics import Statistics
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,8 @@ def lloyd(
     while not converged and n_iter < max_iter:
         n_iter += 1
         centers = _centers(statistics, spherical=spherical)
-        profile = center_profile(centers, statistics.sizes[:-1], spherical=spherical)
+        profile = center_profile(centers, spherical=spherical)
+        profile.offsets[statistics.sizes[:-1] == 0] = -np.inf
         moved = assign(counts, profile, labels, statistics, workers, with_scales=False)
         filled = not statistics.sizes[:-1].all() and _fill(counts, profile, labels)
         if filled:
@@ -58,20 +65,67 @@ def lloyd(
     return Lloyd(labels, centers, statistics, n_iter, converged)
 
 
-def center_profile(
-    centers: NDArray[np.float64], sizes: NDArray[np.int64], *, spherical: bool
-) -> Profile:
+def best_lloyd(
+    counts: Counts,
+    start: Start,
+    n_clusters: int,
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    *,
+    max_iter: int,
+) -> tuple[Spherical, list[float]]:
+    """Spherical k-means from every seed: the best run, and the inertia of all."""
+
+    def one(seed: np.random.SeedSequence) -> Spherical:
+        inner = workers.serial()
+        labels = start(np.random.default_rng(seed), inner)
+        run = lloyd(
+            counts, labels, n_clusters, inner, spherical=True, max_iter=max_iter
+        )
+        return Spherical.of(counts, run)
+
+    best: Spherical | None = None
+    inertias = []
+    for result in workers.map(one, seeds):
+        inertias.append(result.inertia)
+        if best is None or result.inertia < best.inertia:
+            best = result
+    assert best is not None
+    return best, inertias
+
+
+@dataclass(frozen=True)
+class Spherical:
+    """A finished run of spherical k-means, its clusters numbered from the largest."""
+
+    labels: NDArray[np.int32]
+    centers: NDArray[np.float64]
+    inertia: float
+    n_iter: int
+    converged: bool
+
+    @classmethod
+    def of(cls, counts: Counts, run: Lloyd) -> Spherical:
+        sizes = run.statistics.sizes[:-1]
+        order = np.argsort(-sizes, kind="stable")
+        centers = run.centers[order[: np.count_nonzero(sizes)]]
+        cosines = scores(counts, center_profile(centers, spherical=True), SERIAL)
+        labels = cosines.argmax(axis=1).astype(np.int32)
+        inertia = float((1.0 - cosines.max(axis=1)).sum())
+        return cls(labels, centers, inertia, run.n_iter, run.converged)
+
+
+def center_profile(centers: NDArray[np.float64], *, spherical: bool) -> Profile:
     """Score rows by x·c, less half of |c|² where distances are Euclidean."""
     n_clusters, n_columns = centers.shape
     padded = -(-n_clusters // kernels.LANES) * kernels.LANES
     log_rates = np.zeros((n_columns + 1, padded))
     log_rates[:-1, :n_clusters] = centers.T
     nothing = np.zeros(n_clusters)
-    offsets = nothing if spherical else -(centers**2).sum(axis=1) / 2
     return Profile(
         slots=np.arange(n_columns, dtype=np.int32),
         log_rates=log_rates,
-        offsets=np.where(sizes > 0, offsets, -np.inf),
+        offsets=nothing if spherical else -(centers**2).sum(axis=1) / 2,
         shared_weights=nothing,
         scale_weights=nothing,
         ranks=np.arange(n_clusters, dtype=np.int32),

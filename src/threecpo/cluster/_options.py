@@ -55,6 +55,25 @@ def check_non_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_labels(
+    given: Any, n_rows: int, n_clusters: int, least: int = 0
+) -> NDArray[np.int32]:
+    """Return labels given as a start: one of the clusters for each row."""
+    labels = np.asarray(given)
+    if (
+        labels.shape != (n_rows,)
+        or labels.dtype.kind not in "iu"
+        or not ((labels >= least) & (labels < n_clusters)).all()
+        or not (labels >= 0).any()
+    ):
+        message = (
+            f"init must be a name, a fitted model or one whole number from {least} to "
+            f"{n_clusters - 1} for each of the {n_rows} rows."
+        )
+        raise ValueError(message)
+    return labels.astype(np.int32)
+
+
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
     chosen = tuple(groups) if np.iterable(groups) else ()

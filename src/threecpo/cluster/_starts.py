@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._options import check_choice, check_integer
+from ._options import check_choice, check_integer, check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,9 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
         return Plan(1, groups, _always(labels))
     columns = _first_columns(column_init, counts, settings)
     if not isinstance(init, str):
-        return Plan(1, columns, _always(_checked_labels(init, counts.n_rows, settings)))
+        least = -1 if settings.outliers else 0
+        labels = check_labels(init, counts.n_rows, settings.n_clusters, least)
+        return Plan(1, columns, _always(labels))
     check_choice("init", init, ROWS)
     rows = make_start(init, settings.n_clusters, settings.prior)
     return Plan(n_init, columns, rows)
@@ -129,23 +131,6 @@ def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[n
         message = "column_init must put at least one column in C1 (group 1)."
         raise ValueError(message)
     return groups.astype(np.int8)
-
-
-def _checked_labels(given: Any, n_rows: int, settings: Settings) -> NDArray[np.int32]:
-    labels = np.asarray(given)
-    least = -1 if settings.outliers else 0
-    if (
-        labels.shape != (n_rows,)
-        or labels.dtype.kind not in "iu"
-        or not ((labels >= least) & (labels < settings.n_clusters)).all()
-        or not (labels >= 0).any()
-    ):
-        message = (
-            "init must be a name, a fitted ThreeCPO or one whole number from "
-            f"{least} to {settings.n_clusters - 1} for each of the {n_rows} rows."
-        )
-        raise ValueError(message)
-    return labels.astype(np.int32)
 
 
 def make_start(name: str, n_clusters: int, prior: float) -> MakeStart:
