@@ -3,7 +3,10 @@
 Runs under any interpreter that has the implementation, so it imports nothing of ours
 except the estimator that is asked for.
 
-    python _fit.py {threecpo,clustpy} FILE.npz N_CLUSTERS N_INIT SEED
+    python _fit.py {threecpo,clustpy} METHOD FILE.npz N_CLUSTERS N_INIT SEED [START.npy]
+
+METHOD is a name of ``threecpo.methods()``; START holds first labels, one a row, with -2
+for a row that is in no cluster yet.
 """
 
 import contextlib
@@ -49,31 +52,43 @@ def load(path: str) -> sp.csr_array:
         return sp.csr_array(parts, shape=tuple(stored["shape"]))
 
 
-def prepare(implementation: str, path: str) -> tuple:
-    matrix = load(path)
-    if implementation == "clustpy":
-        from clustpy.centroid import ThreeCPO
+def peer(method: str, start: np.ndarray | None) -> type:
+    """Return an estimator of clustpy, patched to begin at the start if there is one."""
+    from clustpy import centroid
+    from clustpy.centroid import poissonl, spherical_kmeans
 
-        return ThreeCPO, matrix.toarray()
-    from threecpo import ThreeCPO
-
-    return ThreeCPO, matrix
+    if start is not None:
+        rows = [int(np.flatnonzero(start == k)[0]) for k in range(start.max() + 1)]
+        poissonl.initial_poisson_clustering_labels = lambda *_: start.copy()
+        spherical_kmeans.kpp = lambda X, *_, **__: (X[rows], rows)
+    names = {"3CPO": "ThreeCPO", "SKM": "SphericalKMeans"}
+    return getattr(centroid, names.get(method, method))
 
 
 def main() -> None:
-    implementation, path = sys.argv[1:3]
-    n_clusters, n_init, seed = map(int, sys.argv[3:])
-    estimator, matrix = prepare(implementation, path)
+    implementation, method, path = sys.argv[1:4]
+    n_clusters, n_init, seed = map(int, sys.argv[4:7])
+    start = np.load(sys.argv[7], allow_pickle=False) if sys.argv[7:] else None
+    matrix = load(path)
+    if implementation == "clustpy":
+        estimator, matrix = peer(method, start), matrix.toarray()
+    else:
+        from threecpo import methods
+
+        estimator = methods()[method]
     small = np.random.RandomState(0).poisson(3.0, size=(30, 8)).astype(np.float64)
-    estimator(n_clusters=2, n_init=2, random_state=0).fit(small)
+    if start is None:
+        estimator(n_clusters=2, n_init=2, random_state=0).fit(small)
     model = estimator(n_clusters=n_clusters, n_init=n_init, random_state=seed)
+    if implementation == "clustpy" and method in {"PoissonL", "PoissonC"}:
+        model.set_params(init_strat="poisson++")
     forget_peak()
     loaded = memory("VmRSS")
-    start = time.perf_counter()
+    begin = time.perf_counter()
     model.fit(matrix)
-    seconds = time.perf_counter() - start
-    peak = memory("VmHWM")
-    print(json.dumps({"seconds": seconds, "loaded": loaded, "peak": peak}))
+    seconds = time.perf_counter() - begin
+    found = {"seconds": seconds, "loaded": loaded, "peak": memory("VmHWM")}
+    print(json.dumps(found | {"labels": np.asarray(model.labels_).tolist()}))
 
 
 if __name__ == "__main__":

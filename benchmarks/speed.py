@@ -69,7 +69,7 @@ def seconds_of(function: Callable[[], object]) -> float:
 def fit_in_child(
     python: str, implementation: str, path: Path, n_clusters: int, n_init: int
 ) -> dict[str, float]:
-    command = [python, str(HERE / "_fit.py"), implementation, str(path)]
+    command = [python, str(HERE / "_fit.py"), implementation, "3CPO", str(path)]
     command += [str(n_clusters), str(n_init), "0"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])

@@ -11,11 +11,15 @@ import threecpo
 
 PUBLIC = {
     "ThreeCPO",
+    "cluster",
+    "cocluster",
     "column_information",
     "datasets",
     "load",
+    "methods",
     "metrics",
     "poisson_distance",
+    "preprocessing",
 }
 
 

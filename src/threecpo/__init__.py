@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import datasets, metrics
+    from . import cluster, cocluster, datasets, metrics, preprocessing
+    from ._methods import methods
     from .cluster import ThreeCPO
     from .metrics import column_information, poisson_distance
     from .persistence import load
@@ -18,17 +19,22 @@ _HOMES = {
     "ThreeCPO": ".cluster",
     "column_information": ".metrics",
     "load": ".persistence",
+    "methods": "._methods",
     "poisson_distance": ".metrics",
 }
-_MODULES = ("cluster", "datasets", "metrics")
+_MODULES = ("cluster", "cocluster", "datasets", "metrics", "preprocessing")
 
 __all__ = [
     "ThreeCPO",
+    "cluster",
+    "cocluster",
     "column_information",
     "datasets",
     "load",
+    "methods",
     "metrics",
     "poisson_distance",
+    "preprocessing",
 ]
 
 

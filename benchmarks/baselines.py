@@ -1,0 +1,209 @@
+"""The methods that the paper compares with: accuracy, speed, memory, parity.
+
+    python benchmarks/baselines.py --only accuracy --executions 10
+    python benchmarks/baselines.py --only speed parity --clustpy-python PATH
+
+Sections: accuracy (ARI of every method beside the paper's table), speed (PoissonL,
+PoissonC and SKM beside clustpy's), parity (both programs from the same start), memory
+(every method on 20Newsgroups, each in a process of its own).
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from _common import HERE, Report, add_data_option, load, missing_data, say
+from reproduction import LEAST_DEVIATION, PAPER_NAMES, Spread
+from threecpo import methods
+from threecpo._core import seeding
+from threecpo._core.kmeans import lloyd
+from threecpo._core.statistics import Workers
+from threecpo._validation import check_counts
+from threecpo.cluster import PoissonC, PoissonL
+
+SETS = ("wholesales", "sporta", "bbcsports", "bbcnews")
+PEERS = ("PoissonL", "PoissonC", "SKM")
+MANY = 3.0
+
+
+def paper_table() -> dict[tuple[str, str], Spread]:
+    with (HERE / "paper_methods.csv").open(encoding="utf-8", newline="") as lines:
+        return {
+            (row["data_set"], row["method"]): Spread(
+                float(row["ari"]), float(row["std"])
+            )
+            for row in csv.DictReader(lines)
+        }
+
+
+def fit_in_child(python: str, implementation: str, *words: object) -> dict:
+    command = [python, str(HERE / "_fit.py"), implementation, *map(str, words)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def accuracy(options: argparse.Namespace, report: Report) -> None:
+    paper, rows = paper_table(), []
+    for name in options.datasets:
+        data, title = load(options.data, name), PAPER_NAMES[name]
+        for method, make in methods().items():
+            wanted = not options.methods or method in options.methods
+            if not wanted or (title, method) not in paper:
+                continue
+            begin = time.perf_counter()
+            aris = []
+            for seed in range(options.executions):
+                model = make(data.n_clusters, random_state=seed, n_init=10)
+                labels = model.fit(data.matrix).labels_
+                aris.append(100 * adjusted_rand_score(data.labels, labels))
+            seconds = (time.perf_counter() - begin) / options.executions
+            ours, theirs = Spread.of(aris), paper[title, method]
+            unit = max(ours.deviation, theirs.deviation, LEAST_DEVIATION)
+            away = (ours.mean - theirs.mean) / unit
+            mark = " ←" if abs(away) > MANY else ""
+            say(f"{title} {method}: {ours} (paper {theirs}), {seconds:.2f} s")
+            rows.append(
+                [title, method, ours, theirs, f"{away:+.1f}{mark}", f"{seconds:.2f}"]
+            )
+    report.add(
+        f"{options.executions} executions of the best of 10 runs (TauCC: one run). "
+        "Differences are in units of the larger of both standard deviations and "
+        f"{LEAST_DEVIATION}; an arrow marks more than {MANY:.0f}."
+    )
+    header = ["data set", "method", "ARI", "ARI paper", "difference / std", "seconds"]
+    report.add_table(header, rows)
+
+
+def speed(options: argparse.Namespace, report: Report) -> None:
+    if not options.clustpy_python:
+        report.add("Left out: no interpreter with clustpy (--clustpy-python).")
+        return
+    path, rows = options.data / "bbcnews.npz", []
+    n_clusters = load(options.data, "bbcnews").n_clusters
+    for method in PEERS:
+        words = (method, path, n_clusters, 10, 0)
+        ours = median(
+            fit_in_child(sys.executable, "threecpo", *words)["seconds"]
+            for _ in range(options.repeats)
+        )
+        theirs = fit_in_child(options.clustpy_python, "clustpy", *words)["seconds"]
+        rows.append([method, f"{ours:.3f}", f"{theirs:.1f}", f"{theirs / ours:.0f}×"])
+        say(f"{method}: {rows[-1]}")
+    report.add("BBCNews, 10 restarts:")
+    report.add_table(["method", "threecpo s", "clustpy s", "faster"], rows)
+
+
+def parity(options: argparse.Namespace, report: Report) -> None:
+    """Both programs from the same start, their labels scored by one formula."""
+    if not options.clustpy_python:
+        return
+    rows = []
+    for name in ("wholesales", "sporta", "bbcsports", "bbcnews"):
+        data = load(options.data, name)
+        counts, K = check_counts(data.matrix), data.n_clusters
+        for method in PEERS:
+            rng = np.random.default_rng(0)
+            start, own = start_and_labels(method, counts, K, rng)
+            with tempfile.TemporaryDirectory() as folder:
+                file = Path(folder) / "start.npy"
+                np.save(file, start)
+                words = (method, options.data / f"{name}.npz", K, 1, 0, file)
+                found = fit_in_child(options.clustpy_python, "clustpy", *words)
+            peer = np.array(found["labels"])
+            losses = [loss_of(method, data.matrix, one) for one in (own, peer)]
+            same = adjusted_rand_score(own, peer)
+            away = abs(losses[0] - losses[1]) / abs(losses[1])
+            rows.append([name, method, *(f"{x:.6f}" for x in losses)])
+            rows[-1] += [f"{away:.1e}", f"{same:.4f}"]
+            say(f"{rows[-1]}")
+    header = [
+        "data set",
+        "method",
+        "loss threecpo",
+        "loss clustpy",
+        "relative difference",
+    ]
+    report.add("The same start for both; losses by one formula from the final labels:")
+    report.add_table([*header, "ARI of both"], rows)
+
+
+def start_and_labels(method, counts, n_clusters, rng):
+    workers = Workers(1)
+    if method == "SKM":
+        rows = counts.scaled(2)
+        start = seeding.k_means(rows, n_clusters)(rng)
+        return start, lloyd(rows, start, n_clusters, workers, spherical=True).labels
+    kind = PoissonL if method == "PoissonL" else PoissonC
+    start = seeding.random_labels(counts, n_clusters)(rng)
+    return start, kind(n_clusters, init=start).fit(counts.matrix()).labels_
+
+
+def loss_of(method: str, matrix, labels) -> float:
+    X = matrix.toarray() + (0.0 if method == "SKM" else 1e-3)
+    if method == "SKM":
+        X /= np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-300)
+        sums = np.array([X[labels == k].sum(axis=0) for k in np.unique(labels)])
+        return float(len(X) - np.linalg.norm(sums, axis=1).sum())
+    total = 0.0
+    for k in np.unique(labels):
+        mine = X[labels == k]
+        sums = mine.sum(axis=0)
+        mu = np.outer(mine.sum(axis=1), sums / sums.sum())
+        total -= float((mine * np.log(mu) - mu).sum())
+    return total
+
+
+def memory(options: argparse.Namespace, report: Report) -> None:
+    path, rows = options.data / "newsgroups20.npz", []
+    for method in options.methods or methods():
+        found = fit_in_child(sys.executable, "threecpo", method, path, 20, 2, 0)
+        rows.append([method, f"{found['seconds']:.1f}", f"{found['peak']:.0f}"])
+        say(f"{method}: {rows[-1]}")
+    report.add("20Newsgroups (18846 × 2000), K = 20, 2 restarts, peak of the process:")
+    report.add_table(["method", "seconds", "peak MB"], rows)
+
+
+SECTIONS = {"accuracy": accuracy, "speed": speed, "parity": parity, "memory": memory}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add_data_option(parser)
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
+    parser.add_argument("--datasets", nargs="+", choices=PAPER_NAMES, default=SETS)
+    parser.add_argument("--methods", nargs="+", choices=methods())
+    parser.add_argument("--executions", type=int, default=10)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--clustpy-python", default=os.environ.get("THREECPO_CLUSTPY_PYTHON")
+    )
+    parser.add_argument("--output", type=Path, help="also write the Markdown here")
+    options = parser.parse_args()
+    message = missing_data(options.data, options.datasets)
+    if message:
+        say(message)
+        return 1
+    warnings.simplefilter("ignore")
+    report = Report(options.output)
+    for name in options.only:
+        report.add(f"## {name.capitalize()}")
+        SECTIONS[name](options, report)
+    report.write()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
