@@ -15,7 +15,7 @@ from threecpo._core import model
 from threecpo._core.counts import Counts, from_sparse
 from threecpo._core.kernels import NOWHERE
 from threecpo._core.statistics import Workers, assign, sum_by_labels
-from threecpo.cluster._options import resolve_penalty
+from threecpo._options import resolve_penalty
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -9,8 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from containers import planted, unsorted_csr
-from threecpo import ThreeCPO
-from threecpo.cluster import _options
+from threecpo import ThreeCPO, _options
 
 ARRAYS = (
     "labels_",

@@ -10,8 +10,9 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _options
 from .._validation import check_counts, warn_if_fractional
-from . import _options, _starts
+from . import _starts
 
 if TYPE_CHECKING:
     from typing import Self

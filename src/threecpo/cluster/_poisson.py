@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _options
+from .. import _options
 from ._base import PoissonClusterer
 
 if TYPE_CHECKING:

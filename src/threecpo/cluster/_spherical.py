@@ -10,8 +10,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _options
 from .._validation import check_counts
-from . import _options
 
 if TYPE_CHECKING:
     from typing import Self

@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._options import check_choice, check_integer, check_labels
+from .._options import check_choice, check_integer, check_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

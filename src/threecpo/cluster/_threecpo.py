@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _options
 from .._validation import check_counts
-from . import _options
 from ._base import PoissonClusterer
 from ._top_columns import top_columns
 

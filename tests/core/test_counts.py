@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies import count_matrices
+from threecpo._core import counts as counts_module
+from threecpo._core.counts import (
+    EXACT,
+    Counts,
+    first_bad_entry,
+    from_dense,
+    from_sparse,
+)
+
+
+def assert_canonical(counts, Y):
+    assert counts.indptr.dtype == np.int64
+    assert counts.indices.dtype == np.int32
+    assert counts.data.dtype == np.float64
+    assert (counts.n_rows, counts.n_columns) == Y.shape
+    assert np.count_nonzero(counts.data) == len(counts.data) == np.count_nonzero(Y)
+    for i in range(counts.n_rows):
+        row = counts.indices[counts.indptr[i] : counts.indptr[i + 1]]
+        assert (np.diff(row) > 0).all()
+    np.testing.assert_array_equal(counts.matrix().toarray(), Y)
+
+
+def messy_csr(dtype=np.int64, index=np.int32):
+    """Duplicates, explicit zeros and unsorted columns, and what they stand for."""
+    data = np.array([1, 2, 0, 4, 3, 5], dtype=dtype)
+    indices = np.array([2, 0, 1, 2, 1, 1], dtype=index)
+    indptr = np.array([0, 4, 4, 6], dtype=index)
+    matrix = sp.csr_matrix((data, indices, indptr), shape=(3, 4))
+    return matrix, np.array([[2.0, 0, 5, 0], [0, 0, 0, 0], [0, 8, 0, 0]])
+
+
+@given(count_matrices())
+def test_dense_and_sparse_input_give_the_same_counts(Y):
+    assert_canonical(from_dense(Y), Y)
+    for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.lil_matrix):
+        assert_canonical(from_sparse(kind(Y)), Y)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64, bool])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_dense_input_of_any_type_and_order(dtype, order):
+    Y = np.array([[0, 1, 0], [1, 1, 0]], dtype=dtype, order=order)
+    assert_canonical(from_dense(Y), Y.astype(float))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_messy_input_becomes_canonical_and_stays_as_it_was(dtype, index):
+    matrix, Y = messy_csr(dtype, index)
+    arrays = [matrix.data, matrix.indices, matrix.indptr]
+    before = [array.copy() for array in arrays]
+    assert_canonical(from_sparse(matrix), Y)
+    for array, copy, now in zip(
+        arrays, before, (matrix.data, matrix.indices, matrix.indptr), strict=True
+    ):
+        assert array is now
+        np.testing.assert_array_equal(array, copy)
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.coo_array])
+def test_duplicates_of_a_narrow_type_do_not_wrap_round(kind):
+    data = np.array([200, 200], dtype=np.uint8)
+    coo = sp.coo_array((data, ([0, 0], [1, 1])), shape=(1, 2))
+    if kind is not sp.coo_array:
+        slices = [0, 2] if kind is sp.csr_array else [0, 0, 2]
+        inner = [1, 1] if kind is sp.csr_array else [0, 0]
+        coo = kind((data, inner, slices), shape=(1, 2))
+    assert_canonical(from_sparse(coo), np.array([[0.0, 400.0]]))
+
+
+def test_canonical_input_is_not_copied():
+    matrix = sp.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
+    counts = from_sparse(matrix)
+    assert np.shares_memory(counts.data, matrix.data)
+    assert np.shares_memory(counts.indices, matrix.indices)
+
+
+def test_read_only_input_is_taken():
+    matrix, Y = messy_csr()
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        array.flags.writeable = False
+    assert_canonical(from_sparse(matrix), Y)
+
+
+def test_columns_are_those_of_the_mask():
+    Y = np.array([[1.0, 0, 2], [0, 3, 0]])
+    counts = from_dense(Y)
+    mask = np.array([True, False, True])
+    assert_canonical(counts.columns(mask), Y[:, mask])
+    everything = counts.columns(np.ones(3, dtype=bool))
+    assert np.shares_memory(everything.data, counts.data)
+
+
+@given(count_matrices(huge=False))
+def test_rows_are_scaled_by_their_sums_or_lengths(Y):
+    counts = from_dense(Y)
+    for order in (1, 2):
+        lengths = np.linalg.norm(Y, ord=order, axis=1)
+        np.testing.assert_allclose(counts.row_lengths(order), lengths, rtol=1e-13)
+        scaled = np.divide(Y.T, lengths, where=lengths > 0, out=np.zeros_like(Y.T)).T
+        actual = counts.scaled(order).matrix().toarray()
+        np.testing.assert_allclose(actual, scaled, rtol=1e-13)
+
+
+@given(count_matrices(max_rows=20), st.integers(1, 12), st.integers(1, 6))
+def test_blocks_cover_all_rows_once_in_order(Y, size, most):
+    counts = from_dense(Y)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts_module, "BLOCK_COUNTS", size)
+        patch.setattr(counts_module, "MAX_BLOCKS", most)
+        blocks = counts.blocks
+    covered = np.concatenate([np.arange(*block) for block in blocks])
+    np.testing.assert_array_equal(covered, np.arange(len(Y)))
+    assert all(stop > start for start, stop in blocks)
+    assert len(blocks) <= most
+
+
+def test_blocks_hold_about_the_same_number_of_counts(monkeypatch, seed):
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 100)
+    Y = np.random.default_rng(seed).poisson(0.5, size=(500, 10))
+    counts = from_dense(Y)
+    stored = [
+        counts.indptr[stop] - counts.indptr[start] for start, stop in counts.blocks
+    ]
+    assert len(stored) > 10
+    assert max(stored) - min(stored) <= 2 * Y.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("values", "fractional", "whole"),
+    [
+        ([1, 2, 3], False, True),
+        ([1, 2.5, 3], True, False),
+        ([0, 0, 0], False, True),
+        ([1, EXACT - 2, 0], False, True),
+        ([1, EXACT - 1, 0], False, False),
+        ([EXACT * 4, 0, 0], False, False),
+    ],
+)
+def test_whole_means_that_sums_are_exact(values, fractional, whole):
+    counts = from_dense(np.array([values], dtype=float))
+    assert counts.fractional is fractional
+    assert counts.whole is whole
+
+
+def test_a_late_fraction_is_found():
+    data = np.ones((1 << 20) + 5)
+    data[-1] = 0.5
+    n = len(data)
+    indices = np.zeros(n, dtype=np.int32)
+    counts = Counts(np.arange(n + 1), indices, data, 1)
+    assert counts.fractional
+    data[-1] = -3.0
+    assert first_bad_entry(counts) == (n - 1, 0, -3.0)
+
+
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, -np.inf])
+def test_first_bad_entry_says_where(bad):
+    Y = np.array([[1.0, 2, 0], [0, 0, 0], [0, 4, bad], [bad, 0, 1]])
+    row, column, value = first_bad_entry(from_dense(Y))
+    assert (row, column) == (2, 2)
+    np.testing.assert_equal(value, bad)
+
+
+@given(count_matrices())
+def test_counts_have_no_bad_entry(Y):
+    assert first_bad_entry(from_dense(Y)) is None

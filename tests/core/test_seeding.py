@@ -1,0 +1,179 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from oracle import assert_agrees, size_of_terms
+from strategies import PRIORS, count_matrices, planted, priors
+from threecpo._core import seeding
+from threecpo._core.counts import from_dense
+from threecpo._core.kernels import NOWHERE
+
+
+def distances(Y, Z=None, prior=1e-3):
+    other = None if Z is None else from_dense(Z)
+    return seeding.pairwise_distances(from_dense(Y), other, prior)
+
+
+def pair_sizes(X, Z):
+    return size_of_terms(X.sum(axis=1)[:, None] + Z.sum(axis=1))
+
+
+@given(count_matrices(), priors)
+def test_information_equals_the_oracle(Y, prior):
+    X = Y + prior
+    information = seeding.column_information(from_dense(Y), prior)
+    size = np.log(2 + X.sum()) + 1
+    if prior:
+        size = size + abs(np.log(prior))
+    assert_agrees(information, oracle.column_information(X), size)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_information_of_counts_beyond_the_table(monkeypatch, prior, seed):
+    Y, _ = planted(np.random.default_rng(seed))
+    whole = seeding.column_information(from_dense(Y), prior)
+    monkeypatch.setattr(seeding, "TABLE_SIZE", 3)
+    beyond = seeding.column_information(from_dense(Y), prior)
+    np.testing.assert_allclose(beyond, whole, rtol=1e-11, atol=1e-14)
+
+
+def test_information_of_fractional_values_equals_the_oracle(seed):
+    Y, _ = planted(np.random.default_rng(seed), fractional=True)
+    information = seeding.column_information(from_dense(Y), 1e-3)
+    expected = oracle.column_information(Y + 1e-3)
+    np.testing.assert_allclose(information, expected, rtol=1e-10)
+
+
+def test_proportional_columns_hold_no_information():
+    Y = np.outer([1.0, 4, 2], [3, 1, 5])
+    information = seeding.column_information(from_dense(Y), 0.0)
+    np.testing.assert_allclose(information, 0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("information", "groups"),
+    [
+        ([0.1, 0.4, 0.3, 0.2], [-1, 1, 1, -1]),
+        ([0.1, 0.4, 0.3], [-1, 1, 1]),
+        ([0.1, 0.4], [1, 1]),
+        ([0.2, 0.2, 0.2, 0.2], [1, 1, -1, -1]),
+        ([0.0], [1]),
+    ],
+)
+def test_first_columns_are_the_better_half_but_at_least_two(information, groups):
+    assert seeding.most_informative(np.array(information)).tolist() == groups
+
+
+@given(count_matrices(), priors)
+def test_distances_equal_the_oracle(Y, prior):
+    X = Y + prior
+    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
+
+
+@given(count_matrices(), priors, st.data())
+def test_distances_to_other_rows_equal_the_oracle(Y, prior, data):
+    n_columns = Y.shape[1]
+    row = st.lists(st.integers(0, 20), min_size=n_columns, max_size=n_columns)
+    Z = np.array(data.draw(st.lists(row, min_size=1, max_size=4)), dtype=float)
+    X, W = Y + prior, Z + prior
+    assert_agrees(distances(Y, Z, prior), oracle.distances(X, W), pair_sizes(X, W))
+
+
+@given(count_matrices(), priors)
+def test_distances_are_symmetric_with_a_zero_diagonal(Y, prior):
+    d = distances(Y, prior=prior)
+    np.testing.assert_array_equal(d, d.T)
+    assert not d.diagonal().any()
+    assert (d >= 0).all()
+
+
+@given(count_matrices(huge=False), st.integers(1, 9))
+def test_proportional_rows_have_distance_zero(Y, factor):
+    d = distances(Y, factor * Y, prior=0.0).diagonal()
+    size = size_of_terms((factor + 1) * Y.sum(axis=1))
+    assert_agrees(d, 0.0, size)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("size", [1, 4, 100])
+def test_table_and_plain_logarithms_give_the_same_distances(
+    monkeypatch, prior, size, seed
+):
+    Y, _ = planted(np.random.default_rng(seed))
+    expected = distances(Y, prior=prior)
+    monkeypatch.setattr(seeding, "TABLE_SIZE", size)
+    np.testing.assert_allclose(distances(Y, prior=prior), expected, atol=1e-11)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_counts_beyond_the_table_equal_the_oracle(prior):
+    Y = np.array([[seeding.TABLE_SIZE - 1, 7, 0], [seeding.TABLE_SIZE, 0, 2]], float)
+    Y = np.vstack([Y, [3 * seeding.TABLE_SIZE, 1, 1], [5, 1, 2]])
+    X = Y + prior
+    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_fractional_values_equal_the_oracle(prior, seed):
+    Y, _ = planted(np.random.default_rng(seed), n_rows=12, fractional=True)
+    X = Y + prior
+    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
+
+
+def test_distance_is_the_loss_of_joining_two_clusters(seed):
+    Y, _ = planted(np.random.default_rng(seed), n_rows=2)
+    X, everything = Y + 1e-3, np.ones(Y.shape[1], dtype=np.int8)
+    joined = oracle.loss(X, np.array([0, 0]), everything, None)
+    apart = oracle.loss(X, np.array([0, 1]), everything, None)
+    assert distances(Y)[0, 1] == pytest.approx(joined - apart, rel=1e-9)
+
+
+class TestStarts:
+    def start(self, name, Y, n_clusters, seed=0):
+        make = getattr(seeding, name)
+        prior = {"prior": 1e-3} if name == "poisson_plus_plus" else {}
+        start = make(from_dense(Y), n_clusters, **prior)
+        return start(np.random.default_rng(seed))
+
+    @pytest.mark.parametrize("name", ["poisson_plus_plus", "random_centers"])
+    @pytest.mark.parametrize("n_clusters", [1, 2, 5, 40])
+    def test_seeds_are_distinct_rows(self, name, n_clusters, seed):
+        Y, _ = planted(np.random.default_rng(seed))
+        labels = self.start(name, Y, n_clusters, seed)
+        assert np.sum(labels == NOWHERE) == len(Y) - n_clusters
+        chosen = np.sort(labels[labels != NOWHERE])
+        np.testing.assert_array_equal(chosen, np.arange(n_clusters))
+
+    @pytest.mark.parametrize(
+        "name", ["poisson_plus_plus", "random_centers", "random_labels"]
+    )
+    def test_the_generator_decides(self, name, seed):
+        Y, _ = planted(np.random.default_rng(seed))
+        starts = [self.start(name, Y, 4, s).tolist() for s in (1, 1, 2, 3)]
+        assert starts[0] == starts[1]
+        assert len({tuple(start) for start in starts}) > 1
+
+    def test_random_labels_reach_every_cluster(self, seed):
+        labels = self.start("random_labels", np.ones((300, 2)), 5, seed)
+        assert np.unique(labels).tolist() == [0, 1, 2, 3, 4]
+
+    def test_copies_of_a_seed_come_last(self, seed):
+        Y = np.repeat([[9.0, 0, 1], [0, 9, 1], [1, 1, 9]], 6, axis=0)
+        labels = self.start("poisson_plus_plus", Y, 3, seed)
+        rows = np.flatnonzero(labels != NOWHERE)
+        assert np.unique(rows // 6).tolist() == [0, 1, 2]
+
+    def test_identical_rows_still_give_distinct_seeds(self, seed):
+        labels = self.start("poisson_plus_plus", np.full((7, 3), 4.0), 5, seed)
+        assert np.sort(labels[labels != NOWHERE]).tolist() == [0, 1, 2, 3, 4]
+
+    def test_far_rows_are_drawn_in_proportion_to_their_distance(self):
+        """Of a far row and a near one, the best of two draws takes the far one."""
+        Y = np.array([[50.0, 50]] * 30 + [[52, 48], [0, 100]])
+        taken = [
+            self.start("poisson_plus_plus", Y, 2, seed)[31] != NOWHERE
+            for seed in range(60)
+        ]
+        assert np.mean(taken) > 0.9

@@ -1,0 +1,284 @@
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from oracle import assert_agrees, size_of_terms
+from strategies import labelled_counts, planted, priors
+from threecpo._core import counts as counts_module
+from threecpo._core import model, rows
+from threecpo._core.counts import from_dense
+from threecpo._core.kernels import NOISE_SLOT, NOWHERE, SHARED_SLOT
+from threecpo._core.statistics import (
+    Statistics,
+    Stopped,
+    Workers,
+    assign,
+    column_slots,
+    sum_by_labels,
+)
+
+GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+OTHER_GROUPS = np.array([1, 1, 0, 1, 0, 1, 1, -1], dtype=np.int8)
+
+
+@pytest.fixture
+def several_blocks(monkeypatch):
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 40)
+
+
+def core_labels(labels, n_clusters):
+    return np.where(labels == -1, n_clusters, labels).astype(np.int32)
+
+
+def planted_counts(seed, *, fractional=False, n_rows=200):
+    Y, _ = planted(np.random.default_rng(seed), n_rows, fractional=fractional)
+    return from_dense(Y)
+
+
+def passes(counts, seed, n_jobs=1, n_clusters=4, *, background=True):
+    """Three passes from random labels; C0 and C1 change in the second."""
+    labels = np.random.default_rng(seed).integers(n_clusters, size=counts.n_rows)
+    labels = labels.astype(np.int32)
+    statistics = sum_by_labels(counts, labels, n_clusters, GROUPS, 1e-3)
+    with Workers(n_jobs) as workers:
+        for groups, with_scales in (
+            (GROUPS, False),
+            (OTHER_GROUPS, True),
+            (OTHER_GROUPS, False),
+        ):
+            sums = model.Sums.of(statistics, 1e-3)
+            profile = model.profile(sums, groups, background=background)
+            moved = assign(
+                counts, profile, labels, statistics, workers, with_scales=with_scales
+            )
+            assert moved > 0
+    return labels, statistics
+
+
+def assert_same_bits(first, second):
+    np.testing.assert_array_equal(first.sums, second.sums)
+    np.testing.assert_array_equal(first.sizes, second.sizes)
+    np.testing.assert_array_equal(first.totals, second.totals)
+    np.testing.assert_array_equal(first.log_scales, second.log_scales)
+    assert first.total_log_scale == second.total_log_scale
+    assert first.n_rows == second.n_rows
+
+
+@given(labelled_counts(), priors)
+def test_sums_equal_the_oracle(case, prior):
+    X = case.Y + prior
+    statistics = sum_by_labels(
+        from_dense(case.Y),
+        core_labels(case.labels, case.n_clusters),
+        case.n_clusters,
+        case.groups,
+        prior,
+    )
+    sums = model.Sums.of(statistics, prior)
+    for k in range(case.n_clusters):
+        assert_agrees(sums.clusters[k], X[case.labels == k].sum(axis=0))
+    assert_agrees(sums.outliers, X[case.labels == -1].sum(axis=0))
+    assert_agrees(sums.totals, X.sum(axis=0))
+    members = [*range(case.n_clusters), -1]
+    assert sums.sizes.tolist() == [np.sum(case.labels == k) for k in members]
+    assert sums.n_rows == len(X)
+    sizes = X[:, case.groups >= 0].sum(axis=1)
+    if (case.groups >= 0).any():
+        expected = oracle.times_log(X, sizes[:, None]).sum(axis=0)
+        assert_agrees(sums.log_scales, expected, size_of_terms(X.sum(axis=0)))
+
+
+def test_rows_that_are_nowhere_count_in_totals_only():
+    counts = from_dense(np.arange(12.0).reshape(4, 3))
+    labels = np.array([NOWHERE, 0, NOWHERE, 1], dtype=np.int32)
+    statistics = sum_by_labels(counts, labels, 2, np.ones(3, np.int8), 1e-3)
+    np.testing.assert_array_equal(statistics.totals, [18, 22, 26])
+    np.testing.assert_array_equal(statistics.sums, [[3, 4, 5], [9, 10, 11], [0, 0, 0]])
+    assert statistics.sizes.tolist() == [1, 1, 0]
+    assert statistics.n_rows == 4
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jobs):
+    counts = planted_counts(seed, fractional=fractional)
+    assert counts.whole is not fractional
+    assert len(counts.blocks) > 8
+    labels, moved = passes(counts, seed, n_jobs)
+    scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
+    np.testing.assert_array_equal(moved.sums, scratch.sums)
+    np.testing.assert_array_equal(moved.sizes, scratch.sizes)
+    np.testing.assert_array_equal(moved.totals, scratch.totals)
+    np.testing.assert_allclose(moved.log_scales, scratch.log_scales, rtol=1e-13)
+    assert moved.total_log_scale == pytest.approx(scratch.total_log_scale, rel=1e-13)
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_any_number_of_threads_gives_the_same_bits(seed, fractional, n_jobs):
+    counts = planted_counts(seed, fractional=fractional)
+    labels, statistics = passes(counts, seed)
+    other_labels, other = passes(counts, seed, n_jobs)
+    np.testing.assert_array_equal(labels, other_labels)
+    assert_same_bits(statistics, other)
+
+
+def test_threads_do_not_disturb_each_other(seed, monkeypatch):
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 20_000)
+    counts = planted_counts(seed, n_rows=60_000)
+    labels, moved = passes(counts, seed, n_jobs=4)
+    scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
+    np.testing.assert_array_equal(moved.sums, scratch.sums)
+    np.testing.assert_array_equal(moved.sizes, scratch.sizes)
+
+
+@pytest.mark.parametrize("fractional", [False, True])
+@pytest.mark.parametrize("size", [25, 100, 10**6])
+def test_block_size_changes_rounding_only(seed, monkeypatch, fractional, size):
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 60)
+    labels, statistics = passes(planted_counts(seed, fractional=fractional), seed)
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", size)
+    other_labels, other = passes(planted_counts(seed, fractional=fractional), seed)
+    np.testing.assert_array_equal(labels, other_labels)
+    np.testing.assert_allclose(statistics.sums, other.sums, rtol=1e-13)
+    np.testing.assert_allclose(statistics.log_scales, other.log_scales, rtol=1e-13)
+    if not fractional:
+        np.testing.assert_array_equal(statistics.sums, other.sums)
+
+
+@given(labelled_counts(min_rows=2, huge=False), priors, st.booleans(), st.booleans())
+def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
+    X, counts = case.Y + prior, from_dense(case.Y)
+    labels = core_labels(case.labels, case.n_clusters)
+    statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
+    profile = model.profile(
+        model.Sums.of(statistics, prior),
+        case.groups,
+        exact=exact,
+        background=background,
+    )
+    before = labels.copy()
+    with Workers(1) as workers:
+        moved = assign(counts, profile, labels, statistics, workers, with_scales=True)
+    assert moved == np.sum(labels != before)
+    options = {"exact": exact, "outliers": background}
+    expected = oracle.assign(X, case.labels, case.groups, **options)
+    clear = oracle.clear_rows(X, case.labels, case.groups, **options)
+    expected = core_labels(expected, case.n_clusters)
+    np.testing.assert_array_equal(labels[clear], expected[clear])
+
+
+@pytest.mark.parametrize(("threshold", "outliers"), [(0.0, 1), (1.0, 1), (1e6, 0)])
+def test_an_outlier_must_exceed_the_threshold(threshold, outliers):
+    Y = np.array([[9.0, 0, 9], [8, 0, 9], [0, 9, 9], [0, 8, 9], [5, 5, 9]])
+    labels = np.array([0, 0, 1, 1, 0], dtype=np.int32)
+    groups = np.array([1, 1, 0], dtype=np.int8)
+    counts = from_dense(Y)
+    statistics = sum_by_labels(counts, labels, 2, groups, 1e-3)
+    sums = model.Sums.of(statistics, 1e-3)
+    profile = model.profile(sums, groups, background=True, threshold=threshold)
+    with Workers(1) as workers:
+        assign(counts, profile, labels, statistics, workers, with_scales=False)
+    assert np.sum(labels == 2) == outliers
+    assert statistics.sizes[2] == outliers
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_a_row_that_every_cluster_forbids_is_an_outlier(exact):
+    counts = from_dense(np.array([[2.0, 0, 0], [0, 5, 5], [0, 4, 6], [0, 7, 2]]))
+    groups = np.array([1, 1, 0], dtype=np.int8)
+    labels = np.array([2, 0, 0, 1], dtype=np.int32)
+    statistics = sum_by_labels(counts, labels, 2, groups, 0.0)
+    sums = model.Sums.of(statistics, 0.0)
+    profile = model.profile(sums, groups, exact=exact, background=True)
+    with Workers(1) as workers:
+        assign(counts, profile, labels, statistics, workers, with_scales=False)
+        description = rows.describe(counts, profile, workers)
+    assert labels[0] == 2
+    assert description.outlier_scores[0] == np.inf
+
+
+def test_equal_clusters_are_filled_from_the_lowest_rank():
+    counts, groups = from_dense(np.array([[1.0, 2]] * 3)), np.ones(2, np.int8)
+    labels = np.arange(3, dtype=np.int32)
+    statistics = sum_by_labels(counts, labels, 3, groups, 0.0)
+    sums = model.Sums.of(statistics, 0.0)
+    for ranks, best in (([0, 1, 2], 0), ([2, 0, 1], 1), ([1, 2, 0], 2)):
+        profile = model.profile(sums, groups, ranks=np.array(ranks, np.int32))
+        new, copy = labels.copy(), statistics.copy()
+        with Workers(1) as workers:
+            assign(counts, profile, new, copy, workers, with_scales=False)
+        assert new.tolist() == [best] * 3
+
+
+def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
+    Y, _ = planted(np.random.default_rng(seed))
+    labels = np.arange(len(Y), dtype=np.int32) % 4
+    total = Statistics.zeros(3, Y.shape[1])
+    for part in (slice(0, 7), slice(7, 30), slice(30, None)):
+        part_counts, part_labels = from_dense(Y[part]), labels[part].copy()
+        total.add(sum_by_labels(part_counts, part_labels, 3, GROUPS, 1e-3))
+    whole = sum_by_labels(from_dense(Y), labels, 3, GROUPS, 1e-3)
+    np.testing.assert_array_equal(total.sums, whole.sums)
+    np.testing.assert_array_equal(total.sizes, whole.sizes)
+    np.testing.assert_array_equal(total.totals, whole.totals)
+    assert total.n_rows == whole.n_rows
+    np.testing.assert_allclose(total.log_scales, whole.log_scales, rtol=1e-13)
+
+
+def test_taken_clusters_keep_their_order_and_the_outliers():
+    statistics = Statistics.zeros(3, 2)
+    statistics.sums[:] = np.arange(8).reshape(4, 2)
+    statistics.sizes[:] = [5, 6, 7, 8]
+    taken = statistics.take(np.array([2, 0]))
+    np.testing.assert_array_equal(taken.sums, [[4, 5], [0, 1], [6, 7]])
+    assert taken.sizes.tolist() == [7, 5, 8]
+
+
+def test_a_copy_has_its_own_sums():
+    statistics = Statistics.zeros(2, 2)
+    copy = statistics.copy()
+    copy.sums += 1
+    copy.sizes += 1
+    assert not statistics.sums.any()
+    assert not statistics.sizes.any()
+
+
+def test_slots_number_the_relevant_columns():
+    slots = column_slots(np.array([1, -1, 0, 1, 1, 0], dtype=np.int8))
+    expected = [0, NOISE_SLOT, SHARED_SLOT, 1, 2, SHARED_SLOT]
+    assert slots.tolist() == expected
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 4])
+def test_results_come_in_the_order_of_the_items(n_jobs):
+    def slow_if_even(item):
+        time.sleep(0.002 * (item % 2 == 0))
+        return item
+
+    with Workers(n_jobs) as workers:
+        assert list(workers.map(slow_if_even, range(20))) == list(range(20))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_threads_end_with_the_workers(n_jobs):
+    before = threading.active_count()
+    with Workers(n_jobs) as workers:
+        list(workers.map(abs, range(10)))
+    assert threading.active_count() == before
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_error_stops_all_workers(n_jobs):
+    workers = Workers(n_jobs)
+    with pytest.raises(KeyError), workers:
+        raise KeyError
+    with pytest.raises(Stopped):
+        list(workers.serial().map(abs, [1]))
