@@ -25,8 +25,8 @@ def methods() -> dict[str, Factory]:
     Each is a function of ``n_clusters``, ``random_state`` and ``n_init`` that makes an
     estimator to be fitted on counts; all take the same input and have ``labels_`` and
     ``n_iter_`` once fitted. TauCC finds its own number of clusters in a single run: it
-    ignores ``n_clusters`` and ``n_init``. ELBM and SELBM are the variants that the
-    published comparisons ran (``variant="code"``).
+    ignores ``n_clusters`` and ``n_init``. Options are those of the programs that the
+    paper ran: ``variant="code"`` of ELBM and SELBM, ``init="random"`` of TauCC.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def methods() -> dict[str, Factory]:
         "CCSMod": _of(CoclustSpecMod),
         "ELBM": _of(ELBM, variant="code"),
         "SELBM": _of(SELBM, variant="code"),
-        "TauCC": _of(TauCC),
+        "TauCC": _of(TauCC, init="random"),
         "TF-IDF+KM": _k_means("tf-idf"),
         "BM25+KM": _k_means("bm25"),
         "TF-IDF+SKM": _k_means("tf-idf", spherical=True),

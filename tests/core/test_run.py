@@ -358,9 +358,9 @@ class TestPrintedRule:
             return original(sums, groups, **options)
 
         Y, labels, groups = start_of(seed)
-        settled = run_of(Y, labels, groups, exact=False)
+        settled = run_of(Y, labels, groups, None, exact=False)
         monkeypatch.setattr(model, "profile", swapped)
-        result = run_of(Y, settled.labels, settled.groups, exact=False)
+        result = run_of(Y, settled.labels, settled.groups, None, exact=False)
         assert not result.converged
         assert 1 < len(result.history["loss"]) < 10
         assert (result.history["rows_moved"] > 0).all()
@@ -539,7 +539,7 @@ class TestResult:
 
     def test_describes_rows_as_the_oracle_does(self, seed):
         Y, labels, groups = start_of(seed)
-        result = run_of(Y, labels, groups, outliers=True)
+        result = run_of(Y, labels, groups, None, outliers=True)
         X, sums = Y + 1e-3, model.Sums.of(result.statistics, 1e-3)
         profile = model.profile(sums, result.groups, background=True)
         with Workers(1) as workers:
