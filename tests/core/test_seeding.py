@@ -188,28 +188,3 @@ class TestStarts:
         assert 0.4 < far[30:50].sum() / far.sum() < 0.6
         assert len(second) > 40
         assert np.mean([30 <= row < 50 for row in second]) > 0.6
-
-
-class Line:
-    """Distances of points on a line, in place of rows."""
-
-    points = np.array([0.0, 0.2, 0.4, 7.0, 7.5, 20.0, 20.5, 60.0])
-
-    def to_row(self, row):
-        return np.abs(self.points - self.points[row])
-
-
-@pytest.mark.parametrize("draw", range(20))
-def test_each_seed_is_the_best_of_its_draws(draw):
-    line, n_clusters, n_draws = Line(), 3, 3
-    labels = seeding.plus_plus(line, 8, n_clusters)(np.random.default_rng(draw))
-    rng = np.random.default_rng(draw)
-    rows = [int(rng.integers(8))]
-    for _ in range(n_clusters - 1):
-        closest = np.min([line.to_row(row) for row in rows], axis=0)
-        reach = np.cumsum(closest)
-        drawn = np.searchsorted(reach, rng.random(n_draws) * reach[-1], side="right")
-        left = {row: np.minimum(closest, line.to_row(row)).sum() for row in drawn}
-        rows.append(min(sorted(left), key=left.get))
-    np.testing.assert_array_equal(np.flatnonzero(labels >= 0), np.sort(rows))
-    np.testing.assert_array_equal(labels[rows], range(n_clusters))

@@ -4,20 +4,64 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import array_type, compiled, f8, i1, i4, i8
-from .kernels import SHARED_SLOT
+from .compiling import array_type, compiled, f8, i1, i4, i8, inlined
+from .kernels import NOISE_SLOT, SHARED_SLOT
 
 
-@compiled(array_type(f8, 2), array_type(i1), array_type(f8, 2, write=True))
-def group_sums(sums, groups, out):
-    """Sum every row of ``sums`` over C0 and over C1."""
-    for k in range(sums.shape[0]):
-        shared = relevant = 0.0
-        for j in range(sums.shape[1]):
-            shared += sums[k, j] if groups[j] == 0 else 0.0
-            relevant += sums[k, j] if groups[j] == 1 else 0.0
-        out[k, 0] = shared
-        out[k, 1] = relevant
+@compiled(array_type(i1), array_type(i4, write=True))
+def fill_slots(groups, slots):
+    """Write each column's place in a profile; return the sizes of C0 and C1."""
+    n_shared = n_relevant = 0
+    for j in range(len(groups)):
+        if groups[j] == 1:
+            slots[j] = n_relevant
+            n_relevant += 1
+        elif groups[j] == 0:
+            slots[j] = SHARED_SLOT
+            n_shared += 1
+        else:
+            slots[j] = NOISE_SLOT
+    return n_shared, n_relevant
+
+
+@inlined
+def _group_sums(values, groups):
+    """Sum one row over C0 and over C0 and C1 together."""
+    shared = relevant = 0.0
+    for j in range(len(values)):
+        shared += values[j] if groups[j] == 0 else 0.0
+        relevant += values[j] if groups[j] == 1 else 0.0
+    return shared, shared + relevant
+
+
+@compiled(
+    array_type(f8, 2),
+    array_type(f8),
+    array_type(f8),
+    array_type(i1),
+    array_type(f8, 2, write=True),
+)
+def fill_scales(clusters, outliers, totals, groups, out):
+    """Write row scales, sums over C0 and C1, share of C0 in them, and row factors.
+
+    Of each cluster, and last of the outliers (scales) and of all rows (the others);
+    0 / 0 is 0. Where C0 has no counts, C1 takes its place in the scales.
+    """
+    n_clusters = len(clusters)
+    all_shared, everything = _group_sums(totals, groups)
+    base = all_shared if all_shared > 0.0 else everything
+    for k in range(n_clusters):
+        shared, in_use = _group_sums(clusters[k], groups)
+        scale = (shared if all_shared > 0.0 else in_use) / base
+        out[0, k] = scale
+        out[1, k] = in_use
+        out[2, k] = shared / in_use if in_use > 0.0 else 0.0
+        out[3, k] = scale / in_use if in_use > 0.0 else 0.0
+    _, in_use = _group_sums(outliers, groups)
+    out[0, n_clusters] = in_use / everything
+    out[1, n_clusters] = everything
+    out[2, n_clusters] = all_shared / everything
+    out[3, n_clusters] = 1.0 / everything
 
 
 @compiled(

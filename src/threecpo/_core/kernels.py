@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from .compiling import array_type, compiled, f8, i4, i8, inlined
+from .simd import LANES, add_products
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,9 +24,6 @@ U = np.uint64
 # Columns outside C1 have no slot in a profile.
 SHARED_SLOT = -1
 NOISE_SLOT = -2
-
-# Profiles are padded to a multiple of this, which the processor adds up together.
-LANES = 8
 
 
 class Profile(NamedTuple):
@@ -49,6 +47,15 @@ class Profile(NamedTuple):
     threshold: float
     linear: float = 1.0
     square: float = 0.0
+
+
+def empty_log_rates(n_relevant: int, n_profiles: int) -> NDArray[np.float64]:
+    """Zeros for a profile: one more row, whole vectors, none across cache lines."""
+    width = -(-n_profiles // LANES) * LANES
+    size = (n_relevant + 1) * width
+    room = np.zeros(size + LANES)
+    start = -room.ctypes.data % (8 * LANES) // 8
+    return room[start : start + size].reshape(n_relevant + 1, width)
 
 
 _ROWS = (array_type(i8), array_type(i4), array_type(f8), i8, i8)
@@ -84,28 +91,17 @@ def _score_row(indptr, indices, data, row, profile, places, values, scores):
         shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
     scale += profile.prior_scale
-    # Four counts at a time, added one after the other, so that the running scores are
-    # read and written once; the places of the last, empty row fill up the four.
-    for q in range(found, found + U(3)):
-        places[q] = U(len(log_rates)) - width
-        values[q] = 0.0
-    for k in range(width):
-        scores[k] = 0.0
-    for q in range(U(0), found, U(4)):
-        v0, v1, v2, v3 = values[q], values[q + U(1)], values[q + U(2)], values[q + U(3)]
-        p0, p1, p2, p3 = places[q], places[q + U(1)], places[q + U(2)], places[q + U(3)]
-        for k in range(width):
-            score = scores[k]
-            score += v0 * log_rates[p0 + k]
-            score += v1 * log_rates[p1 + k]
-            score += v2 * log_rates[p2 + k]
-            score += v3 * log_rates[p3 + k]
-            scores[k] = score
+    # The last, empty row of the profile makes the number even.
+    places[found] = U(len(log_rates)) - width
+    values[found] = 0.0
+    found += found % U(2)
+    for lane in range(U(0), width, U(LANES)):
+        add_products(log_rates, places, values, found, lane, scores)
     for k in range(U(len(profile.offsets))):
-        scores[k] += profile.offsets[k]
-        if shared > 0.0:
+        scores[k] += profile.offsets[k] + scale * profile.scale_weights[k]
+    if shared > 0.0:
+        for k in range(U(len(profile.offsets))):
             scores[k] += shared * profile.shared_weights[k]
-        scores[k] += scale * profile.scale_weights[k]
     return shared, scale
 
 
@@ -138,8 +134,8 @@ def _buffers(indptr, start, stop, width):
     for i in range(start, stop):
         longest = max(longest, indptr[i + 1] - indptr[i])
     return (
-        np.empty(longest + 4, np.uint64),
-        np.empty(longest + 4, np.float64),
+        np.empty(longest + 1, np.uint64),
+        np.empty(longest + 1, np.float64),
         np.empty(width, np.float64),
     )
 

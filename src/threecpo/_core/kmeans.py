@@ -118,8 +118,7 @@ class Spherical:
 def center_profile(centers: NDArray[np.float64], *, spherical: bool) -> Profile:
     """Score rows by x·c, less half of |c|² where distances are Euclidean."""
     n_clusters, n_columns = centers.shape
-    padded = -(-n_clusters // kernels.LANES) * kernels.LANES
-    log_rates = np.zeros((n_columns + 1, padded))
+    log_rates = kernels.empty_log_rates(n_columns, n_clusters)
     log_rates[:-1, :n_clusters] = centers.T
     nothing = np.zeros(n_clusters)
     return Profile(

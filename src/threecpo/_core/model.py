@@ -14,7 +14,6 @@ import numpy as np
 
 from . import column_kernels, kernels
 from .kernels import Profile
-from .statistics import column_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,33 +81,25 @@ class Scales:
 
     @classmethod
     def of(cls, sums: Sums, groups: NDArray[np.int8]) -> Scales:
-        by_group = np.empty((sums.n_clusters + 2, 2))
-        column_kernels.group_sums(sums.clusters, groups, by_group[:-2])
-        column_kernels.group_sums(sums.outliers[None], groups, by_group[-2:-1])
-        column_kernels.group_sums(sums.totals[None], groups, by_group[-1:])
-        shared, in_use = by_group[:, 0], by_group.sum(axis=1)
-        outliers, total = in_use[-2:].tolist()
-        if total == 0:  # no column has a row scale: every row has its share 1/n
-            return cls(
-                sums.sizes[:-1] / sums.n_rows,
-                sums.sizes[-1] / sums.n_rows,
-                sums.sizes[:-1].astype(float),
-                0.0,
-                np.zeros(sums.n_clusters + 1),
-                np.full(sums.n_clusters + 1, 1 / sums.n_rows),
+        out = np.empty((4, sums.n_clusters + 1))
+        column_kernels.fill_scales(
+            sums.clusters, sums.outliers, sums.totals, groups, out
+        )
+        scales, totals, portions, factors = out
+        if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
+            scales, totals = sums.sizes / sums.n_rows, sums.sizes.astype(float)
+            totals[-1] = 0.0
+            portions, factors = (
+                np.zeros_like(totals),
+                np.full(len(totals), 1 / sums.n_rows),
             )
-        base = by_group[:, 0 if shared[-1] > 0 else 1]
-        cluster_scales = base[:-2] / base[-1]
-        # The outliers' row makes way for the background: all rows together.
-        shared[-2], in_use[-2] = shared[-1], total
-        tops = np.append(cluster_scales, 1.0)
         return cls(
-            cluster_scales,
-            outliers / total,
-            in_use[:-2],
-            total,
-            _ratio(shared[:-1], in_use[:-1]),
-            _ratio(tops, in_use[:-1]),
+            scales[:-1],
+            float(scales[-1]),
+            totals[:-1],
+            float(totals[-1]),
+            portions,
+            factors,
         )
 
 
@@ -187,11 +178,10 @@ def profile(
     scales = Scales.of(sums, groups)
     n_clusters = sums.n_clusters
     width = n_clusters + background
-    slots = column_slots(groups)
-    n_relevant = np.count_nonzero(groups == RELEVANT)
-    n_shared = np.count_nonzero(groups == SHARED)
-    padded = -(-width // kernels.LANES) * kernels.LANES
-    log_rates, log_rate_sums = np.zeros((n_relevant + 1, padded)), np.zeros(width)
+    slots = np.empty(len(groups), dtype=np.int32)
+    n_shared, n_relevant = column_kernels.fill_slots(groups, slots)
+    log_rates = kernels.empty_log_rates(n_relevant, width)
+    log_rate_sums = np.zeros(width)
     column_kernels.fill_profile(
         sums.logs, log(scales.cluster_totals), slots, log_rates, log_rate_sums, 0
     )
@@ -237,8 +227,7 @@ def chi_squared_profile(
     with np.errstate(divide="ignore"):
         weights = clusters.sum(axis=1) / clusters.T
     n_columns, width = weights.shape
-    padded = -(-width // kernels.LANES) * kernels.LANES
-    log_rates = np.zeros((n_columns + 1, padded))
+    log_rates = kernels.empty_log_rates(n_columns, width)
     log_rates[:-1, :width] = -weights
     nothing, n_clusters = np.zeros(width), sums.n_clusters
     return Profile(

@@ -218,11 +218,12 @@ def _entry(
     loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
 ) -> dict[str, float]:
     """One line of the history."""
+    pairs = np.bincount((before + 1) * 3 + groups + 1, minlength=9).reshape(3, 3)
     entry: dict[str, float] = {"loss": loss}
     for group, name in GROUP_NAMES.items():
-        was, is_now = before == group, groups == group
-        entry[name] = int(np.count_nonzero(is_now))
-        entry[f"into_{name}"] = int(np.count_nonzero(is_now & ~was))
-        entry[f"out_of_{name}"] = int(np.count_nonzero(was & ~is_now))
+        stayed = pairs[group + 1, group + 1]
+        entry[name] = int(pairs[:, group + 1].sum())
+        entry[f"into_{name}"] = int(entry[name] - stayed)
+        entry[f"out_of_{name}"] = int(pairs[group + 1].sum() - stayed)
     entry["rows_moved"] = moved
     return entry

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 
-from . import kernels
+from . import column_kernels, kernels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -185,8 +185,8 @@ def sum_by_labels(
     prior: float,
 ) -> Statistics:
     """Statistics of given labels (``NOWHERE`` for rows to leave out of the sums)."""
-    slots = column_slots(groups)
-    prior_scale = prior * np.count_nonzero(groups >= 0)
+    slots = np.empty(len(groups), dtype=np.int32)
+    prior_scale = prior * sum(column_kernels.fill_slots(groups, slots))
     total = Statistics.zeros(n_clusters, counts.n_columns)
     for block in counts.blocks:
         part = Statistics.zeros(n_clusters, counts.n_columns)
@@ -206,12 +206,3 @@ def sum_by_labels(
         )
         total.add(part)
     return total
-
-
-def column_slots(groups: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Place of each column in a profile: its rank in C1, or the mark of its group."""
-    slots = np.full(len(groups), kernels.NOISE_SLOT, dtype=np.int32)
-    slots[groups == 0] = kernels.SHARED_SLOT
-    relevant = groups == 1
-    slots[relevant] = np.arange(np.count_nonzero(relevant), dtype=np.int32)
-    return slots

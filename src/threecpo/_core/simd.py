@@ -1,0 +1,72 @@
+"""One inner loop in vector instructions, which numba does not find by itself.
+
+numba leaves LLVM's SLP vectoriser off, so that eight running scores end up as eight
+scalars. Here they are one vector of eight, whatever the processor makes of it; products
+and sums are rounded one by one (no fused operations), each lane on its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.core.imputils import impl_ret_untracked
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+LANES = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_INDEX = ir.IntType(32)
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_products(
+    _typing: Any, rates: Any, places: Any, values: Any, found: Any, lane: Any, out: Any
+) -> Any:
+    """Write the sums over q < found of values[q] rates[places[q] + lane + (0 … 7)].
+
+    To ``out[lane + (0 … 7)]``; ``found`` is even, and entries of even and of odd number
+    have a sum each, so that an addition need not wait for the one before.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def start(number: int) -> Any:
+            kind = signature.args[number]
+            return make_array(kind)(context, builder, args[number]).data
+
+        def vector(pointer: Any, index: Any) -> Any:
+            at = builder.gep(pointer, [index])
+            return builder.bitcast(at, _VECTOR.as_pointer())
+
+        zero, nowhere = (
+            ir.Constant(_VECTOR, content) for content in ([0.0] * LANES, ir.Undefined)
+        )
+        first_place = ir.Constant(_INDEX, 0)
+        first_places = ir.Constant(ir.VectorType(_INDEX, LANES), [0] * LANES)
+        sums = [cgutils.alloca_once_value(builder, zero) for _ in range(2)]
+        n_found, first = args[3], args[4]
+        one = ir.Constant(n_found.type, 1)
+        two = ir.Constant(n_found.type, 2)
+        nothing = ir.Constant(n_found.type, 0)
+        with cgutils.for_range_slice(builder, nothing, n_found, two, n_found.type) as (
+            index,
+            _,
+        ):
+            for number, total in enumerate(sums):
+                q = builder.add(index, one) if number else index
+                value = builder.load(builder.gep(start(2), [q]))
+                place = builder.load(builder.gep(start(1), [q]))
+                row = vector(start(0), builder.add(place, first))
+                lone = builder.insert_element(nowhere, value, first_place)
+                spread = builder.shuffle_vector(lone, nowhere, first_places)
+                product = builder.fmul(spread, builder.load(row, align=8))
+                builder.store(builder.fadd(builder.load(total), product), total)
+        both = builder.fadd(*(builder.load(total) for total in sums))
+        builder.store(both, vector(start(5), first), align=8)
+        return impl_ret_untracked(
+            context, builder, types.void, context.get_dummy_value()
+        )
+
+    return types.void(rates, places, values, found, lane, out), generate
