@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import array_type, compiled, f8, i1, i4, i8, inlined
-from .kernels import NOISE_SLOT, SHARED_SLOT
+from .kernels import NOISE_SLOT, SHARED_SLOT, TIE
 
 
 @compiled(array_type(i1), array_type(i4, write=True))
@@ -67,22 +67,48 @@ def fill_scales(clusters, outliers, totals, groups, out):
 @compiled(
     array_type(f8, 2),
     array_type(f8, 2),
-    array_type(f8),
-    array_type(f8),
-    array_type(f8, write=True),
+    *(array_type(f8),) * 6,
+    *(f8,) * 3,
+    array_type(f8, 2, write=True),
     array_type(f8, write=True),
 )
-def add_cluster_terms(sums, logs, log_totals, log_factors, shared, relevant):
-    """Add c_kj log(Λ_k/c_k(U)) to ``shared``, c_kj log(c_kj/c_k(U)) to ``relevant``.
+def score_columns(
+    clusters,
+    logs,
+    outliers,
+    totals,
+    log_scales,
+    log_cluster_totals,
+    log_factors,
+    prices,
+    scale_sum,
+    outlier_scale,
+    log_n_rows,
+    scores,
+    tolerance,
+):
+    """Write L_j(-), L_j(0), L_j(1), and below what difference they are tied.
 
     With a prior of 0, a column that a cluster lacks adds nothing, whatever the factor.
     """
-    for k in range(sums.shape[0]):
-        total, factor = log_totals[k], log_factors[k]
-        for j in range(sums.shape[1]):
-            c = sums[k, j]
-            shared[j] += c * factor if c > 0.0 else 0.0
-            relevant[j] += c * (logs[k, j] - total) if c > 0.0 else 0.0
+    n_clusters = len(clusters)
+    for j in range(len(totals)):
+        total, outlier = totals[j], outliers[j]
+        log_total = np.log(total) if total > 0.0 else 0.0
+        shared = relevant = log_scales[j]
+        for k in range(n_clusters):
+            c = clusters[k, j]
+            if c > 0.0:
+                shared += c * log_factors[k]
+                relevant += c * (logs[k, j] - log_cluster_totals[k])
+        if outlier > 0.0:
+            shared += outlier * log_factors[n_clusters]
+            relevant += outlier * (log_factors[n_clusters] + log_total + 1.0)
+        relevant -= total * (1.0 + outlier_scale)
+        scores[j, 0] = total * (log_total - log_n_rows - 1.0)
+        scores[j, 1] = shared + total * (log_total - scale_sum)
+        scores[j, 2] = relevant - prices[j]
+        tolerance[j] = TIE * (abs(log_scales[j]) + total * abs(log_total) + total)
 
 
 @compiled(array_type(f8, 2), array_type(f8), array_type(i1, write=True))

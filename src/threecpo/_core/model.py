@@ -121,33 +121,27 @@ def column_step(
     needs no special case.
     """
     scales = Scales.of(sums, groups)
-    totals, outliers = sums.totals, sums.outliers
-    log_totals = log(totals)
-    x_log_x = totals * log_totals
-    log_scales = sums.log_scales if scales.total > 0 else np.zeros_like(totals)
+    n_columns, n_rows = len(groups), sums.n_rows
+    scores, tolerance = np.empty((n_columns, 3)), np.empty(n_columns)
     with np.errstate(divide="ignore"):
         log_factors = np.log(scales.row_factors)
-    shared, relevant = log_scales.copy(), log_scales.copy()
-    column_kernels.add_cluster_terms(
+    column_kernels.score_columns(
         sums.clusters,
         sums.logs,
+        sums.outliers,
+        sums.totals,
+        sums.log_scales if scales.total > 0 else np.zeros(n_columns),
         log(scales.cluster_totals),
-        log_factors[:-1],
-        shared,
-        relevant,
+        log_factors,
+        penalty(sums.totals, sums.n_clusters, n_rows),
+        float(scales.cluster_scales.sum()) + scales.outlier_scale,
+        scales.outlier_scale,
+        np.log(n_rows),
+        scores,
+        tolerance,
     )
-    if sums.sizes[-1]:
-        shared += outliers * log_factors[-1]
-        relevant += outliers * (log_factors[-1] + log_totals + 1.0)
-        relevant -= totals * scales.outlier_scale
-    scores = np.empty((len(totals), 3))
-    scores[:, 0] = x_log_x - totals * (np.log(sums.n_rows) + 1.0)
-    scores[:, 1] = shared + x_log_x
-    scores[:, 1] -= totals * (scales.cluster_scales.sum() + scales.outlier_scale)
-    scores[:, 2] = relevant - totals - penalty(totals, sums.n_clusters, sums.n_rows)
     for group in {NOISE, SHARED, RELEVANT}.difference(allowed):
         scores[:, group + 1] = -np.inf
-    tolerance = kernels.TIE * (np.abs(log_scales) + np.abs(x_log_x) + totals)
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 
