@@ -73,10 +73,9 @@ _PROFILE = types.NamedTuple(
 
 
 @inlined
-def _score_row(indptr, indices, data, row, profile, places, values, scores):
+def _score_row(indptr, indices, data, row, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
-    width = U(profile.log_rates.shape[1])
-    log_rates = profile.log_rates.reshape(profile.log_rates.size)
+    width = U(len(scores))
     found = U(0)
     shared = 0.0
     scale = 0.0
@@ -108,13 +107,12 @@ def _score_row(indptr, indices, data, row, profile, places, values, scores):
 @inlined
 def _choose(scores, ranks):
     """Index of the best cluster; the lowest rank wins a tie."""
-    best = 0
-    for k in range(1, len(ranks)):
-        if scores[k] > scores[best] or (
-            scores[k] == scores[best] and ranks[k] < ranks[best]
-        ):
-            best = k
-    return best
+    best, top = U(0), scores[0]
+    for k in range(U(1), U(len(ranks))):
+        score = scores[k]
+        if score > top or (score == top and ranks[k] < ranks[best]):
+            best, top = k, score
+    return np.int64(best)
 
 
 @inlined
@@ -187,14 +185,16 @@ def assign_rows(
     the sums started from nothing) and joins those of its new one; outliers are the last
     row of the sums. Returns the rows moved and the sum of log sizes.
     """
-    width = profile.log_rates.shape[1]
-    places, values, scores = _buffers(indptr, start, stop, width)
+    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    log_rates = profile.log_rates.reshape(profile.log_rates.size)
     outlier = len(profile.ranks)
     background = len(profile.offsets) > outlier
     moved = 0
     total_log_scale = 0.0
     for i in range(U(start), U(stop)):
-        _, scale = _score_row(indptr, indices, data, i, profile, places, values, scores)
+        _, scale = _score_row(
+            indptr, indices, data, i, profile, log_rates, places, values, scores
+        )
         label = _choose(scores, profile.ranks)
         if background and _excess(scores, label, outlier, scale) > profile.threshold:
             label = outlier
@@ -225,11 +225,13 @@ def describe_rows(
     indptr, indices, data, start, stop, profile, nearest, scales, margins, excess
 ):
     """Write nearest cluster, size, margin to the second best, background excess."""
-    width = profile.log_rates.shape[1]
     n_clusters = len(profile.ranks)
-    places, values, scores = _buffers(indptr, start, stop, width)
+    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(start), U(stop)):
-        _, scale = _score_row(indptr, indices, data, i, profile, places, values, scores)
+        _, scale = _score_row(
+            indptr, indices, data, i, profile, log_rates, places, values, scores
+        )
         best = _choose(scores, profile.ranks)
         second = -np.inf
         for k in range(n_clusters):
@@ -248,8 +250,9 @@ def describe_rows(
 def score_rows(indptr, indices, data, start, stop, profile, out):
     """Write the score of every row in every cluster."""
     places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(start), U(stop)):
-        _score_row(indptr, indices, data, i, profile, places, values, scores)
+        _score_row(indptr, indices, data, i, profile, log_rates, places, values, scores)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
