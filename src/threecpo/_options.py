@@ -120,7 +120,7 @@ def _checked(penalty: Penalty) -> Penalty:
                 f"{len(totals)} columns; it returned {given!r}."
             )
             raise ValueError(message)
-        return np.broadcast_to(given, totals.shape)
+        return np.array(np.broadcast_to(given, totals.shape))
 
     return price
 
