@@ -5,11 +5,16 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from containers import planted
 from threecpo import methods
+from threecpo.preprocessing import ClusteringPipeline
 
 METHODS = methods()
+IN_PLACE = "a Pipeline of scikit-learn fits its steps themselves, not clones"
+NO_OUTPUT = "scikit-learn's TfidfTransformer has no set_output"
+NEGATIVE = "feeds negative values, which are no counts"
 SHAPES = {
     "dense": np.asarray,
     "csr": sp.csr_array,
@@ -84,3 +89,26 @@ def test_a_seed_gives_the_same_labels_again(name, counts):
     X, _ = counts
     first, second = (METHODS[name](3, random_state=7, n_init=2).fit(X) for _ in "ab")
     np.testing.assert_array_equal(first.labels_, second.labels_)
+
+
+def expected_failures(estimator):
+    if not isinstance(estimator, ClusteringPipeline):
+        return {"check_clustering": NEGATIVE}
+    reasons = {
+        "check_dont_overwrite_parameters": IN_PLACE,
+        "check_estimators_overwrite_params": IN_PLACE,
+    }
+    if "tf-idf" in estimator.named_steps:
+        reasons["check_transformer_preserve_dtypes"] = NO_OUTPUT
+    return reasons
+
+
+@parametrize_with_checks(
+    [make(2, random_state=0, n_init=1) for make in METHODS.values()],
+    expected_failed_checks=expected_failures,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:X holds values that are not whole:UserWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)

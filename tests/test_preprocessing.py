@@ -504,25 +504,3 @@ def test_a_generator_seeds_a_pipeline():
 def test_an_unknown_transformation_is_an_error(transformation):
     with pytest.raises(ValueError, match=r"transformation=.* is not one of None, "):
         k_means_pipeline(transformation)
-
-
-IN_PLACE = "a Pipeline of scikit-learn fits its steps themselves, not clones"
-NO_OUTPUT = "scikit-learn's TfidfTransformer has no set_output"
-
-
-def expected_failures(pipeline):
-    reasons = {
-        "check_dont_overwrite_parameters": IN_PLACE,
-        "check_estimators_overwrite_params": IN_PLACE,
-    }
-    if "tf-idf" in pipeline.named_steps:
-        reasons["check_transformer_preserve_dtypes"] = NO_OUTPUT
-    return reasons
-
-
-@parametrize_with_checks(
-    [k_means_pipeline(name, 2, n_init=1, random_state=0) for name in ("rf", "tf-idf")],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learns_checks_of_pipelines(estimator, check):
-    check(estimator)

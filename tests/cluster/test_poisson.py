@@ -3,13 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from containers import CONTAINERS, planted
 from threecpo import ThreeCPO
 from threecpo.cluster import PoissonC, PoissonL
-
-NEGATIVE = "feeds negative values, which are no counts"
 
 
 def chi_squared_labels(X, labels):
@@ -117,13 +114,3 @@ def test_a_fitted_model_is_a_start(kind):
     again = kind(3, init=model).fit(X)
     assert again.n_iter_ == 1
     np.testing.assert_array_equal(again.labels_, model.labels_)
-
-
-@parametrize_with_checks(
-    [PoissonL(2, n_init=2), PoissonC(2, n_init=2)],
-    expected_failed_checks=lambda _: {"check_clustering": NEGATIVE},
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:X holds values that are not whole:UserWarning")
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)

@@ -4,12 +4,9 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from containers import CONTAINERS, planted
 from threecpo.cluster import SphericalKMeans
-
-NEGATIVE = "feeds negative values, which are no counts"
 
 
 def unit(rows):
@@ -113,12 +110,3 @@ def test_bad_options_are_refused(options, message):
     X, _ = planted()
     with pytest.raises(ValueError, match=message):
         SphericalKMeans(**({"n_clusters": 3} | options)).fit(X)
-
-
-@parametrize_with_checks(
-    [SphericalKMeans(2, n_init=2)],
-    expected_failed_checks=lambda _: {"check_clustering": NEGATIVE},
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
