@@ -1,0 +1,208 @@
+"""Where fits start: init and column_init."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from fitting import GROUPS, INITS, TRUE, X, fit
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import adjusted_rand_score
+
+from containers import planted
+from threecpo import ThreeCPO
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_every_start_finds_the_planted_clusters(init):
+    X, labels = planted()
+    model = fit(X, init=init, n_init=5)
+    assert adjusted_rand_score(labels, model.labels_) == 1.0
+    assert len(model.restart_losses_) == 5
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_every_start_draws_anew_for_every_run(init):
+    rng = np.random.default_rng(0)
+    noise = rng.poisson(3.0, size=(60, 8))
+    model = fit(noise, n_clusters=4, init=init, n_init=8, column_penalty=None)
+    assert len(set(model.restart_losses_)) > 1
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_every_start_looks_only_at_the_first_relevant_columns(init):
+    groups = [1] * 6 + [-1] * 4
+    options = {
+        "init": init,
+        "column_init": groups,
+        "groups": (1, -1),
+        "column_penalty": lambda totals, K, n: 1e9 * (np.arange(len(totals)) >= 6),
+    }
+    other = X.copy()
+    other[:, 6:] = other[::-1, 6:]
+    np.testing.assert_array_equal(fit(**options).labels_, fit(other, **options).labels_)
+
+
+@pytest.mark.parametrize("make", [np.array, list, pd.Series, lambda x: x.astype("u1")])
+def test_labels_as_a_start_make_one_run(make):
+    X, labels = planted()
+    model = fit(X, init=make(labels), n_init=10)
+    assert len(model.restart_losses_) == 1
+    assert model.history_["rows_moved"].tolist() == [0] * model.n_iter_
+    np.testing.assert_array_equal(model.labels_, labels)
+
+
+def test_labels_as_a_start_stay_as_they_are():
+    labels = np.roll(TRUE.clip(0), 5)
+    before = labels.copy()
+    assert fit(init=labels).history_["rows_moved"].any()
+    np.testing.assert_array_equal(labels, before)
+
+
+def test_labels_may_leave_clusters_out():
+    X, labels = planted(2)
+    with pytest.warns(ConvergenceWarning, match="n_clusters=5"):
+        model = fit(X, 5, init=3 * labels)
+    assert model.n_clusters_ == 2
+    np.testing.assert_array_equal(model.labels_, labels)
+
+
+def test_labels_may_mark_outliers_where_these_are_asked_for():
+    model = fit(init=TRUE, outliers="iterative")
+    assert (model.labels_ == -1).sum() >= 10
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        fit(init=TRUE)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        [0, 1, 2],
+        np.zeros((len(X), 1), dtype=int),
+        np.full(len(X), 3),
+        np.full(len(X), -1),
+        np.zeros(len(X)),
+        np.full(len(X), "a"),
+        None,
+        3,
+    ],
+    ids=["short", "matrix", "too large", "outliers", "float", "text", "None", "number"],
+)
+def test_bad_labels_as_a_start_are_refused(bad):
+    with pytest.raises(ValueError, match=f"init must be.*each of the {len(X)} rows"):
+        fit(init=bad)
+
+
+def test_a_fitted_model_as_a_start_is_a_fixed_point(model):
+    again = fit(init=model, n_init=10)
+    assert again.loss_ == model.loss_
+    assert again.n_iter_ == 1
+    assert len(again.restart_losses_) == 1
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    np.testing.assert_array_equal(again.column_groups_, model.column_groups_)
+
+
+def test_a_fitted_model_can_start_on_other_rows(model):
+    other, labels = planted(seed=1)
+    assert adjusted_rand_score(fit(other, init=model).labels_, labels) == 1.0
+
+
+def test_a_fitted_model_with_outliers_starts_with_them():
+    model = fit(outliers="iterative")
+    again = fit(outliers="iterative", init=model)
+    np.testing.assert_array_equal(again.labels_, model.labels_)
+    assert (fit(init=model).labels_ >= 0).all()
+
+
+def test_a_fitted_model_may_hold_groups_that_are_now_forbidden(model):
+    ablated = fit(init=model, groups=(1, -1))
+    assert set(ablated.column_groups_) <= {1, -1}
+
+
+def test_a_fitted_model_may_have_no_relevant_column():
+    empty = fit(n_clusters=1)
+    assert not (empty.column_groups_ == 1).any()
+    assert fit(n_clusters=1, init=empty).loss_ == empty.loss_
+
+
+def test_column_init_goes_before_the_groups_of_a_fitted_model(model):
+    groups = np.ones(X.shape[1], dtype=int)
+    history = fit(init=model, column_init=groups).history_
+    assert history["out_of_relevant"][0] == 4
+
+
+def test_a_model_that_is_not_fitted_is_no_start():
+    with pytest.raises(NotFittedError):
+        fit(init=ThreeCPO())
+
+
+def test_a_model_of_other_columns_or_more_clusters_is_no_start(model):
+    with pytest.raises(ValueError, match=r"10 columns.*X has 9"):
+        fit(X[:, :9], init=model)
+    with pytest.raises(ValueError, match=r"3 clusters.*n_clusters=2"):
+        fit(n_clusters=2, init=model)
+
+
+def test_a_clone_starts_from_the_same_fitted_model(model):
+    warm = ThreeCPO(3, init=model)
+    copy = clone(warm)
+    assert copy.init is model
+    assert copy.fit(X).loss_ == model.loss_
+
+
+def test_a_clone_of_labels_is_equal_and_its_own():
+    labels = np.zeros(len(X), dtype=int)
+    copy = clone(ThreeCPO(init=labels))
+    assert copy.init is not labels
+    np.testing.assert_array_equal(copy.init, labels)
+
+
+def test_a_clone_is_not_fitted(model):
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+
+
+@pytest.mark.parametrize("column_init", ["information", "random", GROUPS])
+def test_every_column_start_finds_the_planted_groups(column_init):
+    X, labels = planted()
+    model = fit(X, column_init=column_init, n_init=5)
+    assert adjusted_rand_score(labels, model.labels_) == 1.0
+    assert model.column_groups_.tolist() == GROUPS
+
+
+def test_random_columns_depend_on_the_seed():
+    _, labels = planted(n_background=20)
+    options = {"init": labels.clip(0), "column_init": "random", "groups": (1, -1)}
+    entered = {
+        fit(**options, random_state=s).history_["into_relevant"][0] for s in range(10)
+    }
+    assert len(entered) > 1
+
+
+def test_information_starts_with_half_of_the_columns():
+    history = fit(max_iter=300).history_
+    before = history["relevant"][0] - history["into_relevant"][0]
+    assert before + history["out_of_relevant"][0] == X.shape[1] // 2
+
+
+def test_all_columns_start_relevant_where_noise_is_forbidden():
+    history = fit(groups=(1, 0)).history_
+    assert history["relevant"][0] + history["out_of_relevant"][0] == X.shape[1]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ([1, 0], "each of the 10 columns"),
+        ([2] * 10, "one of 1, 0, -1"),
+        ([0] * 10, "at least one column in C1"),
+        (None, "column_init must be"),
+    ],
+)
+def test_bad_groups_as_a_start_are_refused(bad, message):
+    with pytest.raises(ValueError, match=message):
+        fit(column_init=bad)
+
+
+def test_groups_as_a_start_must_be_allowed():
+    with pytest.raises(ValueError, match="one of 1, 0 for each"):
+        fit(column_init=GROUPS, groups=(1, 0))
