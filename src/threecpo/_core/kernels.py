@@ -111,7 +111,7 @@ def _choose(scores, ranks):
     for k in range(U(1), U(len(ranks))):
         score = scores[k]
         if score > top or (score == top and ranks[k] < ranks[best]):
-            best, top = k, score
+            best, top = U(k), score
     return np.int64(best)
 
 
