@@ -8,6 +8,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import settings
 
+from fitting import fit
+
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile(
     "ci", deadline=None, max_examples=60, derandomize=True, database=None
@@ -54,3 +56,13 @@ def load_data(data_dir):
             return sp.csr_array(parts, shape=tuple(file["shape"])), file["labels"]
 
     return load
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit()
+
+
+@pytest.fixture(scope="module", params=[None, "iterative", "final"])
+def any_model(request):
+    return fit(outliers=request.param)

@@ -1,4 +1,4 @@
-"""Planted counts, and fits of them, that the tests of this folder share."""
+"""Planted counts, and fits of them, that tests share."""
 
 import numpy as np
 
