@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from fitting import X, fit, sums_by_label
 from sklearn.exceptions import NotFittedError
 
 from containers import names
+from fitting import X, fit, sums_by_label
 from threecpo import ThreeCPO
 
 

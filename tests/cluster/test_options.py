@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from fitting import GROUPS, X, fit
 from sklearn.exceptions import ConvergenceWarning
 
 from containers import planted
+from fitting import GROUPS, X, fit
 
 
 @pytest.mark.parametrize(

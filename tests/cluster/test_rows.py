@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from fitting import X, fit
 
 from containers import planted
+from fitting import X, fit
 from threecpo import ThreeCPO
 
 OPTIONS = [

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from fitting import GROUPS, INITS, TRUE, X, fit
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from containers import planted
+from fitting import GROUPS, INITS, TRUE, X, fit
 from threecpo import ThreeCPO
 
 

@@ -4,11 +4,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from fitting import GROUPS, TRUE, X, fit, sums_by_label
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
 from containers import planted
+from fitting import GROUPS, TRUE, X, fit, sums_by_label
 from threecpo import ThreeCPO
 
 HISTORY = {
