@@ -10,9 +10,7 @@ import numpy as np
 from . import kernels
 from .kernels import Profile
 from .rows import scores
-from .statistics import Workers, assign, sum_by_labels
-
-SERIAL = Workers(1)
+from .statistics import SERIAL, assign, sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from .counts import Counts
     from .seeding import Start
-    from .statistics import Statistics
+    from .statistics import Statistics, Workers
 
 
 @dataclass(frozen=True)

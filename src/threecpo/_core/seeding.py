@@ -10,7 +10,7 @@ import numpy as np
 from . import kernels
 from .kmeans import lloyd
 from .model import Sums
-from .statistics import Workers, sum_by_labels
+from .statistics import SERIAL, sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
+    from .statistics import Workers
 
     # From a random generator, and workers to obey, to labels.
     Start = Callable[..., NDArray[np.int32]]
 
 TABLE_SIZE = 1 << 18
-SERIAL = Workers(1)
 
 
 def x_log_x_table(largest: float, prior: float) -> NDArray[np.float64]:

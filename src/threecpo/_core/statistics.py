@@ -123,6 +123,9 @@ class Workers:
             yield waiting.popleft().result()
 
 
+SERIAL = Workers(1)
+
+
 def assign(
     counts: Counts,
     profile: Profile,
