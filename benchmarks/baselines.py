@@ -144,10 +144,10 @@ def start_and_labels(method, counts, n_clusters, rng):
     workers = Workers(1)
     if method == "SKM":
         rows = counts.scaled(2)
-        start = seeding.k_means(rows, n_clusters)(rng)
+        start = seeding.k_means(rows)(rng, n_clusters)
         return start, lloyd(rows, start, n_clusters, workers, spherical=True).labels
     kind = PoissonL if method == "PoissonL" else PoissonC
-    start = seeding.random_labels(counts, n_clusters)(rng)
+    start = seeding.random_labels(counts)(rng, n_clusters)
     return start, kind(n_clusters, init=start).fit(counts.matrix()).labels_
 
 

@@ -23,7 +23,7 @@ from threecpo._core import counts as counts_module
 from threecpo._core import model, rows, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
-from threecpo._core.run import Settings, best_run, run
+from threecpo._core.run import Settings, best_runs, run
 from threecpo._core.statistics import Workers, sum_by_labels
 from threecpo._options import resolve_penalty
 
@@ -327,10 +327,13 @@ class TestThreadsAndBlocks:
         Y, _, _ = start_of(seed, n_rows=200)
         counts = from_dense(Y)
         groups = seeding.most_informative(seeding.column_information(counts, 1e-3))
-        make = partial(seeding.poisson_plus_plus, n_clusters=4, prior=1e-3)
+        make = partial(seeding.poisson_plus_plus, prior=1e-3)
         seeds = np.random.SeedSequence(seed).spawn(n_seeds)
         with Workers(n_jobs) as workers:
-            return best_run(counts, groups, make, settings_of(4), seeds, workers)
+            (best,) = best_runs(
+                counts, groups, make, [settings_of(4)], seeds, workers
+            )
+            return best
 
 
 class TestFigure1:

@@ -134,8 +134,8 @@ class TestStarts:
     def start(self, name, Y, n_clusters, seed=0):
         make = getattr(seeding, name)
         prior = {"prior": 1e-3} if name == "poisson_plus_plus" else {}
-        start = make(from_dense(Y), n_clusters, **prior)
-        return start(np.random.default_rng(seed))
+        start = make(from_dense(Y), **prior)
+        return start(np.random.default_rng(seed), n_clusters)
 
     @pytest.mark.parametrize("name", ["poisson_plus_plus", "random_centers"])
     @pytest.mark.parametrize("n_clusters", [1, 2, 5, 40])

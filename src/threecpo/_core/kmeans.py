@@ -76,7 +76,7 @@ def best_lloyd(
 
     def one(seed: np.random.SeedSequence) -> Spherical:
         inner = workers.serial()
-        labels = start(np.random.default_rng(seed), inner)
+        labels = start(np.random.default_rng(seed), n_clusters, inner)
         run = lloyd(
             counts, labels, n_clusters, inner, spherical=True, max_iter=max_iter
         )

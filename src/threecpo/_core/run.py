@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from .model import Sums
 from .statistics import Workers, assign, sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
     FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
     MakeStart = Callable[[Counts], Start]
-    Report = Callable[[int, dict[str, float], bool], None]
+    # Number of the run, its iteration, the line of its history, whether it is the last.
+    Report = Callable[[int, int, dict[str, float], bool], None]
 
 OUTLIER = -1
 GROUP_NAMES = {1: "relevant", 0: "shared", -1: "noise"}
@@ -85,7 +87,7 @@ def run(
     labels: NDArray[np.int32],
     settings: Settings,
     workers: Workers,
-    report: Report | None = None,
+    report: Callable[[int, dict[str, float], bool], None] | None = None,
 ) -> Run:
     """Alternate column and row steps from these groups and labels to a fixed point.
 
@@ -145,45 +147,50 @@ def run(
     )
 
 
-def best_run(
+def best_runs(
     counts: Counts,
     first_columns: FirstColumns | NDArray[np.int8],
     make_start: MakeStart,
-    settings: Settings,
+    each_settings: Sequence[Settings],
     seeds: Sequence[np.random.SeedSequence],
     workers: Workers,
-    report: Callable[[int, int, dict[str, float], bool], None] | None = None,
-) -> tuple[Run, list[float]]:
-    """Run from every seed; return the run of lowest loss and the losses of all.
+    report: Report | None = None,
+) -> Iterator[tuple[Run, list[float]]]:
+    """Run from every seed under each of the settings, which differ in K alone.
 
-    Runs go side by side where there are enough of them, else rows are shared out; both
-    give the same bits.
+    Yields, for each of them in turn, the run of lowest loss and the losses of all. Runs
+    go side by side where there are enough of them, those of the next settings too; else
+    rows are shared out. Both give the same bits.
     """
 
     def prepared(groups: NDArray[np.int8]) -> Start:
         return make_start(counts.columns(groups == 1))
 
     ready = None if callable(first_columns) else prepared(first_columns)
-    side_by_side = len(seeds) >= workers.n_jobs or len(counts.blocks) == 1
+    tasks = [(s, i) for s in each_settings for i in range(len(seeds))]
+    side_by_side = len(tasks) >= workers.n_jobs or len(counts.blocks) == 1
     inner, outer = workers, workers.serial()
     if side_by_side:
         inner, outer = outer, inner
 
-    def one(index: int) -> Run:
+    def one(task: tuple[Settings, int]) -> Run:
+        settings, index = task
         rng = np.random.default_rng(seeds[index])
         groups = first_columns(rng) if callable(first_columns) else first_columns
         start = ready or prepared(groups)
+        labels = start(rng, settings.n_clusters, inner)
         told = None if report is None else partial(report, index)
-        return run(counts, groups, start(rng, inner), settings, inner, told)
+        return run(counts, groups, labels, settings, inner, told)
 
-    best: Run | None = None
-    losses = []
-    for result in outer.map(one, range(len(seeds))):
-        losses.append(result.loss)
-        if best is None or result.loss < best.loss:
-            best = result
-    assert best is not None
-    return best, losses
+    results = outer.map(one, tasks)
+    for _ in each_settings:
+        best = next(results)
+        losses = [best.loss]
+        for result in islice(results, len(seeds) - 1):
+            losses.append(result.loss)
+            if result.loss < best.loss:
+                best = result
+        yield best, losses
 
 
 def _column_step(

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .counts import Counts
     from .statistics import Workers
 
-    # From a random generator, and workers to obey, to labels.
-    Start = Callable[..., NDArray[np.int32]]
+    # From a random generator and a number of clusters to labels.
+    Start = Callable[[np.random.Generator, int, Workers], NDArray[np.int32]]
 
 TABLE_SIZE = 1 << 18
 
@@ -191,13 +191,13 @@ class SquaredDistances:
         return np.maximum(self.squares + self.squares[row] - 2 * products, 0.0)
 
 
-def plus_plus(
-    distances: RowDistances | SquaredDistances, n_rows: int, n_clusters: int
-) -> Start:
+def plus_plus(distances: RowDistances | SquaredDistances, n_rows: int) -> Start:
     """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d."""
-    n_draws = 2 + int(np.log(n_clusters))
 
-    def start(rng: np.random.Generator, workers: Workers = SERIAL) -> NDArray[np.int32]:
+    def start(
+        rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
+    ) -> NDArray[np.int32]:
+        n_draws = 2 + int(np.log(n_clusters))
         rows = [int(rng.integers(n_rows))]
         closest = distances.to_row(rows[0])
         while len(rows) < n_clusters:
@@ -223,35 +223,38 @@ def plus_plus(
     return start
 
 
-def poisson_plus_plus(counts: Counts, n_clusters: int, prior: float) -> Start:
+def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     """Seeds by k-means++ with d(a, b)."""
-    return plus_plus(RowDistances.of(counts, prior), counts.n_rows, n_clusters)
+    return plus_plus(RowDistances.of(counts, prior), counts.n_rows)
 
 
-def random_centers(counts: Counts, n_clusters: int) -> Start:
+def random_centers(counts: Counts) -> Start:
     """Distinct rows drawn at random."""
     n_rows = counts.n_rows
-    return lambda rng, *_: labels_of_rows(
+    return lambda rng, n_clusters, *_: labels_of_rows(
         rng.choice(n_rows, n_clusters, replace=False), n_rows
     )
 
 
-def random_labels(counts: Counts, n_clusters: int) -> Start:
+def random_labels(counts: Counts) -> Start:
     """Every row in a cluster drawn at random."""
     n_rows = counts.n_rows
-    return lambda rng, *_: rng.integers(n_clusters, size=n_rows, dtype=np.int32)
+    return lambda rng, n_clusters, *_: rng.integers(
+        n_clusters, size=n_rows, dtype=np.int32
+    )
 
 
-def k_means(
-    counts: Counts, n_clusters: int, *, shares: bool = False, full: bool = False
-) -> Start:
+def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Start:
     """Euclidean k-means++, or k-means from there, on counts or on row shares."""
     data = counts.scaled(1) if shares else counts
-    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, n_clusters)
+    seeds = plus_plus(SquaredDistances.of(data), data.n_rows)
     if not full:
         return seeds
 
-    def start(rng: np.random.Generator, workers: Workers = SERIAL) -> NDArray[np.int32]:
-        return lloyd(data, seeds(rng, workers), n_clusters, workers).labels
+    def start(
+        rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
+    ) -> NDArray[np.int32]:
+        first = seeds(rng, n_clusters, workers)
+        return lloyd(data, first, n_clusters, workers).labels
 
     return start

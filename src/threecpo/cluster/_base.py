@@ -15,13 +15,14 @@ from .._validation import check_counts, warn_if_fractional
 from . import _starts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
     from .._core.rows import RowDescription
-    from .._core.run import Run, Settings
+    from .._core.run import Report, Run, Settings
     from .._core.statistics import Workers
 
 
@@ -52,21 +53,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted estimator itself.
         """
-        from .._core.run import best_run
-
         settings = self._settings()
         counts = check_counts(X, self)
-        _options.check_enough_rows(settings.n_clusters, counts.n_rows)
         warn_if_fractional(counts, type(self).__name__)
-        start = _starts.plan(self, counts, settings)
-        seeds = _options.restart_seeds(self.random_state, start.n_runs)
-        report = self._tell if self.verbose else None
-        with self._workers() as workers:
-            best, losses = best_run(
-                counts, start.columns, start.rows, settings, seeds, workers, report
-            )
-            self._store(counts, best, settings, workers)
-        self.restart_losses_ = np.array(losses)
+        (best,) = self._fit_each(counts, [self], self._tell if self.verbose else None)
         self._warn_unless_converged(best, settings)
         return self
 
@@ -134,6 +124,31 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _settings(self) -> Settings:
         raise NotImplementedError
+
+    def _fit_each(
+        self, counts: Counts, models: Sequence[Self], report: Report | None = None
+    ) -> Iterator[Run]:
+        """Fit these models, which differ from this one in ``n_clusters`` alone.
+
+        Yields the kept run of each as soon as it is stored in its model.
+        """
+        from .._core.run import best_runs
+
+        each = [model._settings() for model in models]
+        for settings in each:
+            _options.check_enough_rows(settings.n_clusters, counts.n_rows)
+        start = _starts.plan(self, counts, each[0])
+        seeds = _options.restart_seeds(self.random_state, start.n_runs)
+        with self._workers() as workers:
+            found = best_runs(
+                counts, start.columns, start.rows, each, seeds, workers, report
+            )
+            for model, settings, (best, losses) in zip(
+                models, each, found, strict=True
+            ):
+                model._store(counts, best, settings, workers)
+                model.restart_losses_ = np.array(losses)
+                yield best
 
     def _workers(self) -> Workers:
         from .._core.statistics import Workers

@@ -187,7 +187,7 @@ default="k-means++"
             make = (
                 seeding.k_means if self.init == "k-means++" else seeding.random_centers
             )
-            return n_init, make(counts, n_clusters)
+            return n_init, make(counts)
         labels = _options.check_labels(self.init, counts.n_rows, n_clusters)
         return 1, lambda *_: labels
 

@@ -1,7 +1,7 @@
 """Where the runs of an estimator start: its ``init`` and ``column_init``.
 
 A start of the rows makes, from the counts inside the first C1, a function from a random
-generator to labels.
+generator and a number of clusters to labels.
 """
 
 from __future__ import annotations
@@ -59,8 +59,7 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
         labels = check_labels(init, counts.n_rows, settings.n_clusters, least)
         return Plan(1, columns, _always(labels))
     check_choice("init", init, ROWS)
-    rows = make_start(init, settings.n_clusters, settings.prior)
-    return Plan(n_init, columns, rows)
+    return Plan(n_init, columns, make_start(init, settings.prior))
 
 
 def _always(labels: NDArray[np.int32]) -> MakeStart:
@@ -133,16 +132,15 @@ def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[n
     return groups.astype(np.int8)
 
 
-def make_start(name: str, n_clusters: int, prior: float) -> MakeStart:
+def make_start(name: str, prior: float) -> MakeStart:
     """Return the start of this name."""
     from .._core import seeding
 
-    options: dict[str, Any] = {"n_clusters": n_clusters}
     if name == "poisson-k-means++":
-        return partial(seeding.poisson_plus_plus, prior=prior, **options)
+        return partial(seeding.poisson_plus_plus, prior=prior)
     if name == "random-labels":
-        return partial(seeding.random_labels, **options)
+        return seeding.random_labels
     if name == "random-centers":
-        return partial(seeding.random_centers, **options)
-    options["shares"], options["full"] = name.startswith("rf-"), not name.endswith("++")
-    return partial(seeding.k_means, **options)
+        return seeding.random_centers
+    shares, full = name.startswith("rf-"), not name.endswith("++")
+    return partial(seeding.k_means, shares=shares, full=full)
