@@ -89,6 +89,8 @@ def execute(
         n_clusters=data.n_clusters,
         assignment=assignment,
         outliers=outliers,
+        init="poisson-k-means++",
+        n_init=10,
         random_state=seed,
     )
     start = time.perf_counter()

@@ -6,6 +6,7 @@ from containers import planted
 from threecpo import ThreeCPO
 
 INITS = (
+    "merge",
     "poisson-k-means++",
     "random-labels",
     "random-centers",

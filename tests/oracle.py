@@ -384,3 +384,25 @@ def assert_agrees(actual, expected, size=1.0, rtol=1e-11):
 def size_of_terms(x):
     """Size of the terms x log x that a score of counts x is made of."""
     return x * (1 + np.abs(np.log(2 + x))) + 1e-3
+
+
+def expected(X, labels, groups):
+    """μ of every count, each column by its group."""
+    out = np.zeros_like(X)
+    for group in np.unique(groups):
+        out[:, groups == group] = EXPECTED[group](X, labels, groups)[:, groups == group]
+    return out
+
+
+def dispersions(X, labels, groups):
+    """Pearson's statistic over n - K, over 1 + mean of (X - μ)/μ (Fletcher, 2012).
+
+    A count that must be 0 (no prior, μ = 0) says nothing: 0 / 0 = 0.
+    """
+    mu = expected(X, labels, groups)
+    seen = mu > 0
+    safe = np.where(seen, mu, 1.0)
+    pearson = np.where(seen, (X - mu) ** 2 / safe, 0.0).sum(axis=0)
+    free = max(1, len(X) - n_clusters(labels))
+    excess = np.where(seen, X / safe, 0.0).mean(axis=0)
+    return np.array([ratio(p / free, e) for p, e in zip(pearson, excess, strict=True)])

@@ -14,7 +14,7 @@ PROGRAM = """
 import warnings
 warnings.simplefilter("error")
 import threecpo
-model = threecpo.ThreeCPO(2, n_init=2, random_state=0, groups=(1,))
+model = threecpo.ThreeCPO(2, init=[0, 1] * 5, groups=(1,))
 model.fit([[9, 0], [0, 9]] * 5)
 print(threecpo.__file__, model.labels_.tolist())
 """

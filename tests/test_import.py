@@ -10,6 +10,7 @@ import pytest
 import threecpo
 
 PUBLIC = {
+    "KPath",
     "ThreeCPO",
     "cluster",
     "cocluster",
@@ -18,8 +19,11 @@ PUBLIC = {
     "load",
     "methods",
     "metrics",
+    "plot",
     "poisson_distance",
     "preprocessing",
+    "select",
+    "select_n_clusters",
 }
 
 
@@ -42,6 +46,10 @@ def modules_after(statement):
         ("from threecpo import ThreeCPO; ThreeCPO(5)", {"numba", "llvmlite"}),
         ("from threecpo import load", {"sklearn", "numba"}),
         ("from threecpo import poisson_distance", {"numba"}),
+        (
+            "from threecpo import plot, select_n_clusters",
+            {"numba", "matplotlib"},
+        ),
         ("from threecpo.datasets import make_synth; make_synth(9)", {"numba"}),
     ],
 )

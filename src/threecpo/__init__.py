@@ -7,24 +7,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cluster, cocluster, datasets, metrics, preprocessing
+    from . import cluster, cocluster, datasets, metrics, plot, preprocessing, select
     from ._methods import methods
     from .cluster import ThreeCPO
     from .metrics import column_information, poisson_distance
     from .persistence import load
+    from .select import KPath, select_n_clusters
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "KPath": ".select",
     "ThreeCPO": ".cluster",
     "column_information": ".metrics",
     "load": ".persistence",
     "methods": "._methods",
     "poisson_distance": ".metrics",
+    "select_n_clusters": ".select",
 }
-_MODULES = ("cluster", "cocluster", "datasets", "metrics", "preprocessing")
+_MODULES = (
+    "cluster",
+    "cocluster",
+    "datasets",
+    "metrics",
+    "plot",
+    "preprocessing",
+    "select",
+)
 
 __all__ = [
+    "KPath",
     "ThreeCPO",
     "cluster",
     "cocluster",
@@ -33,8 +45,11 @@ __all__ = [
     "load",
     "methods",
     "metrics",
+    "plot",
     "poisson_distance",
     "preprocessing",
+    "select",
+    "select_n_clusters",
 ]
 
 

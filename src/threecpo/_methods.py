@@ -26,7 +26,8 @@ def methods() -> dict[str, Factory]:
     estimator to be fitted on counts; all take the same input and have ``labels_`` and
     ``n_iter_`` once fitted. TauCC finds its own number of clusters in a single run: it
     ignores ``n_clusters`` and ``n_init``. Options are those of the programs that the
-    paper ran: ``variant="code"`` of ELBM and SELBM, ``init="random"`` of TauCC.
+    paper ran: ``init="poisson-k-means++"`` of ThreeCPO, ``variant="code"`` of ELBM and
+    SELBM, ``init="random"`` of TauCC.
 
     Returns
     -------
@@ -45,7 +46,7 @@ def methods() -> dict[str, Factory]:
     from .cocluster import ELBM, SELBM, CoclustInfo, CoclustMod, CoclustSpecMod, TauCC
 
     return {
-        "3CPO": _of(ThreeCPO),
+        "3CPO": _of(ThreeCPO, init="poisson-k-means++"),
         "PoissonL": _of(PoissonL),
         "PoissonC": _of(PoissonC),
         "SKM": _of(SphericalKMeans),

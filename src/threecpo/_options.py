@@ -125,6 +125,15 @@ def _checked(penalty: Penalty) -> Penalty:
     return price
 
 
+def fixed_seed(random_state: Any) -> int:
+    """Return a whole number that stands for this seed in several fits."""
+    if isinstance(random_state, Integral):
+        return int(random_state)
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31 - 1))
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
 def restart_seeds(random_state: Any, n_init: int) -> list[np.random.SeedSequence]:
     """One seed a restart; the first ones do not depend on how many follow."""
     if isinstance(random_state, np.random.Generator):

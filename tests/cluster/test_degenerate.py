@@ -38,6 +38,7 @@ MATRICES = {
 APART = np.array(
     [[9, 1, 0, 5], [8, 2, 0, 5], [9, 2, 0, 5], [0, 1, 9, 5], [0, 2, 8, 5], [0, 2, 9, 5]]
 )
+HALVES = [0, 0, 0, 1, 1, 1]
 
 
 def fit(X, n_clusters=2, **options):
@@ -216,7 +217,9 @@ def test_extreme_values_are_survived():
 
 @pytest.mark.parametrize("assignment", ["exact", "printed"])
 def test_without_a_prior_a_forbidden_profile_scores_minus_infinity(assignment):
-    model = fit(APART, prior=0.0, column_penalty=None, assignment=assignment)
+    model = fit(
+        APART, init=HALVES, prior=0.0, column_penalty=None, assignment=assignment
+    )
     first = model.row_scores([[5, 1, 0, 5]])[0]
     assert np.isneginf(first).tolist() == [False, True]
     assert np.isneginf(model.row_scores([[5, 0, 5, 5]])).all()
@@ -229,7 +232,7 @@ def test_without_a_prior_a_row_that_every_cluster_forbids_is_an_outlier(
     assignment, outliers
 ):
     options = {"assignment": assignment, "outliers": outliers, "column_penalty": None}
-    model = fit(APART, prior=0.0, **options)
+    model = fit(APART, init=HALVES, prior=0.0, **options)
     assert model.labels_.tolist() == [0, 0, 0, 1, 1, 1]
     assert model.predict([[5, 0, 5, 5], [5, 1, 0, 5]]).tolist() == [-1, 0]
 

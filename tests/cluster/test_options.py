@@ -40,7 +40,7 @@ def test_a_penalty_gets_totals_clusters_and_rows():
         totals[:] = 0.0
         return 5.0
 
-    model = fit(column_penalty=price, n_jobs=1)
+    model = fit(column_penalty=price, n_jobs=1, init="random-centers")
     for totals, n_clusters, n_rows in calls:
         np.testing.assert_allclose(totals, (X + 1e-3).sum(axis=0))
         assert (n_clusters, n_rows) == (3, len(X))

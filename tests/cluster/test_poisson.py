@@ -75,7 +75,8 @@ def test_the_loss_is_the_poisson_likelihood(kind, start):
 def test_poissonl_is_threecpo_with_every_column_relevant_and_free(start):
     Y, _ = random_start(start)
     ours = PoissonL(3, random_state=start).fit(Y)
-    other = ThreeCPO(3, groups=(1,), column_penalty=None, random_state=start).fit(Y)
+    options = {"groups": (1,), "column_penalty": None, "random_state": start}
+    other = ThreeCPO(3, init="poisson-k-means++", n_init=10, **options).fit(Y)
     np.testing.assert_array_equal(ours.labels_, other.labels_)
     np.testing.assert_array_equal(ours.restart_losses_, other.restart_losses_)
 

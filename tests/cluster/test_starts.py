@@ -179,13 +179,13 @@ def test_random_columns_depend_on_the_seed():
 
 
 def test_information_starts_with_half_of_the_columns():
-    history = fit(max_iter=300).history_
+    history = fit(init="random-centers").history_
     before = history["relevant"][0] - history["into_relevant"][0]
     assert before + history["out_of_relevant"][0] == X.shape[1] // 2
 
 
 def test_all_columns_start_relevant_where_noise_is_forbidden():
-    history = fit(groups=(1, 0)).history_
+    history = fit(groups=(1, 0), init="random-centers").history_
     assert history["relevant"][0] + history["out_of_relevant"][0] == X.shape[1]
 
 

@@ -41,9 +41,9 @@ def test_parameters_after_the_first_are_keyword_only():
 def test_defaults_are_the_documented_ones():
     assert ThreeCPO().get_params() == {
         "n_clusters": 8,
-        "init": "poisson-k-means++",
+        "init": "merge",
         "column_init": "information",
-        "n_init": 10,
+        "n_init": 6,
         "max_iter": 300,
         "column_penalty": "mdl",
         "groups": (1, 0, -1),
@@ -51,6 +51,8 @@ def test_defaults_are_the_documented_ones():
         "outliers": None,
         "outlier_threshold": 0.0,
         "prior": 1e-3,
+        "max_clusters": 30,
+        "criterion": "mdl-dispersion",
         "random_state": None,
         "n_jobs": None,
         "verbose": 0,

@@ -23,7 +23,8 @@ from threecpo._core import counts as counts_module
 from threecpo._core import model, rows, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
-from threecpo._core.run import Settings, best_runs, run
+from threecpo._core.run import Settings, run
+from threecpo._core.search import Starts, restarts
 from threecpo._core.statistics import Workers, sum_by_labels
 from threecpo._options import resolve_penalty
 
@@ -330,9 +331,8 @@ class TestThreadsAndBlocks:
         make = partial(seeding.poisson_plus_plus, prior=1e-3)
         seeds = np.random.SeedSequence(seed).spawn(n_seeds)
         with Workers(n_jobs) as workers:
-            (best,) = best_runs(
-                counts, groups, make, [settings_of(4)], seeds, workers
-            )
+            starts = Starts(counts, groups, make)
+            (best,) = restarts(starts, [settings_of(4)], seeds, workers)
             return best
 
 

@@ -296,6 +296,53 @@ def sum_rows(
     return total_log_scale
 
 
+@compiled(
+    *_ROWS,
+    array_type(i4),
+    array_type(i4),
+    f8,
+    f8,
+    array_type(f8, 2),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
+    array_type(f8, write=True),
+)
+def add_ratios(
+    indptr,
+    indices,
+    data,
+    start,
+    stop,
+    labels,
+    slots,
+    prior,
+    prior_scale,
+    inverse_shares,
+    squares,
+    ratios,
+    inverse_sizes,
+):
+    """Add what stored counts put into the sums of X²/μ and X/μ of each column.
+
+    Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
+    """
+    for i in range(U(start), U(stop)):
+        first, last = U(indptr[i]), U(indptr[i + U(1)])
+        size = prior_scale
+        for t in range(first, last):
+            if slots[U(indices[t])] >= SHARED_SLOT:
+                size += data[t]
+        k = U(labels[i])
+        inverse = 1.0 / size if size > 0.0 else 0.0
+        inverse_sizes[k] += inverse
+        for t in range(first, last):
+            j = U(indices[t])
+            scale = inverse if slots[j] >= SHARED_SLOT else 1.0
+            ratio = data[t] * inverse_shares[k, j] * scale
+            ratios[j] += ratio
+            squares[j] += (data[t] + 2.0 * prior) * ratio
+
+
 @inlined
 def _x_log_x(count, prior, table):
     """X log X at X = count + prior, from the table where the count is in it."""

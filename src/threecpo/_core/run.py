@@ -1,11 +1,9 @@
-"""One run from a start to convergence, and the best of several runs."""
+"""One run from a start to convergence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,20 +14,14 @@ from .model import Sums
 from .statistics import Workers, assign, sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from .counts import Counts
     from .kernels import Profile
     from .model import ColumnStep, Penalty
-    from .seeding import Start
     from .statistics import Statistics
-
-    FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
-    MakeStart = Callable[[Counts], Start]
-    # Number of the run, its iteration, the line of its history, whether it is the last.
-    Report = Callable[[int, int, dict[str, float], bool], None]
 
 OUTLIER = -1
 GROUP_NAMES = {1: "relevant", 0: "shared", -1: "noise"}
@@ -119,7 +111,8 @@ def run(
         converged = moved == 0 and np.array_equal(groups, before)
         if not converged:
             statistics, labels, kept = _without_empty(statistics, labels)
-            behind = behind.take(kept)
+            if len(kept) < behind.n_clusters:
+                behind = behind.take(kept)
             step = _column_step(statistics, groups, settings)
         loss = model.loss(step.scores, groups)
         if history and loss >= min(entry["loss"] for entry in history):
@@ -145,52 +138,6 @@ def run(
         },
         converged=converged,
     )
-
-
-def best_runs(
-    counts: Counts,
-    first_columns: FirstColumns | NDArray[np.int8],
-    make_start: MakeStart,
-    each_settings: Sequence[Settings],
-    seeds: Sequence[np.random.SeedSequence],
-    workers: Workers,
-    report: Report | None = None,
-) -> Iterator[tuple[Run, list[float]]]:
-    """Run from every seed under each of the settings, which differ in K alone.
-
-    Yields, for each of them in turn, the run of lowest loss and the losses of all. Runs
-    go side by side where there are enough of them, those of the next settings too; else
-    rows are shared out. Both give the same bits.
-    """
-
-    def prepared(groups: NDArray[np.int8]) -> Start:
-        return make_start(counts.columns(groups == 1))
-
-    ready = None if callable(first_columns) else prepared(first_columns)
-    tasks = [(s, i) for s in each_settings for i in range(len(seeds))]
-    side_by_side = len(tasks) >= workers.n_jobs or len(counts.blocks) == 1
-    inner, outer = workers, workers.serial()
-    if side_by_side:
-        inner, outer = outer, inner
-
-    def one(task: tuple[Settings, int]) -> Run:
-        settings, index = task
-        rng = np.random.default_rng(seeds[index])
-        groups = first_columns(rng) if callable(first_columns) else first_columns
-        start = ready or prepared(groups)
-        labels = start(rng, settings.n_clusters, inner)
-        told = None if report is None else partial(report, index)
-        return run(counts, groups, labels, settings, inner, told)
-
-    results = outer.map(one, tasks)
-    for _ in each_settings:
-        best = next(results)
-        losses = [best.loss]
-        for result in islice(results, len(seeds) - 1):
-            losses.append(result.loss)
-            if result.loss < best.loss:
-                best = result
-        yield best, losses
 
 
 def _column_step(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
@@ -70,12 +70,22 @@ class Statistics:
 
     def copy(self) -> Statistics:
         """Own sums and sizes; what does not depend on the labels is shared."""
-        return replace(self, sums=self.sums.copy(), sizes=self.sizes.copy())
+        return self._with(self.sums.copy(), self.sizes.copy())
 
     def take(self, clusters: NDArray[np.intp]) -> Statistics:
         """Keep these clusters, in this order, and the outliers."""
         order = np.append(clusters, self.n_clusters)
-        return replace(self, sums=self.sums[order], sizes=self.sizes[order])
+        return self._with(self.sums[order], self.sizes[order])
+
+    def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Statistics:
+        return Statistics(
+            sums,
+            sizes,
+            self.log_scales,
+            self.totals,
+            self.n_rows,
+            self.total_log_scale,
+        )
 
 
 class Stopped(Exception):  # noqa: N818 - a request, not an error

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowDescription
-    from .._core.run import Report, Run, Settings
+    from .._core.run import Run, Settings
+    from .._core.search import Report
     from .._core.statistics import Workers
 
 
@@ -53,6 +54,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted estimator itself.
         """
+        self.__dict__.pop("k_path_", None)
+        if isinstance(self.n_clusters, str) and hasattr(self, "_fit_path"):
+            return self._fit_path(X)
         settings = self._settings()
         counts = check_counts(X, self)
         warn_if_fractional(counts, type(self).__name__)
@@ -132,17 +136,13 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Yields the kept run of each as soon as it is stored in its model.
         """
-        from .._core.run import best_runs
-
         each = [model._settings() for model in models]
         for settings in each:
             _options.check_enough_rows(settings.n_clusters, counts.n_rows)
         start = _starts.plan(self, counts, each[0])
         seeds = _options.restart_seeds(self.random_state, start.n_runs)
         with self._workers() as workers:
-            found = best_runs(
-                counts, start.columns, start.rows, each, seeds, workers, report
-            )
+            found = start.search(each, seeds, workers, report)
             for model, settings, (best, losses) in zip(
                 models, each, found, strict=True
             ):

@@ -17,12 +17,17 @@ from sklearn.utils.validation import check_is_fitted
 from .._options import check_choice, check_integer, check_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.run import FirstColumns, MakeStart, Settings
+    from .._core.run import Settings
+    from .._core.search import FirstColumns, Found, MakeStart
 
+MERGE = "merge"
 ROWS = (
+    MERGE,
     "poisson-k-means++",
     "random-labels",
     "random-centers",
@@ -36,15 +41,16 @@ COLUMNS = ("information", "random")
 
 @dataclass(frozen=True)
 class Plan:
-    """How many runs there are, and where they start."""
+    """How many runs there are, and the search that makes them."""
 
     n_runs: int
-    columns: FirstColumns | NDArray[np.int8]
-    rows: MakeStart
+    search: Callable[..., Found]
 
 
 def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
-    """Check ``init``, ``column_init`` and ``n_init`` and say where runs start."""
+    """Check ``init``, ``column_init`` and ``n_init`` and say how to search."""
+    from .._core.search import Starts, merges, restarts
+
     init = estimator.init
     column_init = getattr(estimator, "column_init", "information")
     n_init = check_integer("n_init", estimator.n_init, 1)
@@ -52,14 +58,17 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
         groups, labels = _of_model(init, counts, settings)
         if not isinstance(column_init, str):
             groups = _checked_groups(column_init, counts.n_columns, settings)
-        return Plan(1, groups, _always(labels))
+        return Plan(1, partial(restarts, Starts(counts, groups, _always(labels))))
     columns = _first_columns(column_init, counts, settings)
     if not isinstance(init, str):
         least = -1 if settings.outliers else 0
         labels = check_labels(init, counts.n_rows, settings.n_clusters, least)
-        return Plan(1, columns, _always(labels))
+        return Plan(1, partial(restarts, Starts(counts, columns, _always(labels))))
     check_choice("init", init, ROWS)
-    return Plan(n_init, columns, make_start(init, settings.prior))
+    merging = init == MERGE
+    start = make_start("poisson-k-means++" if merging else init, settings.prior)
+    search = merges if merging else restarts
+    return Plan(n_init, partial(search, Starts(counts, columns, start)))
 
 
 def _always(labels: NDArray[np.int32]) -> MakeStart:

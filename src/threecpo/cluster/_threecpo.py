@@ -14,6 +14,7 @@ from ._top_columns import top_columns
 
 if TYPE_CHECKING:
     from os import PathLike
+    from typing import Self
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
@@ -34,26 +35,29 @@ class ThreeCPO(SelectorMixin, PoissonClusterer):
     relevant column, in turns of closed-form steps:
 
     1. start with the half of the columns that holds the most information as C1, and
-       with rows chosen by k-means++ under a likelihood-ratio distance;
+       with more clusters than asked for, which are joined after a few steps;
     2. put every column in the group where it scores best, price included;
     3. put every row in the cluster where it scores best, its own size re-fitted;
     4. repeat 2 and 3 until nothing changes; keep the best of ``n_init`` such runs.
 
     Parameters
     ----------
-    n_clusters : int, default=8
+    n_clusters : int or "auto", default=8
         Number of clusters K to start with. Clusters that lose all rows are dropped.
-    init : str, array-like of shape (n_rows,) or fitted ThreeCPO, \
-default="poisson-k-means++"
-        Start of the rows, inside the first C1: ``"poisson-k-means++"``,
-        ``"random-labels"``, ``"random-centers"``, ``"k-means++"``, ``"k-means"``,
-        ``"rf-k-means++"`` or ``"rf-k-means"`` (the last two on row shares). Labels, or
-        a fitted model of the same columns, make a single run that starts there.
+        ``"auto"`` tries 1 to ``max_clusters`` and keeps the best by ``criterion``.
+    init : str, array-like of shape (n_rows,) or fitted ThreeCPO, default="merge"
+        Start of the rows. ``"merge"`` comes down from three or four times as many
+        clusters, joining those that cost least, and joins what good runs have in
+        common: different seeds then agree more often, at a lower loss. The paper's is
+        ``"poisson-k-means++"``, with ``n_init=10``; it and ``"random-labels"``,
+        ``"random-centers"``, ``"k-means++"``, ``"k-means"``, ``"rf-k-means++"`` and
+        ``"rf-k-means"`` (the last two on row shares) are made inside the first C1.
+        Labels, or a fitted model of the same columns, make a single run from there.
     column_init : {"information", "random"} or array-like of shape (n_columns,), \
 default="information"
         Start of the columns: the half with the largest :func:`column_information` in
         C1, a random half, or groups 1, 0 and -1.
-    n_init : int, default=10
+    n_init : int, default=6
         Number of runs; the one of lowest loss is kept.
     max_iter : int, default=300
         Most iterations of one run.
@@ -76,6 +80,11 @@ default="information"
         each outlier.
     prior : float, default=1e-3
         Added to every count (a weak Gamma prior), so that every logarithm exists.
+    max_clusters : int, default=30
+        Largest number of clusters that ``n_clusters="auto"`` tries (and never more
+        than there are rows).
+    criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
+        How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -111,7 +120,8 @@ default="information"
     loss_ : float
         Loss of the kept run: minus the sum over columns of the score in their group.
     restart_losses_ : ndarray of shape (n_init,)
-        Loss of every run.
+        Loss of every run; with ``init="merge"``, or of what it has in common with the
+        best of those before it, if that is lower.
     history_ : dict of str to ndarray
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
         and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
@@ -120,6 +130,8 @@ default="information"
         Iterations of the kept run.
     n_clusters_ : int
         Number of clusters found.
+    k_path_ : KPath
+        All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -127,6 +139,7 @@ default="information"
 
     See Also
     --------
+    threecpo.select_n_clusters : The whole path over the number of clusters.
     poisson_distance : The distance that seeds the clusters.
     column_information : The measure that chooses the first columns.
 
@@ -156,11 +169,11 @@ default="information"
 
     def __init__(
         self,
-        n_clusters: int = 8,
+        n_clusters: int | str = 8,
         *,
-        init: str | ArrayLike | ThreeCPO = "poisson-k-means++",
+        init: str | ArrayLike | ThreeCPO = "merge",
         column_init: str | ArrayLike = "information",
-        n_init: int = 10,
+        n_init: int = 6,
         max_iter: int = 300,
         column_penalty: Any = "mdl",
         groups: tuple[int, ...] = (1, 0, -1),
@@ -168,6 +181,8 @@ default="information"
         outliers: str | None = None,
         outlier_threshold: float = 0.0,
         prior: float = 1e-3,
+        max_clusters: int = 30,
+        criterion: str = "mdl-dispersion",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -183,6 +198,8 @@ default="information"
         self.outliers = outliers
         self.outlier_threshold = outlier_threshold
         self.prior = prior
+        self.max_clusters = max_clusters
+        self.criterion = criterion
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -246,6 +263,26 @@ default="information"
 
         check_is_fitted(self)
         save(self, path)
+
+    def _fit_path(self, X: ArrayLike | Any) -> Self:
+        """Take over the best fit of a path from K = 1."""
+        from ..select._select import empty_path
+
+        if self.n_clusters != "auto":
+            message = (
+                f"n_clusters={self.n_clusters!r} must be a whole number of 1 or more, "
+                "or 'auto'."
+            )
+            raise ValueError(message)
+        largest = _options.check_integer("max_clusters", self.max_clusters, 1)
+        path = empty_path(self, self.criterion)
+        n_rows = check_counts(X, self).n_rows
+        path.extend(X, range(1, min(largest, n_rows) + 1), verbose=self.verbose)
+        best = path.best_estimator
+        own = best.get_params(deep=False)
+        self.__dict__.update({k: v for k, v in vars(best).items() if k not in own})
+        self.k_path_ = path
+        return self
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)

@@ -1,0 +1,75 @@
+"""How much more the counts of a column vary than Poisson counts would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import column_kernels, kernels
+from .model import NOISE, RELEVANT, Scales
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .model import Sums
+
+
+def dispersions(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    sums: Sums,
+    groups: NDArray[np.int8],
+) -> NDArray[np.float64]:
+    """φ_j of each column: Pearson's statistic over its degrees of freedom.
+
+    Divided by 1 plus the mean of (X - μ)/μ, which takes most of the noise out where
+    expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
+    the number after the last is the outliers'. Only stored counts are visited.
+    """
+    n_columns, n_rows, prior = len(groups), sums.n_rows, sums.prior
+    shares, sizes = _shares(sums, groups)
+    with np.errstate(divide="ignore"):
+        inverse_shares = np.where(shares > 0, 1.0 / shares, 0.0)
+    slots = np.empty(n_columns, dtype=np.int32)
+    prior_scale = prior * sum(column_kernels.fill_slots(groups, slots))
+    squares, ratios = np.zeros(n_columns), np.zeros(n_columns)
+    inverse_sizes = np.zeros(len(shares))
+    for block in counts.blocks:
+        kernels.add_ratios(
+            counts.indptr,
+            counts.indices,
+            counts.data,
+            *block,
+            labels,
+            slots,
+            prior,
+            prior_scale,
+            inverse_shares,
+            squares,
+            ratios,
+            inverse_sizes,
+        )
+    noise = groups == NOISE
+    inverses = inverse_sizes @ inverse_shares
+    inverses[noise] = n_rows * inverse_shares[0, noise]
+    expected = np.where(noise, sums.totals, sizes @ shares)
+    pearson = squares + prior**2 * inverses - 2 * sums.totals + expected
+    excess = (ratios + prior * inverses) / n_rows
+    free = max(1, n_rows - sums.n_clusters)
+    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+
+
+def _shares(
+    sums: Sums, groups: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """μ_ij / r_i in each cluster and among outliers (in C-: μ_ij); sums of r_i."""
+    scales = Scales.of(sums, groups)
+    shares = scales.row_factors[:, None] * sums.totals
+    totals = np.maximum(scales.cluster_totals, np.finfo(float).tiny)[:, None]
+    relevant, noise = groups == RELEVANT, groups == NOISE
+    shares[:-1, relevant] = sums.clusters[:, relevant] / totals
+    shares[:, noise] = sums.totals[noise] / sums.n_rows
+    sizes = np.append(scales.cluster_totals, sums.outliers[~noise].sum())
+    return shares, sizes

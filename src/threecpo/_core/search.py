@@ -1,0 +1,236 @@
+"""The best of several runs, for one number of clusters or several.
+
+Every search yields, for each of the settings in turn, the run of lowest loss and the
+losses of all. The settings differ in K alone. Runs go side by side where there are
+enough of them, else rows are shared out; both give the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .counts import BLOCK_COUNTS
+from .kernels import NOWHERE
+from .merging import merge_clusters
+from .model import Sums
+from .run import OUTLIER, run
+from .seeding import random_centers
+from .statistics import sum_by_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .run import Run, Settings
+    from .seeding import Start
+    from .statistics import Statistics, Workers
+
+    FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
+    MakeStart = Callable[[Counts], Start]
+    # Number of the run, its iteration, the line of its history, whether it is the last.
+    Report = Callable[[int, int, dict[str, float], bool], None]
+    Found = Iterator[tuple[Run, list[float]]]
+
+# Merging runs start with three and four times as many clusters in turns, or with 12,
+# for a few iterations.
+TIMES_MORE = (3, 4)
+AT_LEAST = 12
+WIDE_ITERATIONS = 5
+ROWS_PER_CLUSTER = 12
+
+
+class Starts:
+    """Where runs start: groups of columns, and labels made inside the first C1."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        first_columns: FirstColumns | NDArray[np.int8],
+        make_start: MakeStart,
+    ) -> None:
+        self.counts = counts
+        self.first_columns = first_columns
+        self.make_start = make_start
+        self._ready: Start | None = None
+
+    def columns(self, rng: np.random.Generator, n_clusters: int) -> NDArray[np.int8]:
+        """First groups; one cluster has nothing to tell apart and uses all columns."""
+        if n_clusters == 1:
+            return np.ones(self.counts.n_columns, dtype=np.int8)
+        if isinstance(self.first_columns, np.ndarray):
+            return self.first_columns
+        return self.first_columns(rng)
+
+    def labels(
+        self,
+        rng: np.random.Generator,
+        groups: NDArray[np.int8],
+        n_clusters: int,
+        workers: Workers,
+    ) -> NDArray[np.int32]:
+        start = self._ready or self.make_start(self.counts.columns(groups == 1))
+        return start(rng, n_clusters, workers)
+
+    def prepare(self) -> None:
+        """Make the start once where its columns are the same for all runs."""
+        if isinstance(self.first_columns, np.ndarray):
+            relevant = self.first_columns == 1
+            self._ready = self.make_start(self.counts.columns(relevant))
+
+
+def restarts(
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None = None,
+) -> Found:
+    """Run from every seed."""
+    counts = starts.counts
+    starts.prepare()
+    tasks = [(s, i) for s in each_settings for i in range(len(seeds))]
+    inner, outer = _shared_out(workers, counts, len(tasks))
+
+    def one(task: tuple[Settings, int]) -> Run:
+        settings, index = task
+        rng = np.random.default_rng(seeds[index])
+        groups = starts.columns(rng, settings.n_clusters)
+        labels = starts.labels(rng, groups, settings.n_clusters, inner)
+        told = None if report is None else partial(report, index)
+        return run(counts, groups, labels, settings, inner, told)
+
+    results = outer.map(one, tasks)
+    for _ in each_settings:
+        yield _best(list(islice(results, len(seeds))))
+
+
+def merges(
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None = None,
+) -> Found:
+    """Come down from many clusters, from every seed; the settings' K fall.
+
+    A few iterations with more clusters than asked for, from random rows; then join
+    clusters and run to convergence. With a single K, what a run and the best of those
+    before it have in common is joined and run as well. With several, every third run
+    goes on to the next K from where it is and the rest begin again: clusters of a
+    larger K can hold columns that those of a smaller one would leave alone. Where many
+    clusters find too little to stay apart, a run starts as in ``restarts``.
+    """
+    counts = starts.counts
+    inner, outer = _shared_out(workers, counts, len(seeds))
+    generators = [np.random.default_rng(seed) for seed in seeds]
+    above: list[Run | None] = [None] * len(seeds)
+
+    def begin(settings: Settings, index: int) -> Run:
+        times = TIMES_MORE[index % len(TIMES_MORE)]
+        wide = replace(
+            settings,
+            n_clusters=_many(settings.n_clusters, counts.n_rows, times),
+            max_iter=min(WIDE_ITERATIONS, settings.max_iter),
+            outliers=False,
+        )
+        rng = generators[index]
+        labels = random_centers(counts)(rng, wide.n_clusters, inner)
+        return run(counts, starts.columns(rng, wide.n_clusters), labels, wide, inner)
+
+    def descend(settings: Settings, index: int) -> Run:
+        many = above[index] or begin(settings, index)
+        groups, labels = many.groups, many.labels
+        enough = many.statistics.n_clusters >= settings.n_clusters > 1
+        if enough and (groups == 1).any():
+            labels = _joined(labels, many.statistics, groups, settings)
+        else:
+            rng = generators[index]
+            groups = starts.columns(rng, settings.n_clusters)
+            labels = starts.labels(rng, groups, settings.n_clusters, inner)
+        told = None if report is None else partial(report, index)
+        return run(counts, groups, labels, settings, inner, told)
+
+    alone = len(each_settings) == 1
+    for settings in each_settings:
+        rounds: list[Run] = []
+        for index, result in enumerate(
+            outer.map(partial(descend, settings), range(len(seeds)))
+        ):
+            above[index] = result if index % 3 == 0 else None
+            if alone and rounds:
+                best, _ = _best(rounds)
+                result = _crossed(counts, best, result, settings, inner)  # noqa: PLW2901
+            rounds.append(result)
+        yield _best(rounds)
+
+
+def _joined(
+    labels: NDArray[np.int32],
+    statistics: Statistics,
+    groups: NDArray[np.int8],
+    settings: Settings,
+) -> NDArray[np.int32]:
+    """Labels with clusters joined until there are as many as the settings ask for."""
+    sums = Sums.of(statistics, settings.prior)
+    new = merge_clusters(sums, groups, settings.n_clusters)
+    return np.concatenate([new, np.array([NOWHERE, OUTLIER], np.int32)])[labels]
+
+
+def _crossed(
+    counts: Counts, best: Run, other: Run, settings: Settings, workers: Workers
+) -> Run:
+    """Run from the largest common parts of two runs; return it or the other."""
+    parts = _common_parts(best.labels, other.labels, counts.n_rows, settings.n_clusters)
+    n_parts = int(parts.max()) + 1
+    if n_parts <= settings.n_clusters or not (best.groups == 1).any():
+        return other
+    inside = np.where(parts == OUTLIER, n_parts, parts).astype(np.int32)
+    statistics = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)
+    labels = _joined(parts, statistics, best.groups, settings)
+    crossed = run(counts, best.groups, labels, settings, workers)
+    return crossed if crossed.loss < other.loss else other
+
+
+def _common_parts(
+    a: NDArray[np.int32], b: NDArray[np.int32], n_rows: int, n_clusters: int
+) -> NDArray[np.int32]:
+    """Rows that are together in both labelings; those of small parts are nowhere."""
+    pairs = np.where((a < 0) | (b < 0), OUTLIER, a.astype(np.int64) * n_rows + b)
+    values, parts, sizes = np.unique(pairs, return_inverse=True, return_counts=True)
+    sizes[values == OUTLIER] = 0
+    most = _many(n_clusters, n_rows, max(TIMES_MORE))
+    kept = np.argsort(-sizes, kind="stable")[:most]
+    kept = kept[sizes[kept] > 0]
+    new = np.full(len(values), NOWHERE, dtype=np.int32)
+    new[kept] = np.arange(len(kept))
+    new[values == OUTLIER] = OUTLIER
+    return new[parts]
+
+
+def _many(n_clusters: int, n_rows: int, times: int) -> int:
+    """How many clusters to come down from: enough, but not of a few rows each."""
+    enough = max(times * n_clusters, AT_LEAST)
+    return min(n_rows, max(2 * n_clusters, min(enough, n_rows // ROWS_PER_CLUSTER)))
+
+
+def _shared_out(
+    workers: Workers, counts: Counts, n_runs: int
+) -> tuple[Workers, Workers]:
+    """Threads inside a run, and threads over runs."""
+    serial = workers.serial()
+    if len(counts.data) < BLOCK_COUNTS:  # threads would only wait for each other
+        return serial, serial
+    side_by_side = n_runs >= workers.n_jobs or len(counts.blocks) == 1
+    return (serial, workers) if side_by_side else (workers, serial)
+
+
+def _best(runs: list[Run]) -> tuple[Run, list[float]]:
+    losses = [each.loss for each in runs]
+    return runs[int(np.argmin(losses))], losses

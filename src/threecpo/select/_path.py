@@ -1,0 +1,224 @@
+"""Fits over the number of clusters, and the choice among them."""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _options
+from .._progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from ._kmeans import KMeansFamily
+    from ._poisson import PoissonFamily
+
+
+class KPath:
+    """Fits of one estimator for several numbers of clusters, and the best of them.
+
+    :func:`select_n_clusters` makes it. Totals are what the criterion minimises; ties go
+    to the smaller K.
+
+    Attributes
+    ----------
+    criterion : str
+        How the best fit is chosen; :meth:`choose` gives the same fits another one.
+    n_clusters : ndarray of shape (n_fits,)
+        Numbers of clusters that were asked for, ascending.
+    totals : ndarray of shape (n_fits,)
+        Value of the criterion for each; the smallest is best. Silhouettes and BIC,
+        which are larger for better fits, have their sign turned.
+    best_k : int
+        Number of clusters that the best fit has.
+    best_estimator : estimator
+        The best fit.
+
+    See Also
+    --------
+    select_n_clusters : Makes a path.
+
+    Examples
+    --------
+    >>> from threecpo import select_n_clusters
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> path = select_n_clusters(X, range(1, 6), random_state=0)
+    >>> path.best_k
+    3
+    >>> path.estimator(2).n_clusters_
+    2
+    >>> path.extend(X, [6])
+    KPath of ThreeCPO, K = 1 to 6 by 'mdl-dispersion': 3 clusters.
+    """
+
+    def __init__(self, family: PoissonFamily | KMeansFamily, criterion: str) -> None:
+        _options.check_choice("criterion", criterion, family.criteria)
+        self.family: Any = family
+        self._fits: dict[int, Any] = {}
+        self.criterion = criterion
+
+    @property
+    def n_clusters(self) -> NDArray[np.intp]:
+        return np.array(sorted(self._fits), dtype=np.intp)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        return self.family.criteria[self.criterion](self._ordered())
+
+    @property
+    def best_k(self) -> int:
+        return self._best().n_found
+
+    @property
+    def best_estimator(self) -> Any:
+        return self._best().estimator
+
+    def estimator(self, n_clusters: int) -> Any:
+        """Return the fit for this number of clusters.
+
+        Parameters
+        ----------
+        n_clusters : int
+            One of ``n_clusters``.
+
+        Returns
+        -------
+        estimator
+            The fitted model. The criteria chose among these.
+        """
+        if n_clusters not in self._fits:
+            asked = ", ".join(map(str, self.n_clusters))
+            message = f"This path has no fit for K = {n_clusters}; it has {asked}."
+            raise ValueError(message)
+        return self._fits[n_clusters].estimator
+
+    def choose(self, criterion: str) -> KPath:
+        """Return the same fits with another criterion.
+
+        Parameters
+        ----------
+        criterion : str
+            As in :func:`select_n_clusters`.
+
+        Returns
+        -------
+        KPath
+            A path that shares the fits of this one.
+        """
+        other = KPath(self.family, criterion)
+        other._fits = dict(self._fits)
+        other.totals  # noqa: B018 - refuses a criterion that these fits cannot serve
+        return other
+
+    def extend(self, X: Any, n_clusters: Iterable[int], *, verbose: int = 0) -> Self:
+        """Add fits for other numbers of clusters.
+
+        They are those that a longer path would have held, except with ``init="merge"``,
+        where the fit of a K hangs on the larger ones of the same call. Fits that are
+        finished when an interrupt (Ctrl-C) comes are kept.
+
+        Parameters
+        ----------
+        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+            The counts that the path was made with.
+        n_clusters : iterable of int
+            Numbers of clusters to add; those that are there already are left alone.
+        verbose : int, default=0
+            1 shows a progress bar.
+
+        Returns
+        -------
+        self
+            The longer path.
+        """
+        asked = {_options.check_integer("n_clusters", k, 1) for k in n_clusters}
+        wanted = sorted(asked - self._fits.keys(), reverse=self.family.largest_first)
+        if not wanted:
+            return self
+        finished: list[Any] = []
+        one_by_one = Lock()
+        total = len(wanted) * self.family.last.n_init
+        with progress("Runs", total, shown=bool(verbose)) as advance:
+
+            def on_run() -> None:
+                k = wanted[min(len(finished), len(wanted) - 1)]
+                with one_by_one:
+                    advance(1, f"K = {k}")
+
+            try:
+                for fit in self.family.fit_each(X, wanted, on_run):
+                    finished.append(fit)  # noqa: PERF402 - kept when interrupted
+            finally:
+                for fit in self.family.finish(X, finished, self.criterion):
+                    self._fits[fit.n_clusters] = fit
+        return self
+
+    def to_frame(self) -> Any:
+        """Return the path as a table, one row for each number of clusters.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to ndarray
+            ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
+            and ``seconds``; for 3CPO also ``price`` of the relevant columns (a part of
+            the loss), ``v`` = L0(K) + n log K and the number of ``relevant`` columns;
+            for k-means ``bic`` and, where made, ``silhouette``. A dict where pandas is
+            not installed.
+        """
+        fits = self._ordered()
+        table = {
+            "n_clusters": self.n_clusters,
+            "found": np.array([fit.n_found for fit in fits]),
+            **self.family.table(fits),
+            "total": self.totals,
+            "seconds": np.array([fit.seconds for fit in fits]),
+        }
+        try:
+            import pandas as pd
+        except ImportError:
+            return table
+        return pd.DataFrame(table)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the criterion, and the number of relevant columns, over K.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        matplotlib Axes
+            The axes of the criterion.
+        """
+        from ..plot import k_path
+
+        return k_path(self, ax)
+
+    def __repr__(self) -> str:
+        name = type(self.family.estimator).__name__
+        if not self._fits:
+            return f"KPath of {name}, empty."
+        first, last = self.n_clusters[[0, -1]]
+        answer = f"{self.best_k} clusters" if self.best_k > 1 else "no clusters found"
+        text = f"KPath of {name}, K = {first} to {last} by {self.criterion!r}: {answer}"
+        if last > 2 and self._best().n_clusters == last:
+            text += " (the end of the path: a larger K may be better)"
+        return f"{text}."
+
+    def _ordered(self) -> list[Any]:
+        return [self._fits[k] for k in sorted(self._fits)]
+
+    def _best(self) -> Any:
+        totals = self.totals
+        return self._ordered()[
+            int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
+        ]

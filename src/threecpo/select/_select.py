@@ -1,0 +1,134 @@
+"""The door: counts in, a path over the number of clusters out."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+
+from .. import _options
+from ._kmeans import KMeansFamily
+from ._path import KPath
+from ._poisson import PoissonFamily
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike
+
+
+def select_n_clusters(
+    X: ArrayLike | Any,
+    n_clusters: Iterable[int] = range(2, 31),
+    *,
+    n_init: int | None = None,
+    estimator: Any = None,
+    criterion: str | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> KPath:
+    """Fit several numbers of clusters and choose among them.
+
+    What does not depend on K is computed once, and the runs of all K share the threads.
+    With ``init="merge"`` (the default of ThreeCPO) a third of the runs comes down from
+    the largest K to the smallest; with other starts every fit is the one that the
+    estimator alone would give with the same ``n_init`` and seed.
+
+    Parameters
+    ----------
+    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts, 0 or more.
+    n_clusters : iterable of int, default=range(2, 31)
+        Numbers of clusters to try. With 1 among them, "no clusters" is an answer.
+    n_init : int or None, default=None
+        Number of runs for each; the best is kept. Wins over the estimator's own. None
+        is 20, or 6 where ``init`` is ``"merge"``.
+    estimator : estimator or None, default=None
+        ThreeCPO, PoissonL or PoissonC, whose options are kept; or k-means: KMeans of
+        scikit-learn, SphericalKMeans or a pipeline that ends in one of them, such as
+        those of ``threecpo.methods()``. None is ``ThreeCPO()``.
+    criterion : str or None, default=None
+        For the Poisson family ``"mdl"``, the description length of the paper, or
+        ``"mdl-dispersion"`` (the default), which allows for counts that vary more than
+        Poisson counts. For k-means ``"silhouette"`` (the default), ``"elbow"``
+        (Kneedle) or ``"bic"`` (of X-means).
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; wins over the estimator's own. None takes the estimator's.
+    n_jobs : int or None, default=None
+        Threads; None takes the estimator's. The result does not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Returns
+    -------
+    KPath
+        All fits, their table and picture, and the best of them. After an interrupt
+        (Ctrl-C), with a warning, those that were finished.
+
+    See Also
+    --------
+    ThreeCPO : ``n_clusters="auto"`` chooses in the same way.
+
+    Notes
+    -----
+    ``"mdl"`` adds v(K) = L0(K) + n log K to the loss. Real counts often vary more than
+    Poisson counts, and the Poisson likelihood takes every such excess for structure;
+    ``"mdl-dispersion"`` divides the likelihood of each column by its dispersion.
+
+    Examples
+    --------
+    >>> from threecpo import methods, select_n_clusters
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> path = select_n_clusters(X, range(1, 6), random_state=0)
+    >>> path
+    KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
+    >>> path.best_estimator.column_groups_
+    array([ 1,  1,  0,  0, -1, -1], dtype=int8)
+    >>> k_means = methods()["RF+KM"](2)
+    >>> select_n_clusters(
+    ...     X, range(2, 16), estimator=k_means, criterion="silhouette", random_state=0
+    ... ).best_k
+    2
+    """
+    if n_init is not None:
+        _options.check_integer("n_init", n_init, 1)
+    options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
+    path = empty_path(estimator, criterion, **options)
+    wanted = list(n_clusters)
+    if not wanted:
+        message = "n_clusters is empty: there is no number of clusters to try."
+        raise ValueError(message)
+    try:
+        path.extend(X, wanted, verbose=verbose)
+    except KeyboardInterrupt:
+        if not len(path.n_clusters):
+            raise
+        missing = ", ".join(str(k) for k in sorted({*wanted} - {*path.n_clusters}))
+        message = (
+            f"Interrupted: the path keeps what it has, without K = {missing}; "
+            "path.extend(X, ...) adds them."
+        )
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+    return path
+
+
+def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
+    """Return a path to be extended; options win over the estimator's, if not None."""
+    from ..cluster import ThreeCPO
+    from ..cluster._base import PoissonClusterer
+
+    estimator = ThreeCPO() if estimator is None else clone(estimator)
+    kind = PoissonFamily if isinstance(estimator, PoissonClusterer) else KMeansFamily
+    family: PoissonFamily | KMeansFamily = kind(estimator)
+    fitted = family.last
+    own = fitted.get_params(deep=False)
+    defaults = {"n_init": 6 if own.get("init") == "merge" else 20}
+    given = {k: v for k, v in options.items() if v is not None and k in own}
+    given = (defaults if "n_init" in options else {}) | given
+    seed = given.get("random_state", own.get("random_state"))
+    fitted.set_params(**given | {"random_state": _options.fixed_seed(seed)})
+    default = next(iter(family.criteria))
+    return KPath(family, default if criterion is None else criterion)

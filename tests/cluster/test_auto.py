@@ -1,0 +1,208 @@
+"""ThreeCPO that finds its own number of clusters."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import threecpo
+from containers import CONTAINERS, names, planted
+from threecpo import ThreeCPO, select_n_clusters
+
+X, TRUE = planted(n_rows=30)
+OPTIONS = {"max_clusters": 6, "n_init": 3, "random_state": 0}
+
+
+def auto(**options):
+    return ThreeCPO("auto", **OPTIONS | options)
+
+
+def structureless(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(rng.gamma(4, 0.25, size=(100, 1)) * rng.gamma(4, 2.0, size=15))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return auto().fit(X)
+
+
+@pytest.mark.parametrize("criterion", ["mdl", "mdl-dispersion"])
+def test_the_fit_is_the_best_of_the_path(criterion):
+    model = auto(criterion=criterion).fit(X)
+    options = {"n_init": 3, "random_state": 0, "criterion": criterion}
+    path = select_n_clusters(X, range(1, 7), **options)
+    best = path.best_estimator
+    assert model.k_path_.criterion == criterion
+    assert model.k_path_.totals.tobytes() == path.totals.tobytes()
+    assert model.n_clusters_ == path.best_k == 3
+    for name in ("labels_", "column_groups_", "cluster_rates_", "restart_losses_"):
+        assert getattr(model, name).tobytes() == getattr(best, name).tobytes(), name
+    assert model.loss_ == best.loss_
+    np.testing.assert_array_equal(model.labels_, TRUE)
+
+
+def overdispersed():
+    rng = np.random.default_rng(1)
+    rates = np.tile(rng.gamma(2.0, 5.0, size=60), (3, 1))
+    rates[:, :30] *= np.exp(rng.normal(0.0, 0.7, size=(3, 30)))
+    return rng.poisson(rng.gamma(rates[np.arange(300) % 3] / 5, 5))
+
+
+def test_the_criterion_matters():
+    found = {
+        c: auto(criterion=c).fit(overdispersed()).n_clusters_
+        for c in ("mdl", "mdl-dispersion")
+    }
+    assert found["mdl"] > found["mdl-dispersion"] == 3
+
+
+def test_it_is_the_fit_with_that_number_of_clusters(model):
+    alone = ThreeCPO(3, n_init=3, random_state=0).fit(X)
+    assert model.loss_ == alone.loss_
+    np.testing.assert_array_equal(model.labels_, alone.labels_)
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(model.transform(X), alone.transform(X))
+    assert model.score(X) == alone.score(X)
+
+
+def test_parameters_are_left_as_given(model):
+    assert model.get_params() == auto().get_params()
+    assert (model.n_clusters, model.random_state) == ("auto", 0)
+
+
+def test_parameters_can_be_read_set_and_cloned(model):
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "k_path_")
+    copy.set_params(max_clusters=2, criterion="mdl")
+    assert (copy.max_clusters, copy.criterion) == (2, "mdl")
+    assert copy.fit(X).k_path_.n_clusters.tolist() == [1, 2]
+
+
+def test_max_clusters_and_criterion_have_defaults():
+    assert (ThreeCPO().max_clusters, ThreeCPO().criterion) == (30, "mdl-dispersion")
+
+
+def test_a_refit_with_a_number_forgets_the_path():
+    model = auto().fit(X)
+    assert model.k_path_.n_clusters.tolist() == [1, 2, 3, 4, 5, 6]
+    model.set_params(n_clusters=2).fit(X)
+    assert not hasattr(model, "k_path_")
+    assert model.n_clusters_ == 2
+
+
+def test_a_failed_refit_forgets_the_path():
+    model = auto().fit(X)
+    with pytest.raises(ValueError, match="max_clusters"):
+        model.set_params(max_clusters=0).fit(X)
+    assert not hasattr(model, "k_path_")
+
+
+def test_no_more_clusters_are_tried_than_there_are_rows():
+    model = auto(max_clusters=30).fit(X[:5])
+    assert model.k_path_.n_clusters.tolist() == [1, 2, 3, 4, 5]
+
+
+def test_a_file_keeps_the_model_and_leaves_the_path(model, tmp_path):
+    model.save(tmp_path / "model.npz")
+    again = threecpo.load(tmp_path / "model.npz")
+    assert again.get_params() == model.get_params()
+    assert not hasattr(again, "k_path_")
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+    assert again.loss_ == model.loss_
+    assert again.fit(X).k_path_.best_k == 3
+
+
+def test_fit_predict_and_pipelines():
+    np.testing.assert_array_equal(auto().fit_predict(X), TRUE)
+    words = ["goal match team"] * 8 + ["bank loan rate"] * 8 + ["rain wind sun"] * 8
+    pipeline = make_pipeline(CountVectorizer(), auto())
+    assert len(set(pipeline.fit_predict(words))) == pipeline[-1].n_clusters_ > 1
+    pipeline.set_params(threecpo__max_clusters=1)
+    assert set(pipeline.fit_predict(words)) == {0}
+
+
+def test_column_names_are_kept():
+    model = auto().fit(CONTAINERS["pandas"](X))
+    assert model.feature_names_in_.tolist() == names(X)
+    assert set(model.get_feature_names_out()) <= set(names(X))
+
+
+@pytest.mark.parametrize("wrong", ["Auto", "automatic", "", "3"])
+def test_other_words_are_refused(wrong):
+    message = (
+        rf"^n_clusters='{wrong}' must be a whole number of 1 or more, or 'auto'\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        ThreeCPO(wrong).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"max_clusters": 0},
+            r"^max_clusters=0 must be a whole number of 1 or more\.$",
+        ),
+        ({"max_clusters": 2.5}, r"^max_clusters=2\.5 must be a whole number"),
+        (
+            {"criterion": "bic"},
+            r"^criterion='bic' is not one of 'mdl-dispersion', 'mdl'",
+        ),
+        ({"init": TRUE}, r"needs init by name"),
+        ({"n_init": 0}, r"^n_init=0 must be"),
+    ],
+    ids=["no clusters", "half a cluster", "criterion", "labels", "runs"],
+)
+def test_bad_options_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        auto(**options).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_clusters_are_one_cluster_without_a_warning(seed):
+    model = auto().fit(structureless(seed))
+    assert model.n_clusters_ == 1
+    assert set(model.labels_) == {0}
+    assert "no clusters found" in repr(model.k_path_)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_the_number_of_threads_changes_no_bit(n_jobs, model):
+    other = auto(n_jobs=n_jobs).fit(X)
+    assert other.k_path_.totals.tobytes() == model.k_path_.totals.tobytes()
+    assert other.labels_.tobytes() == model.labels_.tobytes()
+
+
+def test_a_generator_is_drawn_from_once():
+    generators = [np.random.default_rng(3) for _ in range(2)]
+    first, second = (auto(random_state=g).fit(X) for g in generators)
+    assert first.k_path_.totals.tobytes() == second.k_path_.totals.tobytes()
+    assert generators[0].random() == generators[1].random()
+
+
+@pytest.mark.parametrize("outliers", ["iterative", "final"])
+def test_outliers_are_marked_as_in_a_fit_alone(outliers):
+    data, _ = planted(n_rows=30, n_background=20)
+    model = auto(outliers=outliers).fit(data)
+    alone = ThreeCPO(model.n_clusters_, n_init=3, random_state=0, outliers=outliers)
+    np.testing.assert_array_equal(model.labels_, alone.fit(data).labels_)
+    assert (model.labels_ == -1).any()
+
+
+def expected_failures(estimator):
+    return {"check_clustering": "feeds negative data, which are no counts"}
+
+
+@pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
+@parametrize_with_checks(
+    [ThreeCPO(n_clusters="auto", max_clusters=3, n_init=2)],
+    expected_failed_checks=expected_failures,
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,151 @@
+"""Dispersions of columns: against the dense formula, and on simulated counts."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from oracle import assert_agrees
+from strategies import PRIORS, Labelled, labelled_counts, planted, priors
+from threecpo._core import counts as counts_module
+from threecpo._core.counts import from_dense
+from threecpo._core.dispersion import dispersions
+from threecpo._core.model import Sums
+from threecpo._core.statistics import sum_by_labels
+
+
+def dispersions_of(case, prior, *, block_counts=1 << 16):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts_module, "BLOCK_COUNTS", block_counts)
+        counts = from_dense(case.Y)
+        labels = np.where(case.labels < 0, case.n_clusters, case.labels)
+        labels = labels.astype(np.int32)
+        statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
+        sums = Sums.of(statistics, prior)
+        return dispersions(counts, labels, sums, case.groups), len(counts.blocks)
+
+
+def size_of_sums(X, labels, groups):
+    """Size of the terms that cancel in Pearson's statistic, over what divides it."""
+    mu = oracle.expected(X, labels, groups)
+    safe = np.where(mu > 0, mu, 1.0)
+    terms = (np.where(mu > 0, X**2 / safe, 0.0) + X + mu).sum(axis=0)
+    excess = np.where(mu > 0, X / safe, 0.0).mean(axis=0)
+    free = max(1, len(X) - oracle.n_clusters(labels))
+    return terms / free / np.where(excess > 0, excess, 1.0)
+
+
+def check(case, prior, **options):
+    X = case.Y + prior
+    found, n_blocks = dispersions_of(case, prior, **options)
+    expected = oracle.dispersions(X, case.labels, case.groups)
+    assert_agrees(found, expected, size_of_sums(X, case.labels, case.groups))
+    return n_blocks
+
+
+@given(labelled_counts(), priors, st.sampled_from([1, 4, 1 << 16]))
+def test_equals_the_dense_formula(case, prior, block_counts):
+    check(case, prior, block_counts=block_counts)
+
+
+@given(labelled_counts(huge=False), priors, st.sampled_from([0.3, 0.37, 1e-3]))
+def test_equals_the_dense_formula_on_values_that_are_not_whole(case, prior, scale):
+    check(Labelled(case.Y * scale, case.labels, case.groups, case.n_clusters), prior)
+
+
+def large_case(groups=(1, 1, 1, 1, 0, 0, -1, -1), n_rows=60):
+    Y, labels = planted(np.random.default_rng(0), n_rows=n_rows)
+    labels[::8] = -1
+    return Labelled(Y, labels, np.array(groups, dtype=np.int8), 3)
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize(
+    "groups",
+    [
+        (1, 1, 1, 1, 0, 0, -1, -1),
+        (1,) * 8,
+        (0,) * 8,
+        (-1,) * 8,
+        (1, 1, 1, 1, 1, 1, -1, -1),
+        (0, 0, 0, 0, 0, 0, -1, -1),
+    ],
+)
+def test_several_blocks_with_outliers_equal_the_dense_formula(groups, prior):
+    assert check(large_case(groups), prior, block_counts=20) > 5
+    assert check(large_case(groups), prior) == 1
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_a_column_and_a_row_of_zeros_are_nothing_special(prior):
+    case = large_case()
+    case.Y[:, [1, 5, 7]] = 0
+    case.Y[3] = 0
+    check(case, prior)
+    if prior == 0:
+        assert (dispersions_of(case, prior)[0][[1, 5, 7]] == 0).all()
+
+
+def test_as_many_clusters_as_rows_stay_finite():
+    case = large_case(n_rows=4)
+    case = Labelled(case.Y, np.arange(4), case.groups, 4)
+    check(case, 1e-3)
+    assert np.isfinite(dispersions_of(case, 1e-3)[0]).all()
+
+
+def simulated(seed, mean, dispersion=1.0, n_columns=300, n_rows=500):
+    """Counts of variance dispersion times mean in columns of all groups.
+
+    There are many columns, as the size of a row is fitted to its own counts.
+    """
+    rng = np.random.default_rng(seed)
+    groups = np.resize(np.array([1, 0, -1], dtype=np.int8), n_columns)
+    labels = np.arange(n_rows) % 3
+    sizes = rng.uniform(0.5, 1.5, size=(n_rows, 1))
+    rates = mean * rng.uniform(0.5, 1.5, size=n_columns)
+    factors = rng.uniform(0.4, 1.6, size=(3, n_columns))
+    factors[:, groups != 1] = 1.0
+    mu = np.where(groups >= 0, sizes, 1.0) * rates * factors[labels]
+    if dispersion > 1:
+        mu = rng.gamma(mu / (dispersion - 1), dispersion - 1)
+    return Labelled(rng.poisson(mu).astype(float), labels, groups, 3)
+
+
+def means_by_group(n_seeds, mean, dispersion=1.0, *, prior=1e-3, **shape):
+    """Mean dispersion of C-, C0 and C1 over columns and seeds."""
+    means = []
+    for seed in range(n_seeds):
+        case = simulated(seed, mean, dispersion, **shape)
+        found, _ = dispersions_of(case, prior)
+        means.append([found[case.groups == group].mean() for group in (-1, 0, 1)])
+    return np.mean(means, axis=0)
+
+
+@pytest.mark.parametrize("mean", [0.2, 3.0, 50.0])
+def test_poisson_counts_have_dispersion_1(mean):
+    """Mean over 10 seeds and 100 columns of each group: within 0.02 of 1."""
+    np.testing.assert_allclose(means_by_group(10, mean), 1.0, atol=0.02)
+
+
+def test_very_sparse_poisson_counts_have_dispersion_1():
+    """Without a prior within 0.01; the prior, a 20th of the mean, takes up to 0.1."""
+    shape = {"n_columns": 900, "n_rows": 2000}
+    without = means_by_group(3, 0.02, prior=0.0, **shape)
+    np.testing.assert_allclose(without, 1.0, atol=0.01)
+    with_prior = means_by_group(3, 0.02, **shape)
+    assert ((with_prior > 0.9) & (with_prior < 1.0)).all()
+
+
+@pytest.mark.parametrize("dispersion", [2.0, 4.0])
+@pytest.mark.parametrize("mean", [1.0, 5.0, 40.0])
+def test_overdispersed_counts_have_theirs(mean, dispersion):
+    """Mean over 10 seeds and 100 columns of each group: within 5 % of the truth."""
+    found = means_by_group(10, mean, dispersion)
+    np.testing.assert_allclose(found, dispersion, rtol=0.05)
+
+
+def test_the_spread_of_one_column_is_that_of_its_degrees_of_freedom():
+    """Every Poisson column of 10 seeds is within 5 standard errors of 1."""
+    found = [dispersions_of(simulated(seed, 3.0), 1e-3)[0] for seed in range(10)]
+    assert np.abs(np.array(found) - 1).max() < 5 * np.sqrt(2 / 500)

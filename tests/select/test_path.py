@@ -1,0 +1,503 @@
+"""Paths over the number of clusters: the same fits as alone, and what they tell."""
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+from functools import partial
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import oracle
+from containers import CONTAINERS, names, planted, snapshot
+from threecpo import KPath, ThreeCPO, select_n_clusters
+from threecpo.cluster import PoissonC, PoissonL
+from threecpo.select._mdl import label_cost
+
+# Of this start every fit of a path is the one that it would be alone.
+Restarted = partial(ThreeCPO, init="poisson-k-means++")
+
+X, TRUE = planted(n_rows=30)
+ALL = range(1, 6)
+ARRAYS = ("labels_", "restart_losses_", "column_groups_", "column_scores_")
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+
+
+def path_of(X=X, n_clusters=ALL, **options):
+    options = {"n_init": 3, "random_state": 0, "estimator": Restarted()} | options
+    return select_n_clusters(X, n_clusters, **options)
+
+
+@pytest.fixture(scope="module")
+def path():
+    return path_of()
+
+
+def assert_same_fit(model, reference):
+    for name in ARRAYS:
+        if hasattr(reference, name):
+            a, b = getattr(model, name), getattr(reference, name)
+            assert a.tobytes() == b.tobytes(), name
+    assert model.loss_ == reference.loss_
+    assert model.n_clusters_ == reference.n_clusters_
+
+
+def assert_same_path(path, reference):
+    np.testing.assert_array_equal(path.n_clusters, reference.n_clusters)
+    assert path.totals.tobytes() == reference.totals.tobytes()
+    for k in reference.n_clusters:
+        assert_same_fit(path.estimator(k), reference.estimator(k))
+
+
+OPTIONS = {
+    "default": {},
+    "iterative": {"outliers": "iterative"},
+    "final": {"outliers": "final", "outlier_threshold": 0.5},
+    "printed": {"assignment": "printed"},
+    "bic": {"column_penalty": "bic", "groups": (1, -1)},
+    "random": {"init": "random-labels", "column_init": "random", "prior": 0.1},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("random_state", [0, 17])
+def test_every_fit_is_that_of_the_estimator_alone(name, random_state):
+    data, _ = planted(n_rows=20, n_background=20)
+    estimator = Restarted(**OPTIONS[name])
+    path = path_of(data, estimator=estimator, random_state=random_state)
+    for k in ALL:
+        alone = Restarted(k, n_init=3, random_state=random_state, **OPTIONS[name])
+        assert_same_fit(path.estimator(k), alone.fit(data))
+        np.testing.assert_array_equal(path.estimator(k).predict(data), alone.labels_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", [PoissonL, PoissonC])
+def test_relatives_of_3cpo_have_paths(kind):
+    path = path_of(estimator=kind())
+    for k in ALL:
+        alone = kind(k, n_init=3, random_state=0).fit(X)
+        assert_same_fit(path.estimator(k), alone)
+    np.testing.assert_array_equal(path.to_frame()["relevant"], X.shape[1])
+    assert np.isfinite(path.totals).all()
+    assert repr(path).startswith(f"KPath of {kind.__name__}, K = 1 to 5")
+
+
+@pytest.fixture(scope="module")
+def several_blocks():
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(3.0, 0.5, size=(4, 120))
+    return sp.csr_array(rng.poisson(rates[rng.integers(4, size=2500)]))
+
+
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_the_number_of_threads_changes_no_bit(several_blocks, n_init):
+    options = {"n_init": n_init, "n_clusters": (1, 3, 4)}
+    estimator = Restarted(max_iter=20)
+    reference = path_of(several_blocks, estimator=estimator, n_jobs=1, **options)
+    for n_jobs in (2, 4):
+        path = path_of(several_blocks, estimator=estimator, n_jobs=n_jobs, **options)
+        assert_same_path(path, reference)
+        assert_same_path(path.choose("mdl"), reference.choose("mdl"))
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_every_container_gives_the_same_table_and_is_left_alone(name, path):
+    given = CONTAINERS[name](X)
+    before = snapshot(given)
+    found = path_of(given)
+    assert snapshot(given) == before
+    pd.testing.assert_frame_equal(
+        found.to_frame().drop(columns="seconds"),
+        path.to_frame().drop(columns="seconds"),
+        check_exact=True,
+    )
+
+
+def test_column_names_reach_every_fit():
+    path = path_of(CONTAINERS["pandas"](X), [2, 3])
+    for k in (2, 3):
+        assert path.estimator(k).feature_names_in_.tolist() == names(X)
+
+
+def test_extending_leaves_fits_alone_and_adds_those_of_a_longer_path(path):
+    longer = path_of(n_clusters=[2, 4])
+    before = {k: longer.estimator(k) for k in (2, 4)}
+    assert longer.extend(X, [5, 1, 2, 3, 3]) is longer
+    assert all(longer.estimator(k) is before[k] for k in before)
+    assert_same_path(longer, path)
+
+
+def test_extending_by_what_is_there_does_nothing(path):
+    again = path_of()
+    fits = [again.estimator(k) for k in ALL]
+    again.extend(X, ALL)
+    assert [again.estimator(k) for k in ALL] == fits
+
+
+@pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
+def test_a_path_with_a_stateful_seed_is_extended_as_if_made_at_once(make):
+    whole = path_of(random_state=make(5))
+    parts = path_of(n_clusters=[3], random_state=make(5)).extend(X, ALL)
+    assert_same_path(parts, whole)
+    generator = make(5)
+    first, second = (path_of(n_clusters=[3], random_state=generator) for _ in range(2))
+    seeds = [p.estimator(3).random_state for p in (first, second)]
+    assert all(type(seed) is int for seed in seeds)
+    assert seeds[0] != seeds[1]
+
+
+def test_a_path_without_a_seed_tells_the_one_it_drew():
+    path = path_of(random_state=None, n_clusters=[4]).extend(X, [5])
+    seed = path.estimator(4).random_state
+    assert path.estimator(5).random_state == seed
+    assert_same_path(path, path_of(random_state=seed, n_clusters=[4, 5]))
+
+
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_dispersions_are_those_of_the_model_and_its_outliers(outliers):
+    data, _ = planted(n_rows=20, n_background=20)
+    path = path_of(data, [1, 3, 4], estimator=Restarted(outliers=outliers))
+    for fit in path._fits.values():
+        model = fit.estimator
+        labels = model.nearest_labels_ if outliers == "final" else model.labels_
+        expected = oracle.dispersions(data + 1e-3, labels, model.column_groups_)
+        np.testing.assert_allclose(fit.dispersions, expected, rtol=1e-9)
+    assert outliers is None or (path.estimator(3).labels_ == -1).any()
+
+
+def test_the_order_and_repetitions_of_the_range_do_not_matter(path):
+    assert_same_path(path_of(n_clusters=(k for k in [5, 3, 3, 1, 2, 4, 5])), path)
+
+
+def test_what_is_given_wins_over_the_estimator_which_stays_as_it_is():
+    estimator = Restarted(7, n_init=9, random_state=8, n_jobs=2, max_iter=50)
+    before = estimator.get_params()
+    path = path_of(n_clusters=[2], estimator=estimator, n_init=4, n_jobs=1)
+    found = path.estimator(2)
+    assert (found.n_init, found.random_state, found.n_jobs) == (4, 0, 1)
+    assert (found.n_clusters, found.max_iter) == (2, 50)
+    assert len(found.restart_losses_) == 4
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "labels_")
+
+
+def test_seed_and_threads_not_given_are_the_estimators():
+    estimator = Restarted(random_state=8, n_jobs=1)
+    options = {"random_state": None, "n_init": 2, "n_clusters": [4]}
+    found = path_of(estimator=estimator, **options).estimator(4)
+    assert (found.random_state, found.n_jobs) == (8, 1)
+    assert_same_fit(found, Restarted(4, n_init=2, random_state=8).fit(X))
+
+
+@pytest.mark.parametrize(("init", "n_init"), [("random-centers", 20), ("merge", 6)])
+def test_the_default_is_20_runs_or_6_that_merge(init, n_init):
+    path = select_n_clusters(X, [1, 2], estimator=ThreeCPO(init=init))
+    assert len(path.estimator(2).restart_losses_) == n_init
+
+
+def test_the_table_holds_what_the_fits_say(path):
+    table = path.choose("mdl").to_frame()
+    assert list(table) == [
+        "n_clusters",
+        "found",
+        "loss",
+        "price",
+        "v",
+        "relevant",
+        "total",
+        "seconds",
+    ]
+    models = [path.estimator(k) for k in ALL]
+    assert table["n_clusters"].tolist() == list(ALL)
+    assert table["found"].tolist() == [m.n_clusters_ for m in models]
+    assert table["loss"].tolist() == [m.loss_ for m in models]
+    relevant = [m.column_groups_ == 1 for m in models]
+    assert table["relevant"].tolist() == [r.sum() for r in relevant]
+    prices = [
+        (m.n_clusters_ - 1) * np.log(m.shared_rates_[r]).sum()
+        for m, r in zip(models, relevant, strict=True)
+    ]
+    np.testing.assert_allclose(table["price"], prices, rtol=1e-12)
+    costs = [label_cost(m.n_clusters_, len(X)) for m in models]
+    np.testing.assert_allclose(table["v"], costs, rtol=1e-14)
+    np.testing.assert_array_equal(table["total"], table["loss"] + table["v"])
+    np.testing.assert_array_equal(path.to_frame()["total"], path.totals)
+    assert (table["seconds"] >= 0).all()
+
+
+def test_without_pandas_the_table_is_a_dict(path, monkeypatch):
+    frame = path.to_frame()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = path.to_frame()
+    assert type(table) is dict
+    assert list(table) == list(frame)
+    for name, values in table.items():
+        np.testing.assert_array_equal(values, frame[name])
+
+
+def test_the_best_fit_is_the_one_of_least_total(path):
+    assert path.criterion == "mdl-dispersion"
+    assert path.best_k == 3
+    assert path.best_estimator is path.estimator(path.n_clusters[path.totals.argmin()])
+    np.testing.assert_array_equal(path.best_estimator.labels_, TRUE)
+
+
+def structureless(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(rng.gamma(4, 0.25, size=(80, 1)) * rng.gamma(4, 2.0, size=12))
+
+
+def test_the_best_k_counts_clusters_found_not_asked_for():
+    too_dear = Restarted(column_penalty=lambda totals, K, n: 1e9 * (K > 1))
+    path = path_of(n_clusters=[3, 4], estimator=too_dear)
+    assert path.n_clusters.tolist() == [3, 4]
+    assert path.to_frame()["found"].tolist() == [1, 1]
+    assert path.best_k == 1
+    assert path.best_estimator is path.estimator(3)  # a tie goes to the smaller K
+    np.testing.assert_allclose(path.to_frame()["v"], label_cost(1, len(X)))
+
+
+def test_choosing_shares_the_fits_and_leaves_the_path_alone(path):
+    other = path.choose("mdl")
+    assert (path.criterion, other.criterion) == ("mdl-dispersion", "mdl")
+    assert all(other.estimator(k) is path.estimator(k) for k in ALL)
+    other.extend(X, [6])
+    assert 6 not in path.n_clusters
+    assert_same_path(path.choose("mdl").choose("mdl-dispersion"), path)
+
+
+def test_what_a_path_says():
+    path = path_of()
+    said = "KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters."
+    assert repr(path) == said
+    assert repr(path.choose("mdl")) == said.replace("mdl-dispersion", "mdl")
+    assert repr(path_of(n_clusters=[1, 3])).endswith(
+        "3 clusters (the end of the path: a larger K may be better)."
+    )
+    assert repr(path_of(structureless(), [1, 2, 3])).endswith(": no clusters found.")
+    assert repr(KPath(path.family, "mdl")) == "KPath of ThreeCPO, empty."
+
+
+BAD = {
+    "criterion": (
+        {"criterion": "silhouette"},
+        r"^criterion='silhouette' is not one of 'mdl-dispersion', 'mdl'\.$",
+    ),
+    "empty": ({"n_clusters": []}, r"^n_clusters is empty: [^.]*\.$"),
+    "too many": (
+        {"n_clusters": [2, 500]},
+        r"^n_samples=105 should be >= n_clusters=500: [^.]*\.$",
+    ),
+    "zero": (
+        {"n_clusters": [0, 2]},
+        r"^n_clusters=0 must be a whole number of 1 or more\.$",
+    ),
+    "float": ({"n_clusters": [2.5]}, r"^n_clusters=2\.5 must be a whole number"),
+    "text": ({"n_clusters": ["auto"]}, r"^n_clusters='auto' must be a whole number"),
+    "runs": ({"n_init": 0}, r"^n_init=0 must be a whole number of 1 or more\.$"),
+    "labels": (
+        {"estimator": Restarted(init=TRUE)},
+        r"^A path over the number of clusters needs init by name: [^.]*\.$",
+    ),
+    "model": (
+        {"estimator": Restarted(init=Restarted(3, n_init=1).fit(X))},
+        r"^A path over the number of clusters needs init by name: [^.]*\.$",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arguments_are_refused_in_one_clear_sentence(name):
+    options, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        path_of(**options)
+
+
+def test_a_missing_k_is_a_clear_error(path):
+    message = r"^This path has no fit for K = 9; it has 1, 2, 3, 4, 5\.$"
+    with pytest.raises(ValueError, match=message):
+        path.estimator(9)
+
+
+def test_an_unknown_criterion_is_no_choice(path):
+    with pytest.raises(ValueError, match=r"^criterion='aic' is not one of"):
+        path.choose("aic")
+
+
+def test_bad_counts_are_refused_as_in_a_fit():
+    with pytest.raises(ValueError, match=r"(?i)negative|0 or more|below 0"):
+        path_of(-X)
+
+
+def test_values_that_are_not_whole_are_warned_of_once():
+    with pytest.warns(UserWarning, match="X holds values") as caught:
+        path_of(X * 0.5, [1, 2, 3], n_init=1)
+    assert len(caught) == 1
+
+
+class Interrupting:
+    """The price of the paper, and an interrupt when so many clusters are priced."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, totals, n_clusters, n_rows):
+        if n_clusters == self.at:
+            self.at = None
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_obeyed():
+    """Also where the tests run in the background of a shell, which turns them off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def long_path():
+    return path_of(n_clusters=range(1, 9))
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_selection_returns_what_is_finished(n_jobs, long_path):
+    threads = set(threading.enumerate())
+    estimator = Restarted(column_penalty=Interrupting(at=6))
+    with pytest.warns(
+        RuntimeWarning, match=r"^Interrupted: .*without K = .*8; "
+    ) as told:
+        path = path_of(n_clusters=range(1, 9), estimator=estimator, n_jobs=n_jobs)
+    assert set(threading.enumerate()) == threads
+    left = sorted({*range(1, 9)} - {*path.n_clusters.tolist()})
+    assert f"without K = {', '.join(map(str, left))};" in str(told[0].message)
+    assert told[0].filename == __file__
+    assert {1, 2} <= {*path.n_clusters.tolist()}
+    assert {6, 7, 8} <= {*left}
+    if n_jobs == 1:
+        assert left == [6, 7, 8]
+    for k in path.n_clusters:
+        assert_same_fit(path.estimator(k), long_path.estimator(k))
+    assert_same_path(path.extend(X, range(1, 9)), long_path)
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_extension_raises_and_keeps_what_is_finished(n_jobs, long_path):
+    estimator = Restarted(column_penalty=Interrupting(at=6))
+    path = path_of(n_clusters=[2], estimator=estimator, n_jobs=n_jobs)
+    with pytest.raises(KeyboardInterrupt):
+        path.extend(X, range(1, 9))
+    kept = path.n_clusters.tolist()
+    assert kept == list(range(1, len(kept) + 1))
+    assert 2 <= len(kept) <= 5
+    assert_same_path(path.extend(X, range(1, 9)), long_path)
+
+
+@posix
+def test_an_interrupt_before_the_first_fit_is_raised():
+    estimator = Restarted(column_penalty=Interrupting(at=2))
+    with pytest.raises(KeyboardInterrupt):
+        path_of(n_clusters=[2, 3], estimator=estimator)
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_automatic_fit_raises(n_jobs):
+    options = {"max_clusters": 8, "n_init": 3, "random_state": 0, "n_jobs": n_jobs}
+    model = ThreeCPO("auto", column_penalty=Interrupting(at=6), **options)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert not hasattr(model, "labels_")
+    assert not hasattr(model, "k_path_")
+    assert model.fit(X).n_clusters_ == 3
+
+
+PROGRAM = """
+import signal, threading
+import numpy as np
+import scipy.sparse as sp
+from threecpo import ThreeCPO, select_n_clusters
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+X = sp.random_array((1000, 300), density=0.02, format="csr", rng=rng)
+X.data = np.ceil(5 * X.data)
+select_n_clusters(X[:50], [1, 2], n_init=2, n_jobs=2)
+print("ready", flush=True)
+estimator = ThreeCPO(init="poisson-k-means++")
+path = select_n_clusters(X, range(1, 900), n_init=20, n_jobs=2, estimator=estimator)
+print(threading.active_count(), len(path.n_clusters), path.n_clusters[-1], flush=True)
+"""
+
+
+@posix
+def test_an_interrupt_from_outside_ends_a_selection_within_a_second():
+    command = [sys.executable, "-W", "default", "-c", PROGRAM]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            time.sleep(1.0)
+            assert process.poll() is None
+            sent = time.perf_counter()
+            process.send_signal(signal.SIGINT)
+            told = process.stdout.readline()
+            taken = time.perf_counter() - sent
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    n_threads, n_fits, last = map(int, told.split())
+    assert n_threads == 1
+    assert 0 < n_fits == last < 899
+    assert "RuntimeWarning: Interrupted" in errors
+    assert f"without K = {last + 1}, " in errors
+    assert process.returncode == 0
+    assert taken < 1.0
+
+
+def test_progress_is_told_in_lines_where_there_is_no_terminal(capsys):
+    path_of(n_clusters=[2, 3, 4], verbose=1, n_jobs=1)
+    told = capsys.readouterr()
+    assert told.out == ""
+    expected = ["Runs: 1/9 K = 2", "Runs: 4/9 K = 3", "Runs: 7/9 K = 4"]
+    assert told.err.splitlines() == expected
+
+
+def test_nothing_is_told_unless_asked(capsys):
+    path_of(estimator=Restarted(verbose=2)).extend(X, [6])
+    assert capsys.readouterr() == ("", "")
+
+
+def pickled(path, tmp_path):
+    return pickle.loads(pickle.dumps(path))
+
+
+def dumped(path, tmp_path):
+    joblib.dump(path, tmp_path / "path.joblib")
+    return joblib.load(tmp_path / "path.joblib")
+
+
+@pytest.mark.parametrize("round_trip", [pickled, dumped])
+def test_a_path_survives_a_file(round_trip, path, tmp_path):
+    again = round_trip(path, tmp_path)
+    assert_same_path(again, path)
+    pd.testing.assert_frame_equal(again.to_frame(), path.to_frame())
+    assert repr(again) == repr(path)
+    np.testing.assert_array_equal(again.best_estimator.predict(X), TRUE)
+    assert_same_path(again.extend(X, [6]), path_of(n_clusters=range(1, 7)))

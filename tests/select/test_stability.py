@@ -1,0 +1,115 @@
+"""Agreement of two halves of the rows."""
+
+import sys
+
+import numpy as np
+import pytest
+
+from containers import CONTAINERS, planted
+from threecpo import ThreeCPO, methods
+from threecpo.cluster import PoissonL
+from threecpo.select import stability
+
+X, _ = planted(n_rows=40)
+
+
+def stable(X=X, n_clusters=range(2, 6), **options):
+    options = {"random_state": 0, "n_splits": 3, "n_init": 3} | options
+    return stability(X, n_clusters, **options)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+def test_planted_clusters_agree_most_at_their_number(n_clusters):
+    X, _ = planted(n_clusters=n_clusters, n_rows=60)
+    table = stable(X, range(2, 8), n_splits=5, n_init=5)
+    at_peak = table["mean"].idxmax()
+    assert table["n_clusters"][at_peak] == n_clusters
+    assert table["mean"][at_peak] > 0.95
+
+
+@pytest.mark.parametrize("penalty", ["mdl", None])
+def test_clusters_of_nothing_do_not_agree(penalty):
+    """Ten draws, four clusters: agreements are below 0.1 on average, 0.5 at most."""
+    agreement = []
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        sizes, rates = rng.gamma(4, 0.25, size=(150, 1)), rng.gamma(2, 2.5, size=30)
+        table = stable(
+            rng.poisson(sizes * rates),
+            [4],
+            estimator=ThreeCPO(column_penalty=penalty),
+            random_state=seed,
+        )
+        agreement.append(table["mean"][0])
+    assert np.mean(agreement) < 0.1
+    assert max(agreement) < 0.5
+
+
+def test_the_table_names_each_k_once_in_order():
+    table = stable(n_clusters=[4, 2, 3, 2])
+    assert list(table) == ["n_clusters", "mean", "std"]
+    assert table["n_clusters"].tolist() == [2, 3, 4]
+    assert (table["mean"] <= 1).all()
+    assert (table["std"] >= 0).all()
+
+
+def test_one_split_has_no_spread():
+    assert (stable(n_splits=1)["std"] == 0).all()
+
+
+@pytest.mark.parametrize("make", [int, np.random.RandomState, np.random.default_rng])
+def test_the_number_of_threads_changes_no_bit(make):
+    reference = stable(n_jobs=1, random_state=make(4))
+    for n_jobs in (2, 4):
+        table = stable(n_jobs=n_jobs, random_state=make(4))
+        for name in reference:
+            assert (
+                table[name].to_numpy().tobytes() == reference[name].to_numpy().tobytes()
+            )
+
+
+def test_seeds_matter():
+    means = {tuple(stable(random_state=seed)["mean"]) for seed in range(3)}
+    assert len(means) == 3
+
+
+@pytest.mark.parametrize("name", ["csr matrix", "pandas", "uint8", "list"])
+def test_any_container_serves(name):
+    assert stable(CONTAINERS[name](X)).equals(stable())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "estimator",
+    [methods()["RF+KM"](2), methods()["SKM"](2), PoissonL()],
+    ids=["RF+KM", "SKM", "PoissonL"],
+)
+def test_k_means_and_relatives_serve(estimator):
+    table = stable(estimator=estimator)
+    assert table["mean"][1] > 0.95
+    assert table["n_clusters"][table["mean"].idxmax()] == 3
+
+
+def test_without_pandas_the_table_is_a_dict(monkeypatch):
+    frame = stable()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    table = stable()
+    assert type(table) is dict
+    for name, values in table.items():
+        np.testing.assert_array_equal(values, frame[name])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_clusters": [0]}, r"^n_clusters=0 must be a whole number of 1 or more\.$"),
+        ({"n_clusters": [100]}, r"should be >= n_clusters=100"),
+        ({"n_clusters": []}, r"^n_clusters is empty"),
+        ({"n_splits": 0}, r"^n_splits=0 must be a whole number of 1 or more\.$"),
+        ({"n_init": 0}, r"^n_init=0 must be a whole number of 1 or more\.$"),
+    ],
+    ids=["zero", "too many", "empty", "splits", "runs"],
+)
+def test_bad_arguments_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        stable(**options)
