@@ -1,0 +1,117 @@
+"""The number of clusters by both criteria, beside the paper's and the truth.
+
+python benchmarks/number_of_clusters.py --datasets bbcsports bbcnews
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from _common import DataSet, Report, add_data_option, load, missing_data, say
+from threecpo import select_n_clusters
+from threecpo.datasets import make_synth
+from threecpo.select import stability
+
+SYNTH = "synth"
+# K and ARI of 3CPO in the paper's table, for the data sets that are the paper's own.
+PAPER = {
+    SYNTH: (3, 95.5),
+    "wholesales": (30, 3.9),
+    "sporta": (19, 3.2),
+    "optdigits": (30, 48.0),
+    "bbcsports": (5, 92.0),
+    "bbcnews": (6, 82.3),
+    "webkb": (9, 29.1),
+    "reuters": (18, 25.6),
+    "newsgroups20": (22, 22.9),
+    "tcga5": None,
+    "celllines_li": None,
+    "pbmc_kang": None,
+}
+# These take minutes: fewer runs, and no split halves.
+FEWER = {"celllines_li": 4, "pbmc_kang": 4}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    add_data_option(parser)
+    parser.add_argument("--datasets", nargs="+", default=list(PAPER), choices=PAPER)
+    parser.add_argument("--runs", type=int, default=6, help="runs for each K")
+    parser.add_argument("--largest", type=int, default=30, help="largest K")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path, help="Markdown file to write")
+    options = parser.parse_args()
+    missing = missing_data(options.data, [n for n in options.datasets if n != SYNTH])
+    if missing:
+        parser.error(missing)
+    report = Report(options.output)
+    rows, curves = [], []
+    for name in options.datasets:
+        row, curve = line(name, options)
+        rows.append(row)
+        curves.append(curve)
+        say(" | ".join(map(str, row)))
+    report.add(
+        f"K = 1 to {options.largest}, seed {options.seed}, best of the given number of "
+        "merging runs for each K. ARI times 100."
+    )
+    header = ["data", "truth", "mdl-dispersion", "ARI", "mdl", "ARI", "paper", "ARI"]
+    report.add_table([*header, "at true K", "runs", "seconds"], rows)
+    report.add(
+        "Agreement of two halves of the rows (mean ARI of 5 splits, 5 runs each):"
+    )
+    shown = ["data", "truth", "most stable K", "2", "3", "5", "8", "10", "15", "20"]
+    report.add_table(shown, [curve for curve in curves if curve])
+    report.write()
+
+
+def line(name: str, options: argparse.Namespace) -> tuple[list[object], list[object]]:
+    data = data_set(name, options.data)
+    runs = min(options.runs, FEWER.get(name, options.runs))
+    before = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = select_n_clusters(
+            data.matrix,
+            range(1, options.largest + 1),
+            n_init=runs,
+            random_state=options.seed,
+        )
+    seconds = time.perf_counter() - before
+    truth = data.n_clusters
+    row: list[object] = [name, truth]
+    for criterion in ("mdl-dispersion", "mdl"):
+        chosen = path.choose(criterion)
+        row += [chosen.best_k, agreement(data, chosen.best_estimator)]
+    row += PAPER[name] or ("-", "-")
+    row += [agreement(data, path.estimator(truth)), runs, f"{seconds:.1f}"]
+    return row, [] if name in FEWER else halves(data, options)
+
+
+def halves(data: DataSet, options: argparse.Namespace) -> list[object]:
+    wanted = range(2, options.largest + 1)
+    table = stability(data.matrix, wanted, random_state=options.seed)
+    mean = dict(zip(table["n_clusters"], table["mean"], strict=True))
+    shown = [f"{mean[k]:.2f}" for k in (2, 3, 5, 8, 10, 15, 20)]
+    return [data.name, data.n_clusters, max(mean, key=mean.__getitem__), *shown]
+
+
+def agreement(data: DataSet, model) -> str:
+    return f"{100 * adjusted_rand_score(data.labels, model.labels_):.1f}"
+
+
+def data_set(name: str, folder: Path) -> DataSet:
+    if name == SYNTH:
+        return DataSet(name, *make_synth(random_state=0))
+    return load(folder, name)
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise", under="ignore")
+    main()
