@@ -10,6 +10,7 @@ import pytest
 import threecpo
 
 PUBLIC = {
+    "CountTable",
     "ThreeCPO",
     "cluster",
     "cocluster",
@@ -20,6 +21,7 @@ PUBLIC = {
     "metrics",
     "poisson_distance",
     "preprocessing",
+    "text",
 }
 
 
@@ -42,7 +44,10 @@ def modules_after(statement):
         ("from threecpo import ThreeCPO; ThreeCPO(5)", {"numba", "llvmlite"}),
         ("from threecpo import load", {"sklearn", "numba"}),
         ("from threecpo import poisson_distance", {"numba"}),
-        ("from threecpo.datasets import make_synth; make_synth(9)", {"numba"}),
+        ("from threecpo.datasets import make_synth; make_synth(9)", {"numba", "pooch"}),
+        ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
+        ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
+        ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
     ],
 )
 def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):

@@ -7,24 +7,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cluster, cocluster, datasets, metrics, preprocessing
+    from . import cluster, cocluster, datasets, metrics, preprocessing, text
     from ._methods import methods
     from .cluster import ThreeCPO
     from .metrics import column_information, poisson_distance
     from .persistence import load
+    from .table import CountTable
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CountTable": ".table",
     "ThreeCPO": ".cluster",
     "column_information": ".metrics",
     "load": ".persistence",
     "methods": "._methods",
     "poisson_distance": ".metrics",
 }
-_MODULES = ("cluster", "cocluster", "datasets", "metrics", "preprocessing")
+_MODULES = ("cluster", "cocluster", "datasets", "metrics", "preprocessing", "text")
 
 __all__ = [
+    "CountTable",
     "ThreeCPO",
     "cluster",
     "cocluster",
@@ -35,6 +38,7 @@ __all__ = [
     "metrics",
     "poisson_distance",
     "preprocessing",
+    "text",
 ]
 
 

@@ -46,7 +46,9 @@ def _pure_languages() -> list[str]:
     package = find_spec("snowballstemmer")
     places = package.submodule_search_locations if package else None
     found = [module.name for module in pkgutil.iter_modules(places)]
-    return [name.removesuffix("_stemmer") for name in found if name.endswith("_stemmer")]
+    return [
+        name.removesuffix("_stemmer") for name in found if name.endswith("_stemmer")
+    ]
 
 
 def _check(language: object, known: list[str]) -> None:

@@ -49,7 +49,8 @@ class CountTable:
     Examples
     --------
     >>> from threecpo import CountTable
-    >>> table = CountTable([[3, 0], [0, 5]], column_names=["ants", "bees"], name="plots")
+    >>> counts = [[3, 0], [0, 5]]
+    >>> table = CountTable(counts, column_names=["ants", "bees"], name="plots")
     >>> table
     CountTable('plots': 2 rows x 2 columns)
     >>> table.X.toarray()
@@ -128,7 +129,9 @@ class CountTable:
         except ImportError as error:
             message = "to_frame needs pandas: pip install pandas."
             raise ImportError(message) from error
-        return pd.DataFrame.sparse.from_spmatrix(
+        # The stubs do not know the sparse accessor of the class.
+        accessor: Any = pd.DataFrame.sparse
+        return accessor.from_spmatrix(
             self.X, index=self.row_names, columns=self.column_names
         )
 

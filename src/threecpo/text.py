@@ -35,7 +35,7 @@ def count_terms(
 
     1. A text is cut into words as by scikit-learn's ``CountVectorizer``: lower case,
        two or more letters, digits or underscores.
-    2. Each word is stemmed, so that "cluster", "clusters" and "clustering" are one term.
+    2. Each word is stemmed: "cluster", "clusters" and "clustering" are one term.
     3. The ``max_features`` most frequent terms are the columns, in alphabetical order.
        Where terms tie for the last places, the first of the alphabet are taken.
 
@@ -125,7 +125,9 @@ def _most_frequent(
 ) -> list[str]:
     """The most frequent terms in alphabetical order, ties by the alphabet."""
     if not terms:
-        message = "texts hold no word of two or more letters: there is nothing to count."
+        message = (
+            "texts hold no word of two or more letters: there is nothing to count."
+        )
         raise ValueError(message)
     frequency: defaultdict[str, int] = defaultdict(int)
     for term, count in zip(terms, np.bincount(ids).tolist(), strict=True):

@@ -119,7 +119,7 @@ def _unpacked(file: IO[bytes], limit: int) -> IO[bytes]:
     if start.startswith(b"\x1f\x8b"):
         unpacked = cast("IO[bytes]", gzip.GzipFile(fileobj=file))
     elif start.startswith(b"\xfd7zXZ\x00"):
-        unpacked = lzma.LZMAFile(file)
+        unpacked = lzma.LZMAFile(file)  # noqa: SIM115
     elif start.startswith(b"BZh"):
         unpacked = bz2.BZ2File(file)
     return io.BufferedReader(_Limited(unpacked, limit), 1 << 18)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..table import CountTable
 from ._archives import members
 from ._errors import DataFormatError
 from ._files import files
+from ._parsed import remembered
 
 if TYPE_CHECKING:
     import os
@@ -38,11 +40,21 @@ def load(
     data_home: Home,
     *,
     progress: bool,
+    **options: Any,
 ) -> CountTable:
     """Make a table of what ``parse`` finds in the files of a source."""
     with files(source, data_home, progress=progress) as paths:
-        parsed = parse(paths, source.limit)
-    return _table(source, parsed)
+        once = partial(parse, paths, source.limit)
+        slow = source.slow
+        parsed = remembered(source.name, paths, options, once) if slow else once()
+    return CountTable(
+        **parsed,
+        name=source.paper_name,
+        description=source.description,
+        citation=source.citation,
+        licence=source.licence,
+        source=source.home,
+    )
 
 
 def load_texts(
@@ -57,26 +69,22 @@ def load_texts(
     """Make a table of the terms of the documents that ``parse`` finds."""
     from ..text import count_terms
 
-    with files(source, data_home, progress=progress) as paths:
-        documents = parse(paths, source.limit)
-        if not documents:
+    options: dict[str, Any] = {"max_features": max_features, "stem": stem}
+    # Bad options fail here, before anything is downloaded.
+    count_terms(["words"], **options)
+
+    def counted(paths: list[Path], limit: int) -> Parsed:
+        found = parse(paths, limit)
+        if not found:
             message = "it holds none of the texts"
             raise DataFormatError(message)
-    names, labels, texts = zip(*documents, strict=True)
-    counted = count_terms(texts, max_features, stem=stem)
-    parsed = {"X": counted.X, "column_names": counted.column_names, "row_names": names}
-    return _table(source, parsed | encoded(labels))
+        names, labels, texts = zip(*found, strict=True)
+        table = count_terms(texts, **options)
+        columns = table.column_names
+        counts = {"X": table.X, "row_names": names, "column_names": columns}
+        return counts | encoded(labels)
 
-
-def _table(source: Source, parsed: Parsed) -> CountTable:
-    return CountTable(
-        **parsed,
-        name=source.paper_name,
-        description=source.description,
-        citation=source.citation,
-        licence=source.licence,
-        source=source.home,
-    )
+    return load(source, counted, data_home, progress=progress, **options)
 
 
 def encoded(names: Iterable[str]) -> Parsed:

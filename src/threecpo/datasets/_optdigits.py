@@ -53,7 +53,9 @@ def _parse(paths: list[Path], limit: int) -> Parsed:
     )
     return {
         "X": values[:, :64],
-        "column_names": [f"px_{row}_{column}" for row in range(8) for column in range(8)],
+        "column_names": [
+            f"px_{row}_{column}" for row in range(8) for column in range(8)
+        ],
         "labels": values[:, 64],
         "label_names": [str(digit) for digit in range(10)],
     }

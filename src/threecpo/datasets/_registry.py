@@ -51,6 +51,8 @@ class Source:
     licence: str
     # Nobody unpacks more bytes than this.
     limit: int = 1 << 28
+    # Parsed in more than two seconds, so what was parsed is kept.
+    slow: bool = False
 
 
 def _uci(number: int, title: str) -> str:
@@ -195,6 +197,7 @@ SOURCES = {
             "quotes; training messages first, then those for testing.",
             "K. Lang, NewsWeeder: Learning to Filter Netnews, ICML 1995.",
             NO_LICENCE,
+            slow=True,
         ),
         Source(
             "gene_expression",
@@ -212,6 +215,7 @@ SOURCES = {
             "Repository, 2016, doi:10.24432/C5R88H.",
             CC_BY,
             limit=1 << 30,
+            slow=True,
         ),
         Source(
             "human_dendritic",
@@ -234,6 +238,7 @@ SOURCES = {
             TRAN,
             NO_LICENCE,
             limit=1 << 32,
+            slow=True,
         ),
         Source(
             "mouse_atlas",
@@ -255,6 +260,7 @@ SOURCES = {
             TRAN,
             NO_LICENCE,
             limit=1 << 32,
+            slow=True,
         ),
     )
 }

@@ -21,7 +21,7 @@ _TOPIC = re.compile(r"<D>(.*?)</D>")
 _TITLE = re.compile(r"<TITLE>(.*?)</TITLE>", re.DOTALL)
 _BODY = re.compile(r"<BODY>(.*?)</BODY>", re.DOTALL)
 _TEXT = re.compile(r"<TEXT.*?(?=</TEXT>)", re.DOTALL)
-_LAST_LINE = re.compile(r"\n\s*Reuter\s*(&#3;)?\s*$")
+_LAST_LINE = re.compile(r"\n Reuter\s*(&#3;)?\s*$")
 
 
 def fetch_reuters(
@@ -65,7 +65,9 @@ def fetch_reuters(
 
 
 def _parse(paths: list[Path], limit: int) -> list[Document]:
-    files = documents(paths[0], limit, lambda name: name if name.endswith(".sgm") else None)
+    files = documents(
+        paths[0], limit, lambda name: name if name.endswith(".sgm") else None
+    )
     return [
         Document(number, topic, _words(article))
         for file in files
@@ -75,7 +77,9 @@ def _parse(paths: list[Path], limit: int) -> list[Document]:
 
 
 def _only_topic(article: str) -> str | None:
-    found = [topic for topic in _TOPIC.findall(_first(_TOPICS, article)) if topic in TOPICS]
+    found = [
+        topic for topic in _TOPIC.findall(_first(_TOPICS, article)) if topic in TOPICS
+    ]
     return found[0] if len(found) == 1 else None
 
 

@@ -78,7 +78,7 @@ def _parse(paths: list[Path], limit: int) -> Parsed:
 
 
 def _first_sheet(content: bytes) -> list[list[str]]:
-    """Cells of the first sheet of a SpreadsheetML file; declared entities are refused."""
+    """Cells of the first sheet of a SpreadsheetML file without declarations."""
     rows: list[list[str]] = []
     state = {"sheets": 0, "data": 0}
 

@@ -17,9 +17,7 @@ if TYPE_CHECKING:
 CHANNELS = ("Horeca", "Retail")
 
 
-def fetch_wholesales(
-    *, data_home: Home = None, progress: bool = False
-) -> CountTable:
+def fetch_wholesales(*, data_home: Home = None, progress: bool = False) -> CountTable:
     """Load Wholesales: 440 customers, 6 groups of products, 2 kinds of customers.
 
     Yearly spending in monetary units. The clusters are the column Channel (horeca or
