@@ -109,6 +109,9 @@ def _tar_members(file: IO[bytes]) -> Members:
             _check_name(info.name, link=not (info.isfile() or info.isdir()))
             if info.isfile():
                 yield info.name, cast("IO[bytes]", archive.extractfile(info))
+    # Behind the last member stands the checksum of the compressed bytes.
+    while file.read(1 << 18):
+        pass
 
 
 def _unpacked(file: IO[bytes], limit: int) -> IO[bytes]:

@@ -87,6 +87,9 @@ def _parse(paths: list[Path], limit: int, *, column: str) -> Parsed:
     if absent:
         message = f"{samples.name} has no line for the cell {absent[0]}"
         raise DataFormatError(message)
+    if len(types) != len(cells):
+        message = f"{samples.name} has {len(types)} cells, the counts {len(cells)}"
+        raise DataFormatError(message)
     labels = encoded(types[_key(cell)] for cell in cells)
     return {"X": X.T, "row_names": cells, "column_names": genes, **labels}
 

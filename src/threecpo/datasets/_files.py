@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ._registry import Published, Source
 
-RETRIES = 3
+RETRIES = 2
 TIMEOUT = 30
 
 
@@ -74,13 +74,6 @@ def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
     )
     try:
         return Path(store.fetch(file.name, downloader=downloader))
-    except ValueError as error:
-        message = (
-            f"{file.name} from {file.url} is not the file that is expected: its "
-            "checksum differs. Try again later, or put the published file in "
-            f"{folder} yourself."
-        )
-        raise DataFormatError(message) from error
     except OSError as error:
         # Connections that fail are OSErrors, and so are folders that cannot be written.
         message = (
@@ -88,6 +81,13 @@ def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
             f"{error}. Put the file there, or name its folder by THREECPO_DATA."
         )
         raise DataNotFoundError(message) from error
+    except ValueError as error:
+        message = (
+            f"{file.name} from {file.url} is not the file that is expected: its "
+            "checksum differs. Try again later, or put the published file in "
+            f"{folder} yourself."
+        )
+        raise DataFormatError(message) from error
 
 
 def _bar() -> bool:

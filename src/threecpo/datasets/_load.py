@@ -47,14 +47,14 @@ def load(
         once = partial(parse, paths, source.limit)
         slow = source.slow
         parsed = remembered(source.name, paths, options, once) if slow else once()
-    return CountTable(
-        **parsed,
-        name=source.paper_name,
-        description=source.description,
-        citation=source.citation,
-        licence=source.licence,
-        source=source.home,
-    )
+        return CountTable(
+            **parsed,
+            name=source.paper_name,
+            description=source.description,
+            citation=source.citation,
+            licence=source.licence,
+            source=source.home,
+        )
 
 
 def load_texts(
