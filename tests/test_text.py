@@ -137,7 +137,7 @@ def test_what_is_no_list_of_texts_is_refused(texts, error, sentence):
 
 @pytest.mark.parametrize("max_features", [0, -1, 1.5, "all", True])
 def test_max_features_is_a_whole_number(max_features):
-    with pytest.raises(ValueError, match="max_features=.* must be a whole number"):
+    with pytest.raises(ValueError, match=r"max_features=.* must be a whole number"):
         count_terms(["words"], max_features)
 
 

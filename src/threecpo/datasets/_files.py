@@ -70,7 +70,9 @@ def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
         retry_if_failed=RETRIES,
     )
     downloader = pooch.HTTPDownloader(
-        progressbar=_bar() if progress else False, timeout=TIMEOUT
+        progressbar=_bar() if progress else False,
+        timeout=TIMEOUT,
+        hooks={"response": _close_if_failed},
     )
     try:
         return Path(store.fetch(file.name, downloader=downloader))
@@ -88,6 +90,12 @@ def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
             f"{folder} yourself."
         )
         raise DataFormatError(message) from error
+
+
+def _close_if_failed(response: Any, *_: object, **__: object) -> None:
+    """Close a connection that nobody will read from."""
+    if not response.ok:
+        response.close()
 
 
 def _bar() -> bool:
