@@ -173,7 +173,7 @@ def newsgroups(folder):
     messages = {
         "20news-bydate-test/sci.med/10": head + b"pills\n> quoted\nJo wrote:\n",
         "20news-bydate-train/sci.med/9": head + b"pills pills\n\n--\nJo Smith\n",
-        "20news-bydate-train/rec.autos/7": head + b"cars - -\ncar",
+        "20news-bydate-train/rec.autos/7": head + b"cars\n- -\ncar",
     }
     (folder / "20news-bydate.tar.gz").write_bytes(tarred(messages))
 
