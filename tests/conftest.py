@@ -44,6 +44,15 @@ def data_dir():
 
 
 @pytest.fixture(scope="session")
+def raw_dir(data_dir):
+    """Folder of the published archives, beside that of the data sets."""
+    folder = data_dir.parent / "raw"
+    if not folder.is_dir():
+        pytest.skip("no folder of published archives beside that of data sets")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def load_data(data_dir):
     """Load a data set by name: counts as CSR, and the true labels."""
 

@@ -11,6 +11,7 @@ import threecpo
 
 PUBLIC = {
     "KPath",
+    "CountTable",
     "ThreeCPO",
     "cluster",
     "cocluster",
@@ -24,6 +25,7 @@ PUBLIC = {
     "preprocessing",
     "select",
     "select_n_clusters",
+    "text",
 }
 
 
@@ -50,7 +52,10 @@ def modules_after(statement):
             "from threecpo import plot, select_n_clusters",
             {"numba", "matplotlib"},
         ),
-        ("from threecpo.datasets import make_synth; make_synth(9)", {"numba"}),
+        ("from threecpo.datasets import make_synth; make_synth(9)", {"numba", "pooch"}),
+        ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
+        ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
+        ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
     ],
 )
 def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):

@@ -7,16 +7,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import cluster, cocluster, datasets, metrics, plot, preprocessing, select
+    from . import (
+        cluster,
+        cocluster,
+        datasets,
+        metrics,
+        plot,
+        preprocessing,
+        select,
+        text,
+    )
     from ._methods import methods
     from .cluster import ThreeCPO
     from .metrics import column_information, poisson_distance
     from .persistence import load
     from .select import KPath, select_n_clusters
+    from .table import CountTable
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "CountTable": ".table",
     "KPath": ".select",
     "ThreeCPO": ".cluster",
     "column_information": ".metrics",
@@ -33,9 +44,11 @@ _MODULES = (
     "plot",
     "preprocessing",
     "select",
+    "text",
 )
 
 __all__ = [
+    "CountTable",
     "KPath",
     "ThreeCPO",
     "cluster",
@@ -50,6 +63,7 @@ __all__ = [
     "preprocessing",
     "select",
     "select_n_clusters",
+    "text",
 ]
 
 

@@ -1,5 +1,7 @@
 """Synth: the paper's generator, and its clusters and groups found again."""
 
+import hashlib
+
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
@@ -7,6 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 from threecpo import ThreeCPO
 from threecpo.datasets import make_synth
 
+# Of the first row, and of the whole draw, with seed 0.
+FIRST_ROW = [26, 39, 52, 13, 14, 20]
+FIRST_DRAW = "12e2a8c974c7b8eecfb2a7ea72000041de43d3a9901cc13e295b5ed43030c7ce"
 RATIOS = np.array([[2, 3, 4, 1], [4, 1, 4, 1], [3, 2, 4, 1]])
 
 
@@ -76,3 +81,74 @@ def test_groups_and_clusters_are_found_on_nine_of_ten_seeds():
         groups = model.column_groups_.tolist() == [1, 1, 0, 0, -1, -1]
         found += groups and adjusted_rand_score(labels, model.labels_) > 0.9
     assert found >= 9
+
+
+def test_the_default_draw_stays_the_same():
+    """The draw of the first release, bit for bit."""
+    X, _ = make_synth(random_state=0)
+    assert X[0].tolist() == FIRST_ROW
+    assert hashlib.sha256(X.astype("<i8").tobytes()).hexdigest() == FIRST_DRAW
+
+
+@pytest.mark.parametrize("n_rows", [*range(30), 1000, 50_000])
+def test_exactly_a_fifth_of_the_entries_is_perturbed(n_rows):
+    X = make_synth(n_rows, random_state=0)[0]
+    clean = make_synth(n_rows, perturbed=0, random_state=0)[0]
+    assert np.count_nonzero(X - clean) == X.size // 5
+
+
+@pytest.mark.parametrize("noise_columns", [0, 1, 20])
+def test_robustness_to_more_noise_columns(noise_columns, seed):
+    X, labels = make_synth(
+        noise_columns=noise_columns,
+        constant_columns=0,
+        perturbed=0,
+        random_state=seed,
+    )
+    assert X.shape == (1000, 4 + noise_columns)
+    sizes = X[:, [3]]
+    np.testing.assert_array_equal(X[:, :4], sizes * RATIOS[labels])
+    assert all(set(column) == set(range(16)) for column in X[:, 4:].T)
+
+
+@pytest.mark.parametrize("noise_high", [0, 1, 100])
+def test_robustness_to_higher_noise(noise_high, seed):
+    X, _ = make_synth(
+        2000, noise_high=noise_high, constant_columns=0, perturbed=0, random_state=seed
+    )
+    assert X.shape == (2000, 5)
+    assert set(X[:, 4]) == set(range(noise_high + 1))
+
+
+@pytest.mark.parametrize("shared_columns", [0, 1, 2, 95])
+def test_runtime_over_more_shared_columns(shared_columns):
+    X, _ = make_synth(shared_columns=shared_columns, perturbed=0, random_state=0)
+    assert X.shape == (1000, 4 + shared_columns)
+    shared = X[:, 2 : 2 + shared_columns]
+    sizes = X[:, [0, 1]].sum(axis=1) // 5
+    np.testing.assert_array_equal(
+        shared[:, ::2], 4 * sizes[:, None] + 0 * shared[:, ::2]
+    )
+    np.testing.assert_array_equal(shared[:, 1::2], sizes[:, None] + 0 * shared[:, 1::2])
+    assert (X[:, -1] == 20).all()
+
+
+def test_all_entries_may_be_perturbed():
+    X, _ = make_synth(perturbed=1, random_state=0)
+    assert (X[:, 5] > 20).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"n_rows": -1}, "n_rows=-1 must be a whole number"),
+        ({"noise_columns": -1}, "noise_columns=-1 must be a whole number"),
+        ({"shared_columns": 1.5}, "shared_columns=1.5 must be a whole number"),
+        ({"constant_columns": "x"}, "constant_columns='x' must be a whole number"),
+        ({"noise_high": -1}, "noise_high=-1 must be a whole number"),
+        ({"perturbed": 1.1}, "perturbed=1.1 must be a share from 0 to 1"),
+    ],
+)
+def test_impossible_variants_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        make_synth(**options)

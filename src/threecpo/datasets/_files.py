@@ -1,0 +1,128 @@
+"""The files of a data set: on this machine, or downloaded from their home."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._archives import DAMAGE
+from ._errors import DataFormatError, DataNotFoundError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._registry import Published, Source
+
+RETRIES = 2
+TIMEOUT = 30
+
+
+@contextmanager
+def files(
+    source: Source, data_home: str | os.PathLike[str] | None, *, progress: bool
+) -> Iterator[list[Path]]:
+    """Paths of a data set's files, for reading inside the ``with``.
+
+    Whatever is wrong with their content becomes a DataFormatError that names the file;
+    what was downloaded only now does not stay behind then.
+    """
+    folder = home(data_home)
+    new: list[Path] = []
+    found: list[Path] = []
+    for file in source.files:
+        here = _local(folder, file)
+        if not here:
+            here = [_downloaded(folder, file, progress=progress)]
+            new += here
+        found += here
+    try:
+        yield found
+    except DAMAGE as error:
+        for path in new:
+            path.unlink(missing_ok=True)
+        raise _damaged(source, found, error) from error
+
+
+def home(data_home: str | os.PathLike[str] | None) -> Path:
+    """Folder of data sets: the one given, or THREECPO_DATA, or the user's cache."""
+    given = data_home or os.environ.get("THREECPO_DATA")
+    return Path(given).expanduser() if given else Path(_pooch().os_cache("threecpo"))
+
+
+def _local(folder: Path, file: Published) -> list[Path]:
+    """Paths of the file, or of those that may stand instead, if all are there."""
+    for names in ((file.name,), file.instead):
+        paths = [folder / name for name in names]
+        if paths and all(path.is_file() for path in paths):
+            return paths
+    return []
+
+
+def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
+    pooch = _pooch()
+    store = pooch.create(
+        path=folder,
+        base_url="",
+        registry={file.name: file.sha256},
+        urls={file.name: file.url},
+        retry_if_failed=RETRIES,
+    )
+    downloader = pooch.HTTPDownloader(
+        progressbar=_bar() if progress else False,
+        timeout=TIMEOUT,
+        hooks={"response": _close_if_failed},
+    )
+    try:
+        return Path(store.fetch(file.name, downloader=downloader))
+    except OSError as error:
+        # Connections that fail are OSErrors, and so are folders that cannot be written.
+        message = (
+            f"{file.name} is not in {folder} and cannot be downloaded from {file.url}: "
+            f"{error}. Put the file there, or name its folder by THREECPO_DATA."
+        )
+        raise DataNotFoundError(message) from error
+    except ValueError as error:
+        message = (
+            f"{file.name} from {file.url} is not the file that is expected: its "
+            "checksum differs. Try again later, or put the published file in "
+            f"{folder} yourself."
+        )
+        raise DataFormatError(message) from error
+
+
+def _close_if_failed(response: Any, *_: object, **__: object) -> None:
+    """Close a connection that nobody will read from."""
+    if not response.ok:
+        response.close()
+
+
+def _bar() -> bool:
+    try:
+        import tqdm  # noqa: F401
+    except ImportError as error:
+        message = "progress=True needs tqdm: pip install tqdm."
+        raise ImportError(message) from error
+    return True
+
+
+def _pooch() -> Any:
+    try:
+        import pooch
+    except ImportError as error:
+        message = (
+            'Downloading data sets needs pooch: pip install "threecpo[datasets]", or '
+            "name a folder that has the files by data_home or THREECPO_DATA."
+        )
+        raise ImportError(message) from error
+    return pooch
+
+
+def _damaged(source: Source, paths: list[Path], error: Exception) -> DataFormatError:
+    names = " or ".join(str(path) for path in paths)
+    urls = " and ".join(file.url for file in source.files)
+    return DataFormatError(
+        f"{names} cannot be read as {source.paper_name}: {error}. Delete it and get it "
+        f"anew from {urls}."
+    )

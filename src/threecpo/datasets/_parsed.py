@@ -1,0 +1,85 @@
+"""Data sets that take seconds to parse are kept beside their files, as one .npz."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+import numpy as np
+import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ._load import Parsed
+
+# Counted up whenever a rule of a data set changes.
+VERSION = 1
+_NAMES = ("row_names", "column_names", "label_names")
+
+
+def remembered(
+    name: str, paths: list[Path], options: dict[str, Any], parse: Callable[[], Parsed]
+) -> Parsed:
+    """Return what ``parse`` returned before for these files, options and version."""
+    kept = paths[0].with_name(f"{name}.parsed.npz")
+    stamps = [[path.name, *_size_and_time(path)] for path in paths]
+    key = json.dumps([VERSION, stamps, options])
+    parsed = _read(kept, key)
+    if parsed is None:
+        parsed = parse()
+        _write(kept, key, parsed)
+    return parsed
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns
+
+
+def _read(path: Path, key: str) -> Parsed | None:
+    try:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            header = json.loads(file["header"].tobytes())
+            if header["key"] != key:
+                return None
+            parts = (file["data"], file["indices"], file["indptr"])
+            X = sp.csr_array(parts, shape=tuple(header["shape"]))
+            X.check_format()
+            names = {field: header["names"].get(field) for field in _NAMES}
+            return {"X": X, "labels": file["labels"], **names}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        # Whatever is wrong with it, the data set itself is still there.
+        return None
+
+
+def _write(path: Path, key: str, parsed: Parsed) -> None:
+    """Write beside, then rename; a folder that is not for writing stays as it is."""
+    # Root may write everywhere, so the folder's own mode decides.
+    if not path.parent.stat().st_mode & 0o222:
+        return
+    X = parsed["X"].tocsr()
+    names = {field: list(parsed[field]) for field in _NAMES if field in parsed}
+    header = json.dumps({"key": key, "shape": X.shape, "names": names}).encode()
+    beside = path.with_name(f".{path.name}.{uuid4().hex}.part")
+    try:
+        with beside.open("xb") as file:
+            np.savez(
+                file,
+                allow_pickle=False,
+                header=np.frombuffer(header, dtype=np.uint8),
+                data=X.data,
+                indices=X.indices,
+                indptr=X.indptr,
+                labels=parsed["labels"],
+            )
+        beside.replace(path)
+    except OSError:
+        # Not kept, but parsed all the same.
+        pass
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,178 @@
+"""CountTable: counts with the names of rows and columns, and where they come from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._validation import check_counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+__all__ = ["CountTable"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountTable:
+    """Counts together with names, true labels and provenance.
+
+    What the data sets and ``threecpo.text.count_terms`` return. Pass ``table.X`` to an
+    estimator. Use ``dataclasses.replace`` for a table with other names or labels.
+
+    Parameters
+    ----------
+    X : array, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts. They are kept as a canonical ``scipy.sparse.csr_array``: sorted columns,
+        no duplicates, no stored zeros; ``int64`` if all are whole, else ``float64``.
+    row_names, column_names : sequence of str, default=None
+        A name for each row and each column.
+    labels : sequence of int, default=None
+        True cluster of each row, from 0; -1 where none is known.
+    label_names : sequence of str, default=None
+        Name of each label.
+    name, description, citation, licence, source : str, default=""
+        What the table is called, what it holds, whom to cite, under which terms it may
+        be used and where it was found.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Numbers of rows and columns.
+    n_clusters : int or None
+        Number of different labels; None without labels.
+
+    Examples
+    --------
+    >>> from threecpo import CountTable
+    >>> counts = [[3, 0], [0, 5]]
+    >>> table = CountTable(counts, column_names=["ants", "bees"], name="plots")
+    >>> table
+    CountTable('plots': 2 rows x 2 columns)
+    >>> table.X.toarray()
+    array([[3, 0],
+           [0, 5]])
+    >>> table.to_frame()["bees"].sum()
+    np.int64(5)
+    """
+
+    X: sp.csr_array
+    row_names: NDArray[np.object_] | None = None
+    column_names: NDArray[np.object_] | None = None
+    labels: NDArray[np.int64] | None = None
+    label_names: NDArray[np.object_] | None = None
+    name: str = ""
+    description: str = ""
+    citation: str = ""
+    licence: str = ""
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        X = _canonical(self.X)
+        n_rows, n_columns = X.shape
+        checked = {
+            "X": X,
+            "row_names": _names("row_names", self.row_names, n_rows, "rows"),
+            "column_names": _names(
+                "column_names", self.column_names, n_columns, "columns"
+            ),
+            "labels": _labels(self.labels, n_rows),
+            "label_names": _names("label_names", self.label_names),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        self._check_label_names()
+
+    def _check_label_names(self) -> None:
+        if self.label_names is None:
+            return
+        if self.labels is None:
+            message = "label_names are given without labels."
+            raise ValueError(message)
+        if self.labels.max() >= len(self.label_names):
+            message = (
+                f"labels go up to {self.labels.max()}, but there are "
+                f"{len(self.label_names)} label_names."
+            )
+            raise ValueError(message)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.X.shape
+
+    @property
+    def n_clusters(self) -> int | None:
+        if self.labels is None:
+            return None
+        return len(np.unique(self.labels[self.labels >= 0]))
+
+    def __repr__(self) -> str:
+        title = f"{self.name!r}: " if self.name else ""
+        clusters = "" if self.labels is None else f", {self.n_clusters} clusters"
+        n_rows, n_columns = self.shape
+        return f"CountTable({title}{n_rows} rows x {n_columns} columns{clusters})"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the counts as a sparse pandas frame with these names.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A frame of sparse columns; zeros take no memory.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            message = "to_frame needs pandas: pip install pandas."
+            raise ImportError(message) from error
+        # The stubs do not know the sparse accessor of the class.
+        accessor: Any = pd.DataFrame.sparse
+        return accessor.from_spmatrix(
+            self.X, index=self.row_names, columns=self.column_names
+        )
+
+
+def _canonical(X: Any) -> sp.csr_array:
+    """Counts as CSR, of int64 wherever that is exact."""
+    counts = check_counts(X)
+    matrix = counts.matrix()
+    return matrix.astype(np.int64) if counts.whole else matrix
+
+
+def _names(
+    field: str, given: Any, length: int | None = None, of: str = ""
+) -> NDArray[np.object_] | None:
+    """Names as an array of str, as many as there are rows or columns."""
+    if given is None:
+        return None
+    if isinstance(given, str) or not np.iterable(given):
+        message = f"{field} must be a sequence of str, not {given!r}."
+        raise ValueError(message)
+    listed = list(given)
+    wrong = next((name for name in listed if not isinstance(name, str)), None)
+    if wrong is not None or None in listed:
+        message = f"{field} must be str; {wrong!r} is not."
+        raise ValueError(message)
+    if length is not None and len(listed) != length:
+        message = f"{field} has {len(listed)} names, but X has {length} {of}."
+        raise ValueError(message)
+    names = np.empty(len(listed), dtype=object)
+    names[:] = [str(name) for name in listed]
+    return names
+
+
+def _labels(given: Any, n_rows: int) -> NDArray[np.int64] | None:
+    if given is None:
+        return None
+    labels = np.asarray(given)
+    if labels.dtype.kind not in "iu" or (labels < -1).any():
+        message = "labels must be whole numbers from 0, or -1 for a row without one."
+        raise ValueError(message)
+    if labels.shape != (n_rows,):
+        message = f"labels has shape {labels.shape}, but X has {n_rows} rows."
+        raise ValueError(message)
+    return labels.astype(np.int64)

@@ -1,0 +1,141 @@
+"""CountTable: counts are canonical, and what is said of them fits."""
+
+import pickle
+import sys
+from dataclasses import FrozenInstanceError, replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from containers import CONTAINERS, snapshot
+from threecpo import CountTable, ThreeCPO
+
+COUNTS = [[3, 0, 1], [0, 5, 0]]
+
+
+def table(**fields):
+    return CountTable(COUNTS, **fields)
+
+
+@pytest.mark.parametrize("name", CONTAINERS)
+def test_counts_of_any_container_are_canonical(name):
+    given = CONTAINERS[name](np.array(COUNTS))
+    before = snapshot(given)
+    X = CountTable(given).X
+    assert isinstance(X, sp.csr_array)
+    assert X.has_canonical_format
+    assert X.dtype == np.int64
+    assert X.nnz == np.count_nonzero(COUNTS)
+    np.testing.assert_array_equal(X.toarray(), COUNTS)
+    assert snapshot(given) == before
+
+
+def test_values_that_are_not_whole_stay_as_they_are():
+    X = CountTable([[0.5, 2.0]]).X
+    assert X.dtype == np.float64
+    np.testing.assert_array_equal(X.toarray(), [[0.5, 2.0]])
+
+
+def test_totals_beyond_exact_floats_stay_floats():
+    assert CountTable([[2.0**60]]).X.dtype == np.float64
+
+
+def test_names_are_arrays_of_str():
+    made = table(
+        row_names=np.array(["a", "b"]),
+        column_names=("x", "y", "z"),
+        labels=[1, 0],
+        label_names=["no", "yes"],
+    )
+    assert list(made.row_names) == ["a", "b"]
+    assert all(type(name) is str for name in made.row_names)
+    assert made.column_names.tolist() == ["x", "y", "z"]
+    assert made.labels.dtype == np.int64
+    assert made.label_names[made.labels].tolist() == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        ({"row_names": ["a"]}, "row_names has 1 names, but X has 2 rows."),
+        ({"column_names": ["a"]}, "column_names has 1 names, but X has 3 columns."),
+        ({"row_names": "ab"}, "row_names must be a sequence of str, not 'ab'."),
+        ({"row_names": 7}, "row_names must be a sequence of str, not 7."),
+        ({"row_names": ["a", None]}, "row_names must be str; None is not."),
+        ({"row_names": ["a", 1]}, "row_names must be str; 1 is not."),
+        ({"labels": [0]}, r"labels has shape \(1,\), but X has 2 rows."),
+        ({"labels": [0, -2]}, "labels must be whole numbers from 0, or -1"),
+        ({"labels": [0.0, 1.0]}, "labels must be whole numbers"),
+        ({"labels": ["a", "b"]}, "labels must be whole numbers"),
+        ({"label_names": ["a"]}, "label_names are given without labels."),
+        (
+            {"labels": [0, 2], "label_names": ["a", "b"]},
+            "labels go up to 2, but there are 2 label_names.",
+        ),
+    ],
+)
+def test_what_does_not_fit_is_refused(fields, sentence):
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        table(**fields)
+
+
+@pytest.mark.parametrize(
+    ("counts", "sentence"),
+    [
+        ([[1, -1]], "row 0, column 1 holds -1"),
+        ([[np.nan]], "row 0, column 0 holds NaN"),
+    ],
+)
+def test_what_is_no_count_is_refused(counts, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        CountTable(counts)
+
+
+def test_it_says_what_it_is():
+    assert repr(table()) == "CountTable(2 rows x 3 columns)"
+    named = table(name="plots", labels=[0, 1])
+    assert repr(named) == "CountTable('plots': 2 rows x 3 columns, 2 clusters)"
+
+
+def test_shape_and_clusters():
+    assert table().shape == (2, 3)
+    assert table().n_clusters is None
+    assert table(labels=[4, 4]).n_clusters == 1
+    assert table(labels=[-1, 0]).n_clusters == 1
+
+
+def test_it_is_frozen_and_can_be_changed_into_another():
+    made = table(name="a")
+    with pytest.raises(FrozenInstanceError):
+        made.name = "b"
+    other = replace(made, labels=[0, 1])
+    assert (other.name, other.n_clusters, made.labels) == ("a", 2, None)
+    with pytest.raises(ValueError, match="row_names has 1"):
+        replace(made, row_names=["a"])
+
+
+def test_it_can_be_pickled():
+    again = pickle.loads(pickle.dumps(table(row_names=["a", "b"])))
+    assert list(again.row_names) == ["a", "b"]
+    np.testing.assert_array_equal(again.X.toarray(), COUNTS)
+
+
+def test_a_frame_has_the_names_and_stays_sparse():
+    frame = table(row_names=["a", "b"], column_names=["x", "y", "z"]).to_frame()
+    assert frame.loc["b", "y"] == 5
+    assert frame.sparse.density == pytest.approx(0.5)
+    np.testing.assert_array_equal(frame.to_numpy(), COUNTS)
+    assert table().to_frame().columns.tolist() == [0, 1, 2]
+
+
+def test_without_pandas_a_frame_is_refused(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="to_frame needs pandas"):
+        table().to_frame()
+
+
+def test_its_counts_are_what_an_estimator_takes():
+    counts = CountTable([[9, 1], [8, 2], [1, 7], [0, 9]])
+    labels = ThreeCPO(2, random_state=0).fit(counts.X).labels_
+    np.testing.assert_array_equal(labels, [0, 0, 1, 1])

@@ -1,0 +1,179 @@
+"""Words to counts: as CountVectorizer does, stemmed, the most frequent kept."""
+
+import sys
+from importlib import metadata
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+
+from threecpo import _stemming
+from threecpo.text import count_terms
+
+TEXTS = ["The clusters, the CLUSTERING!", "", "a cluster of x1 and 42 bees_2", "été"]
+
+
+def only(distribution, monkeypatch):
+    """Let this be the only stemmer that is installed."""
+    versions = _stemming._is_version_2
+    monkeypatch.setattr(
+        _stemming, "_is_version_2", lambda name: name == distribution and versions(name)
+    )
+
+
+def installed(distribution):
+    try:
+        return metadata.version(distribution).startswith("2.")
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def test_without_stemming_it_is_count_vectorizer():
+    vectorizer = CountVectorizer()
+    expected = vectorizer.fit_transform(TEXTS).toarray()
+    table = count_terms(TEXTS, stem=None)
+    np.testing.assert_array_equal(table.X.toarray(), expected)
+    assert list(table.column_names) == vectorizer.get_feature_names_out().tolist()
+
+
+@given(st.lists(st.text("abcé 1.", max_size=12), min_size=1, max_size=6))
+def test_it_is_count_vectorizer_on_any_text(texts):
+    try:
+        expected = CountVectorizer().fit_transform(texts).toarray()
+    except ValueError:
+        with pytest.raises(ValueError, match="nothing to count"):
+            count_terms(texts, stem=None)
+    else:
+        found = count_terms(texts, stem=None).X.toarray()
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_words_of_one_stem_are_one_term():
+    table = count_terms(TEXTS)
+    assert list(table.column_names) == [
+        *("42", "and", "bees_2", "cluster", "of", "the", "x1", "été"),
+    ]
+    column = list(table.column_names).index("cluster")
+    np.testing.assert_array_equal(table.X.toarray()[:, column], [2, 0, 1, 0])
+
+
+def test_english_is_stemmed_by_the_rules_of_version_2():
+    words = ["university evening internationally generalizations"]
+    stems = ["even", "general", "intern", "univers"]
+    assert list(count_terms(words).column_names) == stems
+
+
+def test_a_text_without_words_is_a_row_of_zeros():
+    assert count_terms(["a word", "", "? ! a"]).X.sum(axis=1).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("max_features", [1, 2, 3, None])
+def test_the_most_frequent_terms_are_kept_and_ties_go_by_the_alphabet(max_features):
+    texts = ["dd cc bb aa", "dd dd ee", "ee"]
+    expected = {1: ["dd"], 2: ["dd", "ee"], 3: ["aa", "dd", "ee"]}
+    table = count_terms(texts, max_features, stem=None)
+    everything = ["aa", "bb", "cc", "dd", "ee"]
+    assert list(table.column_names) == expected.get(max_features, everything)
+    again = count_terms(texts[::-1], max_features, stem=None)
+    assert list(again.column_names) == list(table.column_names)
+
+
+def test_frequency_is_that_of_the_stem_not_of_its_words():
+    texts = ["cats cat", "dog dog dog", "cats cat"]
+    assert list(count_terms(texts, 1).column_names) == ["cat"]
+
+
+def test_stop_words_are_left_out_before_stemming():
+    table = count_terms(["the other cats"], stop_words="english")
+    assert list(table.column_names) == ["cat"]
+    assert list(count_terms(["cats dogs"], stop_words=["dogs"]).column_names) == ["cat"]
+
+
+def test_new_texts_are_counted_by_the_terms_of_others():
+    first = count_terms(["cats chase dogs"])
+    second = count_terms(
+        ["dogs chased by chasing birds"], vocabulary=first.column_names
+    )
+    assert list(second.column_names) == list(first.column_names)
+    assert second.X.toarray().tolist() == [[0, 2, 1]]
+    backwards = count_terms(["dogs"], vocabulary=["dog", "cat"])
+    assert backwards.X.toarray().tolist() == [[1, 0]]
+    assert count_terms([""], vocabulary=["dog"]).X.toarray().tolist() == [[0]]
+
+
+@pytest.mark.parametrize("vocabulary", [[], ["a", "a"], "cat"])
+def test_a_vocabulary_has_different_terms(vocabulary):
+    with pytest.raises(
+        ValueError, match="vocabulary must be a list of different terms"
+    ):
+        count_terms(["cat"], vocabulary=vocabulary)
+
+
+def test_rows_may_have_names_and_texts_may_come_one_by_one():
+    table = count_terms((text for text in ["one two", "two"]), row_names=["a", "b"])
+    assert list(table.row_names) == ["a", "b"]
+    assert table.X.dtype == np.int64
+    with pytest.raises(ValueError, match="row_names has 1 names, but X has 2 rows"):
+        count_terms(["one two", "two"], row_names=["a"])
+
+
+@pytest.mark.parametrize(
+    ("texts", "error", "sentence"),
+    [
+        ("a single text", TypeError, "texts is a single string; pass a list of texts"),
+        (b"bytes", TypeError, "texts is a single string"),
+        ([], ValueError, "texts is empty"),
+        (["a text", None], TypeError, r"texts\[1\] is None, not a str"),
+        (["a text", float("nan")], TypeError, r"texts\[1\] is nan, not a str"),
+        (["", "? !"], ValueError, "there is nothing to count"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_refused(texts, error, sentence):
+    with pytest.raises(error, match=sentence):
+        count_terms(texts)
+
+
+@pytest.mark.parametrize("max_features", [0, -1, 1.5, "all", True])
+def test_max_features_is_a_whole_number(max_features):
+    with pytest.raises(ValueError, match=r"max_features=.* must be a whole number"):
+        count_terms(["words"], max_features)
+
+
+@pytest.mark.parametrize("distribution", ["PyStemmer", "snowballstemmer"])
+def test_both_libraries_stem_alike_and_name_their_languages(distribution, monkeypatch):
+    if not installed(distribution):
+        pytest.skip(f"no {distribution} in version 2")
+    only(distribution, monkeypatch)
+    stem = _stemming.stemmer("english")
+    words = ["universities", "evening", "added", "realization", "skies", "été", "42"]
+    stems = ["univers", "even", "ad", "realiz", "sky", "été", "42"]
+    assert stem(words) == stems
+    assert _stemming.stemmer("french")(["continuellement"]) == ["continuel"]
+    sentence = r"^stem='klingon' is not None or one of .*english, .*swedish.*\.$"
+    with pytest.raises(ValueError, match=sentence) as caught:
+        _stemming.stemmer("klingon")
+    assert "base" not in str(caught.value)
+
+
+def test_without_a_stemmer_the_extra_is_named(monkeypatch):
+    only("nothing", monkeypatch)
+    with pytest.raises(ImportError, match=r'pip install "threecpo\[text\]"'):
+        count_terms(["words"])
+    assert count_terms(["words"], stem=None).shape == (1, 1)
+
+
+def test_version_3_counts_as_none(monkeypatch):
+    monkeypatch.setattr(metadata, "version", lambda _: "3.1.1")
+    with pytest.raises(ImportError, match="version 2"):
+        count_terms(["words"])
+
+
+@pytest.mark.parametrize("language", ["english", None])
+def test_a_word_of_a_million_letters_costs_no_more_than_itself(language):
+    long = "x" * 1_000_000
+    texts = [long, *(f"word{i}" for i in range(300))]
+    table = count_terms(texts, stem=language)
+    assert table.shape == (301, 301)
+    assert sys.getsizeof(table.column_names) < 10_000
