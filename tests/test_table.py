@@ -137,5 +137,5 @@ def test_without_pandas_a_frame_is_refused(monkeypatch):
 
 def test_its_counts_are_what_an_estimator_takes():
     counts = CountTable([[9, 1], [8, 2], [1, 7], [0, 9]])
-    labels = ThreeCPO(2, random_state=0).fit(counts.X).labels_
-    np.testing.assert_array_equal(labels, [0, 0, 1, 1])
+    first, *rest = ThreeCPO(2, random_state=0).fit(counts.X).labels_
+    assert [label == first for label in rest] == [True, False, False]

@@ -147,8 +147,7 @@ def merges(
     def descend(settings: Settings, index: int) -> Run:
         many = above[index] or begin(settings, index)
         groups, labels = many.groups, many.labels
-        enough = many.statistics.n_clusters >= settings.n_clusters > 1
-        if enough and (groups == 1).any():
+        if many.statistics.n_clusters >= settings.n_clusters > 1:
             labels = _joined(labels, many.statistics, groups, settings)
         else:
             rng = generators[index]
@@ -189,7 +188,7 @@ def _crossed(
     """Run from the largest common parts of two runs; return it or the other."""
     parts = _common_parts(best.labels, other.labels, counts.n_rows, settings.n_clusters)
     n_parts = int(parts.max()) + 1
-    if n_parts <= settings.n_clusters or not (best.groups == 1).any():
+    if n_parts <= settings.n_clusters:
         return other
     inside = np.where(parts == OUTLIER, n_parts, parts).astype(np.int32)
     statistics = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)

@@ -48,7 +48,8 @@ class ThreeCPO(SelectorMixin, PoissonClusterer):
     init : str, array-like of shape (n_rows,) or fitted ThreeCPO, default="merge"
         Start of the rows. ``"merge"`` comes down from three or four times as many
         clusters, joining those that cost least, and joins what good runs have in
-        common: different seeds then agree more often, at a lower loss. The paper's is
+        common: on most data different seeds then agree more often, at a lower loss
+        (not where clusters have only some tens of rows). The paper's is
         ``"poisson-k-means++"``, with ``n_init=10``; it and ``"random-labels"``,
         ``"random-centers"``, ``"k-means++"``, ``"k-means"``, ``"rf-k-means++"`` and
         ``"rf-k-means"`` (the last two on row shares) are made inside the first C1.

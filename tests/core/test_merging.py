@@ -1,0 +1,248 @@
+"""Joining clusters by their sums, beside the paper's formulas."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import oracle
+from oracle import assert_agrees, size_of_terms
+from strategies import PRIORS, labelled_counts, planted, priors
+from threecpo._core.counts import from_dense
+from threecpo._core.merging import merge_clusters
+from threecpo._core.model import Sums
+from threecpo._core.statistics import sum_by_labels
+
+CLEAR = 1e-9
+# Two pairs of equal clusters, and one that is far from both.
+PAIRS = np.array(
+    [[9, 1, 1, 4], [0, 9, 9, 1], [18, 2, 2, 8], [1, 1, 40, 2], [0, 18, 18, 2.0]]
+)
+PLANTED_GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+
+
+def sums_of(Y, labels, groups, prior):
+    n_clusters = int(labels.max()) + 1
+    inside = np.where(labels == -1, n_clusters, labels).astype(np.int32)
+    counts = from_dense(Y)
+    statistics = sum_by_labels(counts, inside, n_clusters, groups, prior)
+    return Sums.of(statistics, prior)
+
+
+def sums_from(clusters):
+    """These sums as if every cluster were a single row, without a prior."""
+    Y = np.asarray(clusters, dtype=float)
+    groups = np.ones(Y.shape[1], dtype=np.int8)
+    return sums_of(Y, np.arange(len(Y)), groups, 0.0), groups
+
+
+def merged(clusters, n_clusters):
+    return merge_clusters(*sums_from(clusters), n_clusters).tolist()
+
+
+def join(labels, a, b):
+    """Put cluster b into cluster a, a < b; the others move up."""
+    out = np.where(labels == b, a, labels)
+    return np.where(out > b, out - 1, out)
+
+
+def used(X, groups):
+    """C1, and all of C0 as one column."""
+    shared = X[:, groups == 0].sum(axis=1, keepdims=True)
+    return np.hstack([X[:, groups == 1], shared])
+
+
+def cluster_sums(X, labels, groups):
+    """Sums of every cluster over C1, and over C0 as one column."""
+    values = used(X, groups)
+    return np.array([values[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
+
+
+def costs_by_distance(X, labels, groups):
+    values = cluster_sums(X, labels, groups)
+    pairs = combinations(range(len(values)), 2)
+    return {(a, b): oracle.distance(values[a], values[b]) for a, b in pairs}
+
+
+def costs_by_loss(X, labels, groups):
+    apart = oracle.loss(X, labels, groups, None)
+    return {
+        (a, b): oracle.loss(X, join(labels, a, b), groups, None) - apart
+        for a, b in combinations(range(labels.max() + 1), 2)
+    }
+
+
+def greedy(costs_of, X, labels, groups):
+    """Labels after every join of the cheapest pair, for as long as it is a clear one.
+
+    Yields how many clusters are left, and the number of every cluster there was.
+    """
+    size = size_of_terms(X.sum())
+    names = np.arange(labels.max() + 1)
+    while labels.max() > 0:
+        costs = costs_of(X, labels, groups)
+        (first, pair), *rest = sorted((cost, pair) for pair, cost in costs.items())
+        if rest and rest[0][0] - first < CLEAR * size:
+            return
+        labels, names = join(labels, *pair), join(names, *pair)
+        yield labels.max() + 1, names
+
+
+class TestOracle:
+    @given(labelled_counts(min_rows=2, max_clusters=9), priors)
+    def test_joins_on_awkward_counts(self, case, prior):
+        X = case.Y + prior
+        sums = sums_of(case.Y, case.labels, case.groups, prior)
+        for n_left, names in greedy(costs_by_distance, X, case.labels, case.groups):
+            new = merge_clusters(sums, case.groups, n_left)
+            np.testing.assert_array_equal(new, names)
+
+    @pytest.mark.parametrize("prior", PRIORS)
+    @pytest.mark.parametrize("costs_of", [costs_by_distance, costs_by_loss])
+    @pytest.mark.parametrize("outliers", [False, True])
+    def test_joins_on_planted_counts(self, prior, costs_of, outliers, seed):
+        rng = np.random.default_rng(seed)
+        Y, _ = planted(rng, 60, fractional=prior == 0)
+        labels = rng.permutation(np.arange(60) % 8)
+        if outliers:
+            labels[:6] = -1
+        labels = oracle.without_empty(labels)
+        X, groups = Y + prior, PLANTED_GROUPS
+        sums = sums_of(Y, labels, groups, prior)
+        steps = list(greedy(costs_of, X, labels, groups))
+        assert len(steps) == labels.max()
+        for n_left, names in steps:
+            new = merge_clusters(sums, groups, n_left)
+            np.testing.assert_array_equal(new, names)
+
+    @given(labelled_counts(min_rows=2, max_clusters=9, huge=False), priors)
+    def test_what_a_join_costs_is_what_the_loss_rises_by(self, case, prior):
+        X = case.Y + prior
+        costs = costs_by_distance(X, case.labels, case.groups)
+        rises = costs_by_loss(X, case.labels, case.groups)
+        size = size_of_terms(X.sum())
+        assert_agrees(list(costs.values()), list(rises.values()), size)
+
+    def test_all_of_c0_counts_as_one_column(self):
+        """Columns of C0 differ much between 0 and 1; their sum does not."""
+        Y = np.array([[9, 1, 0, 20], [9, 1, 20, 0], [8, 4, 20, 0.0]])
+        sums = sums_of(Y, np.arange(3), np.ones(4, dtype=np.int8), 0.0)
+        relevant, shared = np.array([[1] * 4, [1, 1, 0, 0]], dtype=np.int8)
+        assert merge_clusters(sums, relevant, 2).tolist() == [0, 1, 1]
+        assert merge_clusters(sums, shared, 2).tolist() == [0, 0, 1]
+
+    def test_the_sum_of_c0_matters(self):
+        """Equal shares inside C1, but not of C1 in all counts."""
+        Y = np.array([[9, 9, 2], [9, 9, 60], [8, 10, 60.0]])
+        groups = np.array([1, 1, 0], dtype=np.int8)
+        sums = sums_of(Y, np.arange(3), groups, 0.0)
+        assert merge_clusters(sums, groups, 2).tolist() == [0, 1, 1]
+
+    def test_noise_does_not_matter(self):
+        Y = np.array([[9, 1, 0], [9, 1, 90], [1, 9, 0.0]])
+        groups = np.array([1, 1, -1], dtype=np.int8)
+        sums = sums_of(Y, np.arange(3), groups, 0.0)
+        assert merge_clusters(sums, groups, 2).tolist() == [0, 0, 1]
+
+
+@given(labelled_counts(max_clusters=9), priors, st.data())
+def test_numbers_are_contiguous_in_order_of_first_member(case, prior, data):
+    n_left = data.draw(st.integers(1, case.n_clusters))
+    sums = sums_of(case.Y, case.labels, case.groups, prior)
+    new = merge_clusters(sums, case.groups, n_left)
+    assert new.dtype == np.int32
+    assert new.shape == (case.n_clusters,)
+    _, first = np.unique(new, return_index=True)
+    assert new[np.sort(first)].tolist() == list(range(n_left))
+
+
+@given(labelled_counts(max_clusters=9), priors)
+def test_as_many_as_there_are_stay_as_they_are(case, prior):
+    sums = sums_of(case.Y, case.labels, case.groups, prior)
+    new = merge_clusters(sums, case.groups, case.n_clusters)
+    assert new.tolist() == list(range(case.n_clusters))
+
+
+@given(labelled_counts(max_clusters=9), priors)
+def test_more_than_there_are_change_nothing(case, prior):
+    sums = sums_of(case.Y, case.labels, case.groups, prior)
+    new = merge_clusters(sums, case.groups, case.n_clusters + 3)
+    assert new.tolist() == list(range(case.n_clusters))
+
+
+@given(labelled_counts(max_clusters=9), priors)
+def test_fewer_clusters_are_unions_of_more(case, prior):
+    sums = sums_of(case.Y, case.labels, case.groups, prior)
+    finer = np.arange(case.n_clusters)
+    for n_left in range(case.n_clusters - 1, 0, -1):
+        new = merge_clusters(sums, case.groups, n_left)
+        assert len({*zip(finer.tolist(), new.tolist(), strict=True)}) == n_left + 1
+        finer = new
+    assert not finer.any()
+
+
+@pytest.mark.parametrize("contiguous", [True, False])
+def test_the_sums_stay_as_they_are(contiguous):
+    sums, groups = sums_from(PAIRS)
+    if not contiguous:
+        groups = np.array([1, 0, -1, 1], dtype=np.int8)
+    fields = ("clusters", "outliers", "totals", "log_scales", "sizes")
+    before = {name: getattr(sums, name).copy() for name in fields}
+    groups_before = groups.copy()
+    merge_clusters(sums, groups, 1)
+    for name, values in before.items():
+        np.testing.assert_array_equal(getattr(sums, name), values)
+    np.testing.assert_array_equal(groups, groups_before)
+
+
+def test_planted_pairs_are_joined():
+    assert merged(PAIRS, 3) == [0, 1, 0, 2, 1]
+    assert merged(PAIRS, 2) == [0, 1, 0, 1, 1]
+    assert merged(PAIRS, 1) == [0] * 5
+
+
+def test_joined_clusters_count_with_all_their_rows():
+    """Cluster 2 is nearer to 0 alone than to 3, and farther from 0 and 1 together."""
+    values = np.array([[50, 50], [45, 55], [60, 30], [76, 14.0]])
+    single = {
+        pair: oracle.distance(values[pair[0]], values[pair[1]])
+        for pair in combinations(range(4), 2)
+    }
+    together = oracle.distance(values[0] + values[1], values[2])
+    assert single[0, 1] < single[0, 2] < single[2, 3] < together
+    assert merged(values, 2) == [0, 0, 1, 1]
+
+
+class TestTies:
+    """Costs of these are equal to the last bit."""
+
+    @pytest.mark.parametrize(
+        ("n_left", "expected"),
+        [(3, [0, 0, 1, 2]), (2, [0, 0, 1, 1]), (1, [0, 0, 0, 0])],
+    )
+    def test_go_to_the_first_pair(self, n_left, expected):
+        assert merged(8 * np.eye(4), n_left) == expected
+
+    def test_go_to_the_first_pair_among_later_ones(self):
+        far = np.vstack([1000 * np.eye(6)[:2], 8 * np.eye(6)[2:]])
+        assert merged(far, 5) == [0, 1, 2, 2, 3, 4]
+
+    @pytest.mark.parametrize("n_left", [1, 2, 3, 4])
+    def test_of_clusters_without_counts(self, n_left):
+        expected = [0] * (5 - n_left) + list(range(1, n_left))
+        assert merged(np.zeros((4, 3)), n_left) == expected
+
+    @pytest.mark.parametrize("n_left", [1, 2, 3])
+    def test_where_no_column_is_relevant(self, n_left):
+        sums, groups = sums_from(PAIRS[:3])
+        expected = [0] * (4 - n_left) + list(range(1, n_left))
+        assert merge_clusters(sums, -groups, n_left).tolist() == expected
+        assert merge_clusters(sums, 0 * groups, n_left).tolist() == expected
+
+
+def test_without_a_prior_an_empty_cluster_joins_for_nothing():
+    values = np.array([[9, 0, 0], [0, 9, 0], [0, 0, 0], [0, 0, 9.0]])
+    assert merged(values, 3) == [0, 1, 0, 2]
+    assert merged(values[::-1], 3) == [0, 0, 1, 2]
