@@ -340,6 +340,10 @@ class TestPlanted:
 
 
 class TestFirstManyClusters:
+    @pytest.fixture(autouse=True)
+    def _small_clusters(self, monkeypatch):
+        monkeypatch.setattr(search, "ROWS_PER_CLUSTER", 12)
+
     def test_a_run_starts_from_random_rows_for_a_few_iterations(self, made):
         Y = hard(0)
         settings = settings_for(5, outliers=True)
@@ -541,11 +545,12 @@ class TestCommonParts:
         assert parts[~outside].tolist() == expected
 
     def test_rows_of_small_parts_are_nowhere(self):
-        """48 rows, K = 1: at most 4 of the parts stay."""
-        a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 5]).astype(np.int32)
-        parts = search._common_parts(a, np.zeros_like(a), 48, 1)
-        assert search._many(1, 48, 4) == 4
-        expected = np.repeat([2, 0, NOWHERE, 1, 3, NOWHERE], [9, 12, 3, 10, 9, 5])
+        """120 rows, K = 1: at most 4 of the parts stay."""
+        a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 77]).astype(np.int32)
+        parts = search._common_parts(a, np.zeros_like(a), 120, 1)
+        assert search._many(1, 120, 4) == 4
+        places = [3, 1, NOWHERE, 2, NOWHERE, 0]
+        expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
         np.testing.assert_array_equal(parts, expected)
 
     def test_many_rows_and_labels_do_not_mix(self):
@@ -640,10 +645,10 @@ class TestCrossed:
         (3, 10**6, 3, 12),
         (2, 10**6, 4, 12),
         (1, 10**6, 3, 12),
-        (10, 480, 4, 40),
-        (10, 479, 4, 39),
-        (10, 252, 4, 21),
-        (10, 240, 4, 20),
+        (10, 1200, 4, 40),
+        (10, 1199, 4, 39),
+        (10, 630, 4, 21),
+        (10, 600, 4, 20),
         (10, 100, 4, 20),
         (10, 20, 3, 20),
         (10, 19, 3, 19),

@@ -44,7 +44,8 @@ def k_path(path: KPath, ax: Any = None) -> Any:
     'clusters K'
     """
     if ax is None:
-        ax = require("matplotlib.pyplot", "plot", "A figure").subplots()[1]
+        pyplot = require("matplotlib.pyplot", "plot", "A figure")
+        _, ax = pyplot.subplots(layout="constrained")
     table = path.to_frame()
     values = table["loss"] if path.criterion == "elbow" else table["total"]
     if path.criterion in ("silhouette", "bic"):
