@@ -17,3 +17,12 @@ def require(module: str, extra: str, purpose: str) -> Any:
             f'Install it with: pip install "threecpo[{extra}]"'
         )
         raise ImportError(message, name=name) from error
+
+
+def frame(table: dict[str, Any]) -> Any:
+    """Columns as a pandas frame, or as they are where pandas is not installed."""
+    try:
+        import pandas as pd
+    except ImportError:
+        return table
+    return pd.DataFrame(table)

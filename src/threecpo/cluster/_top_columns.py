@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._extras import frame
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -31,11 +33,7 @@ def top_columns(model: ThreeCPO, n: int) -> Any:
         add(1, k, values)
     add(0, -1, model.shared_rates_)
     add(-1, -1, model.noise_rates_)
-    try:
-        import pandas as pd
-    except ImportError:
-        return table
-    return pd.DataFrame(table)
+    return frame(table)
 
 
 def _above_average(model: ThreeCPO) -> NDArray[np.float64]:

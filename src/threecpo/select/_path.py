@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _options
+from .._extras import frame
 from .._progress import progress
 
 if TYPE_CHECKING:
@@ -180,11 +181,7 @@ class KPath:
             "total": self.totals,
             "seconds": np.array([fit.seconds for fit in fits]),
         }
-        try:
-            import pandas as pd
-        except ImportError:
-            return table
-        return pd.DataFrame(table)
+        return frame(table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criterion, and the number of relevant columns, over K.

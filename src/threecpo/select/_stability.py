@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from .. import _options
+from .._extras import frame
 from .._validation import check_counts
 from ._select import empty_path
 
@@ -91,11 +92,7 @@ def stability(
         "mean": agreement.mean(axis=0),
         "std": agreement.std(axis=0),
     }
-    try:
-        import pandas as pd
-    except ImportError:
-        return table
-    return pd.DataFrame(table)
+    return frame(table)
 
 
 def _agreement(a: NDArray[np.int32], b: NDArray[np.int32]) -> float:
