@@ -140,7 +140,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
         Statistics(
             sums=arrays[f"{prefix}sums"],
             sizes=arrays[f"{prefix}sizes"],
-            log_scales=np.zeros(model.n_features_in_),
+            log_scales=np.zeros((model.n_features_in_ + 1, 2)),
             totals=arrays["totals"],
             n_rows=header["n_rows"],
         )

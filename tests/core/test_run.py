@@ -24,7 +24,7 @@ from threecpo._core import model, rows, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
 from threecpo._core.run import Settings, run
-from threecpo._core.search import Starts, restarts
+from threecpo._core.search import Starts, best_of, restarts
 from threecpo._core.statistics import Workers, sum_by_labels
 from threecpo._options import resolve_penalty
 
@@ -313,18 +313,18 @@ class TestThreadsAndBlocks:
     @pytest.mark.parametrize("n_seeds", [1, 2, 5])
     @pytest.mark.parametrize("n_jobs", [2, 4])
     def test_restarts_on_any_number_of_threads(self, n_seeds, n_jobs, seed):
-        first, losses = self.best_of(n_seeds, 1, seed)
-        second, other_losses = self.best_of(n_seeds, n_jobs, seed)
+        first, losses = self.best_with(n_seeds, 1, seed)
+        second, other_losses = self.best_with(n_seeds, n_jobs, seed)
         assert losses == other_losses
         assert_same_bits(first, second)
 
     def test_more_restarts_keep_the_first_ones_and_the_best(self, seed):
-        result, losses = self.best_of(6, 2, seed)
-        _, fewer = self.best_of(3, 1, seed)
+        result, losses = self.best_with(6, 2, seed)
+        _, fewer = self.best_with(3, 1, seed)
         assert losses[:3] == fewer
         assert result.loss == min(losses)
 
-    def best_of(self, n_seeds, n_jobs, seed):
+    def best_with(self, n_seeds, n_jobs, seed):
         Y, _, _ = start_of(seed, n_rows=200)
         counts = from_dense(Y)
         groups = seeding.most_informative(seeding.column_information(counts, 1e-3))
@@ -332,8 +332,8 @@ class TestThreadsAndBlocks:
         seeds = np.random.SeedSequence(seed).spawn(n_seeds)
         with Workers(n_jobs) as workers:
             starts = Starts(counts, groups, make)
-            (best,) = restarts(starts, [settings_of(4)], seeds, workers)
-            return best
+            (runs,) = restarts(starts, [settings_of(4)], seeds, workers)
+        return best_of(runs), [each.loss for each in runs]
 
 
 class TestFigure1:

@@ -65,7 +65,6 @@ def assert_same_bits(first, second):
     np.testing.assert_array_equal(first.sizes, second.sizes)
     np.testing.assert_array_equal(first.totals, second.totals)
     np.testing.assert_array_equal(first.log_scales, second.log_scales)
-    assert first.total_log_scale == second.total_log_scale
     assert first.n_rows == second.n_rows
 
 
@@ -115,8 +114,11 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jo
     np.testing.assert_array_equal(moved.sums, scratch.sums)
     np.testing.assert_array_equal(moved.sizes, scratch.sizes)
     np.testing.assert_array_equal(moved.totals, scratch.totals)
-    np.testing.assert_allclose(moved.log_scales, scratch.log_scales, rtol=1e-13)
-    assert moved.total_log_scale == pytest.approx(scratch.total_log_scale, rel=1e-13)
+    if fractional:
+        u, other = (each.log_scales.sum(axis=1) for each in (moved, scratch))
+        np.testing.assert_allclose(u, other, rtol=1e-13)
+    else:
+        np.testing.assert_array_equal(moved.log_scales, scratch.log_scales)
 
 
 @pytest.mark.usefixtures("several_blocks")
@@ -148,9 +150,10 @@ def test_block_size_changes_rounding_only(seed, monkeypatch, fractional, size):
     other_labels, other = passes(planted_counts(seed, fractional=fractional), seed)
     np.testing.assert_array_equal(labels, other_labels)
     np.testing.assert_allclose(statistics.sums, other.sums, rtol=1e-13)
-    np.testing.assert_allclose(statistics.log_scales, other.log_scales, rtol=1e-13)
+    u, other_u = (each.log_scales.sum(axis=1) for each in (statistics, other))
+    np.testing.assert_allclose(u, other_u, rtol=1e-13)
     if not fractional:
-        np.testing.assert_array_equal(statistics.sums, other.sums)
+        assert_same_bits(statistics, other)
 
 
 @given(labelled_counts(min_rows=2, huge=False), priors, st.booleans(), st.booleans())
@@ -230,7 +233,7 @@ def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
     np.testing.assert_array_equal(total.sizes, whole.sizes)
     np.testing.assert_array_equal(total.totals, whole.totals)
     assert total.n_rows == whole.n_rows
-    np.testing.assert_allclose(total.log_scales, whole.log_scales, rtol=1e-13)
+    np.testing.assert_array_equal(total.log_scales, whole.log_scales)
 
 
 def test_taken_clusters_keep_their_order_and_the_outliers():

@@ -21,6 +21,11 @@ NOWHERE = -2
 TIE = 1e-12
 U = np.uint64
 
+# Logarithms of row sizes are added up in two parts, multiples of these: whole counts
+# times them add exactly, in any order, up to column totals of 2^28 or so.
+COARSE = 2.0**-22
+FINE = 2.0**-48
+
 # Columns outside C1 have no slot in a profile.
 SHARED_SLOT = -1
 NOISE_SLOT = -2
@@ -140,11 +145,19 @@ def _buffers(indptr, start, stop, width):
 
 @inlined
 def _add_log_scale(indptr, indices, data, row, scale, log_scales):
-    """Add a row's counts times the logarithm of its size; return that logarithm."""
+    """Add a row's counts times the logarithm of its size; to the last, that alone."""
     log_scale = np.log(scale)
+    coarse, fine = log_scale, 0.0
+    if scale > 0.0:
+        coarse = np.rint(log_scale / COARSE) * COARSE
+        fine = np.rint((log_scale - coarse) / FINE) * FINE
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        log_scales[U(indices[t])] += data[t] * log_scale
-    return log_scale
+        j = U(indices[t])
+        log_scales[j, 0] += data[t] * coarse
+        log_scales[j, 1] += data[t] * fine
+    last = U(len(log_scales) - 1)
+    log_scales[last, 0] += coarse
+    log_scales[last, 1] += fine
 
 
 @inlined
@@ -163,7 +176,7 @@ def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
     array_type(i4, write=True),
     array_type(f8, 2, write=True),
     array_type(i8, write=True),
-    array_type(f8, write=True),
+    array_type(f8, 2, write=True),
 )
 def assign_rows(
     indptr,
@@ -183,14 +196,13 @@ def assign_rows(
 
     A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
     the sums started from nothing) and joins those of its new one; outliers are the last
-    row of the sums. Returns the rows moved and the sum of log sizes.
+    row of the sums. Returns the number of rows moved.
     """
     places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     outlier = len(profile.ranks)
     background = len(profile.offsets) > outlier
     moved = 0
-    total_log_scale = 0.0
     for i in range(U(start), U(stop)):
         _, scale = _score_row(
             indptr, indices, data, i, profile, log_rates, places, values, scores
@@ -207,10 +219,8 @@ def assign_rows(
                 _add_row(indptr, indices, data, i, old, -1.0, sums, sizes)
             _add_row(indptr, indices, data, i, label, 1.0, sums, sizes)
         if with_scales:
-            total_log_scale += _add_log_scale(
-                indptr, indices, data, i, scale, log_scales
-            )
-    return moved, total_log_scale
+            _add_log_scale(indptr, indices, data, i, scale, log_scales)
+    return moved
 
 
 @compiled(
@@ -264,7 +274,7 @@ def score_rows(indptr, indices, data, start, stop, profile, out):
     f8,
     array_type(f8, 2, write=True),
     array_type(i8, write=True),
-    array_type(f8, write=True),
+    array_type(f8, 2, write=True),
     array_type(f8, write=True),
 )
 def sum_rows(
@@ -281,8 +291,7 @@ def sum_rows(
     log_scales,
     totals,
 ):
-    """Add up rows whose labels are known; returns the sum of log sizes."""
-    total_log_scale = 0.0
+    """Add up rows whose labels are known."""
     for i in range(U(start), U(stop)):
         if labels[i] != NOWHERE:
             _add_row(indptr, indices, data, i, labels[i], 1.0, sums, sizes)
@@ -292,8 +301,7 @@ def sum_rows(
             totals[j] += data[t]
             if slots[j] >= SHARED_SLOT:
                 scale += data[t]
-        total_log_scale += _add_log_scale(indptr, indices, data, i, scale, log_scales)
-    return total_log_scale
+        _add_log_scale(indptr, indices, data, i, scale, log_scales)
 
 
 @compiled(

@@ -42,9 +42,10 @@ class Sums:
     @classmethod
     def of(cls, statistics: Statistics, prior: float) -> Sums:
         sums = statistics.sums + prior * statistics.sizes[:, None]
-        log_scales = statistics.log_scales
+        both_parts = statistics.log_scales.sum(axis=1)
+        log_scales = both_parts[:-1]
         if prior:
-            log_scales = log_scales + prior * statistics.total_log_scale
+            log_scales = log_scales + prior * both_parts[-1]
         return cls(
             sums[:-1],
             sums[-1],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .statistics import Statistics
 
 OUTLIER = -1
+UNKNOWN = -1
 GROUP_NAMES = {1: "relevant", 0: "shared", -1: "noise"}
 
 
@@ -60,6 +61,7 @@ class Run:
 
     ``profile_statistics`` and ``ranks`` (how ties are broken) make the profile that
     produced ``labels``; at a fixed point these are the sums of the labels themselves.
+    A run over blocks of rows keeps no labels.
     """
 
     labels: NDArray[np.int32]
@@ -71,6 +73,96 @@ class Run:
     loss: float
     history: dict[str, NDArray[np.generic]]
     converged: bool
+
+
+class Request(NamedTuple):
+    """What a run asks of a pass over the rows: sums by a profile, and u if need be."""
+
+    profile: Profile
+    with_scales: bool
+
+
+class Running:
+    """A run between two passes: it asks, takes what the pass has summed, and goes on.
+
+    It knows sums, never rows: labels are a result of the sums. ``behind`` are the sums
+    that made the profile of the last pass.
+    """
+
+    def __init__(
+        self, statistics: Statistics, groups: NDArray[np.int8], settings: Settings
+    ) -> None:
+        self.statistics, _ = without_empty(statistics)
+        self.behind = self.statistics
+        self.groups = groups
+        self.settings = settings
+        self.history: list[dict[str, float]] = []
+        self.seen: set[bytes] = set()
+        self.finished = self.converged = False
+        self.step = self._column_step()
+
+    @property
+    def request(self) -> Request:
+        groups = self.step.groups
+        return Request(
+            self.settings.profile(self.step.sums, groups),
+            with_scales=bool(((groups >= 0) != (self.groups >= 0)).any()),
+        )
+
+    def take(self, statistics: Statistics, moved: int | None) -> NDArray[np.intp]:
+        """Go on from the sums of the pass that was asked for.
+
+        Returns the clusters that are left. The number of rows that moved is told to the
+        history where it is known.
+        """
+        before, self.groups = self.groups, self.step.groups
+        self.behind = self.statistics
+        self.converged = np.array_equal(self.groups, before) and (
+            moved == 0 or _equal_sums(statistics, self.behind)
+        )
+        self.statistics, kept = without_empty(statistics)
+        if not self.converged:
+            if len(kept) < self.behind.n_clusters:
+                self.behind = self.behind.take(kept)
+            self.step = self._column_step()
+        loss = model.loss(self.step.scores, self.groups)
+        repeated = self._comes_back(loss)
+        moved = 0 if self.converged else UNKNOWN if moved is None else moved
+        self.history.append(_entry(loss, before, self.groups, moved))
+        full = len(self.history) == self.settings.max_iter
+        self.finished = self.converged or repeated or full
+        return kept
+
+    def result(self, labels: NDArray[np.int32] | None = None) -> Run:
+        order = np.argsort(-self.statistics.sizes[:-1], kind="stable")
+        lines = self.history
+        return Run(
+            labels=np.empty(0, np.int32)
+            if labels is None
+            else _renumbered(labels, order),
+            groups=self.groups,
+            statistics=self.statistics.take(order),
+            profile_statistics=self.behind.take(order),
+            ranks=order.astype(np.int32),
+            column_scores=self.step.scores,
+            loss=lines[-1]["loss"],
+            history={key: np.array([line[key] for line in lines]) for key in lines[0]},
+            converged=self.converged,
+        )
+
+    def _column_step(self) -> ColumnStep:
+        sums = Sums.of(self.statistics, self.settings.prior)
+        settings = self.settings
+        return model.column_step(sums, self.groups, settings.penalty, settings.groups)
+
+    def _comes_back(self, loss: float) -> bool:
+        """Whether rules other than the exact one are where they have been before."""
+        if not self.history or loss < min(line["loss"] for line in self.history):
+            return False
+        state = digest(self.statistics, self.groups)
+        repeated = state in self.seen
+        self.seen.add(state)
+        return repeated
 
 
 def run(
@@ -88,76 +180,54 @@ def run(
     prior, n_clusters = settings.prior, settings.n_clusters
     labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
     statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
-    statistics, labels, _ = _without_empty(statistics, labels)
     if (labels == NOWHERE).any():
+        statistics, kept = without_empty(statistics)
+        labels = _without_dropped(labels, kept, n_clusters)
         first = model.profile(Sums.of(statistics, prior), groups, exact=settings.exact)
         assign(counts, first, labels, statistics, workers, with_scales=False)
-        statistics, labels, _ = _without_empty(statistics, labels)
-    step = _column_step(statistics, groups, settings)
-    history: list[dict[str, float]] = []
-    seen: set[bytes] = set()
-    repeated = finished = False
-    while not finished:
-        before, groups = groups, step.groups
-        behind = statistics.copy()
+    n_clusters = statistics.n_clusters
+    running = Running(statistics, groups, settings)
+    labels = _without_dropped(labels, np.flatnonzero(statistics.sizes[:-1]), n_clusters)
+    while not running.finished:
+        profile, with_scales = running.request
+        statistics = running.statistics.copy()
         moved = assign(
-            counts,
-            settings.profile(step.sums, groups),
-            labels,
-            statistics,
-            workers,
-            with_scales=bool(((groups >= 0) != (before >= 0)).any()),
+            counts, profile, labels, statistics, workers, with_scales=with_scales
         )
-        converged = moved == 0 and np.array_equal(groups, before)
-        if not converged:
-            statistics, labels, kept = _without_empty(statistics, labels)
-            if len(kept) < behind.n_clusters:
-                behind = behind.take(kept)
-            step = _column_step(statistics, groups, settings)
-        loss = model.loss(step.scores, groups)
-        if history and loss >= min(entry["loss"] for entry in history):
-            # Rules other than the exact one can come back to where they have been.
-            state = blake2b(labels.tobytes() + groups.tobytes()).digest()
-            repeated = state in seen
-            seen.add(state)
-        history.append(_entry(loss, before, groups, moved))
-        finished = converged or repeated or len(history) == settings.max_iter
+        kept = running.take(statistics, moved)
+        labels = _without_dropped(labels, kept, statistics.n_clusters)
         if report is not None:
-            report(len(history), history[-1], finished)
-    order = np.argsort(-statistics.sizes[:-1], kind="stable")
-    return Run(
-        labels=_renumbered(labels, order),
-        groups=groups,
-        statistics=statistics.take(order),
-        profile_statistics=behind.take(order),
-        ranks=order.astype(np.int32),
-        column_scores=step.scores,
-        loss=loss,
-        history={
-            key: np.array([entry[key] for entry in history]) for key in history[0]
-        },
-        converged=converged,
-    )
+            report(len(running.history), running.history[-1], running.finished)
+    return running.result(labels)
 
 
-def _column_step(
-    statistics: Statistics, groups: NDArray[np.int8], settings: Settings
-) -> ColumnStep:
-    sums = Sums.of(statistics, settings.prior)
-    return model.column_step(sums, groups, settings.penalty, settings.groups)
-
-
-def _without_empty(
-    statistics: Statistics, labels: NDArray[np.int32]
-) -> tuple[Statistics, NDArray[np.int32], NDArray[np.intp]]:
+def without_empty(statistics: Statistics) -> tuple[Statistics, NDArray[np.intp]]:
     """Drop clusters that have lost all rows; also return those that are left."""
     kept = np.flatnonzero(statistics.sizes[:-1])
     if len(kept) == statistics.n_clusters:
-        return statistics, labels, kept
-    new = np.full(statistics.n_clusters + 1, len(kept), dtype=np.int32)
+        return statistics, kept
+    return statistics.take(kept), kept
+
+
+def digest(statistics: Statistics, groups: NDArray[np.int8]) -> bytes:
+    """What stands for sums and groups, on which all that follows depends."""
+    parts = (groups, statistics.sizes, statistics.sums)
+    return blake2b(b"".join(part.tobytes() for part in parts)).digest()
+
+
+def _equal_sums(a: Statistics, b: Statistics) -> bool:
+    return np.array_equal(a.sizes, b.sizes) and np.array_equal(a.sums, b.sums)
+
+
+def _without_dropped(
+    labels: NDArray[np.int32], kept: NDArray[np.intp], n_clusters: int
+) -> NDArray[np.int32]:
+    """Number the clusters that are left without gaps, the outliers after them."""
+    if len(kept) == n_clusters:
+        return labels
+    new = np.full(n_clusters + 1, len(kept), dtype=np.int32)
     new[kept] = np.arange(len(kept))
-    labels = np.where(labels == NOWHERE, labels, new[labels])
-    return statistics.take(kept), labels, kept
+    return np.where(labels == NOWHERE, labels, new[labels])
 
 
 def _renumbered(

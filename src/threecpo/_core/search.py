@@ -1,8 +1,8 @@
 """The best of several runs, for one number of clusters or several.
 
-Every search yields, for each of the settings in turn, the run of lowest loss and the
-losses of all. The settings differ in K alone. Runs go side by side where there are
-enough of them, else rows are shared out; both give the same bits.
+Every search yields the runs for each of the settings in turn. The settings differ in K
+alone. Runs go side by side where there are enough of them, else rows are shared out;
+both give the same bits.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     MakeStart = Callable[[Counts], Start]
     # Number of the run, its iteration, the line of its history, whether it is the last.
     Report = Callable[[int, int, dict[str, float], bool], None]
-    Found = Iterator[tuple[Run, list[float]]]
+    Found = Iterator[list[Run]]
 
 # Merging runs start with three and four times as many clusters in turns, or with 12,
 # for a few iterations.
@@ -108,7 +108,7 @@ def restarts(
 
     results = outer.map(one, tasks)
     for _ in each_settings:
-        yield _best(list(islice(results, len(seeds))))
+        yield list(islice(results, len(seeds)))
 
 
 def merges(
@@ -164,10 +164,10 @@ def merges(
         ):
             above[index] = result if index % 3 == 0 else None
             if alone and rounds:
-                best, _ = _best(rounds)
+                best = best_of(rounds)
                 result = _crossed(counts, best, result, settings, inner)  # noqa: PLW2901
             rounds.append(result)
-        yield _best(rounds)
+        yield rounds
 
 
 def _joined(
@@ -230,6 +230,6 @@ def _shared_out(
     return (serial, workers) if side_by_side else (workers, serial)
 
 
-def _best(runs: list[Run]) -> tuple[Run, list[float]]:
-    losses = [each.loss for each in runs]
-    return runs[int(np.argmin(losses))], losses
+def best_of(runs: Sequence[Run]) -> Run:
+    """Return the first run of the lowest loss."""
+    return min(runs, key=lambda each: each.loss)

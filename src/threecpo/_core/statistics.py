@@ -32,8 +32,9 @@ S = TypeVar("S")
 class Statistics:
     """Sums over the rows of each cluster; the last row of ``sums`` is the outliers'.
 
-    ``log_scales`` is u without the prior's share, which is ``total_log_scale`` times
-    the prior. ``totals`` and ``n_rows`` are of all rows, in a cluster yet or not.
+    ``log_scales`` is u in two parts that add exactly (see ``kernels.COARSE``), without
+    the prior's share, which is the prior times its last row, the sum over rows of log
+    r_i. ``totals`` and ``n_rows`` are of all rows, in a cluster yet or not.
     """
 
     sums: NDArray[np.float64]
@@ -41,14 +42,13 @@ class Statistics:
     log_scales: NDArray[np.float64]
     totals: NDArray[np.float64]
     n_rows: int = 0
-    total_log_scale: float = 0.0
 
     @classmethod
     def zeros(cls, n_clusters: int, n_columns: int) -> Statistics:
         return cls(
             sums=np.zeros((n_clusters + 1, n_columns)),
             sizes=np.zeros(n_clusters + 1, dtype=np.int64),
-            log_scales=np.zeros(n_columns),
+            log_scales=np.zeros((n_columns + 1, 2)),
             totals=np.zeros(n_columns),
         )
 
@@ -62,11 +62,7 @@ class Statistics:
         self.sizes += other.sizes
         self.totals += other.totals
         self.n_rows += other.n_rows
-        self.add_scales(other)
-
-    def add_scales(self, other: Statistics) -> None:
         self.log_scales += other.log_scales
-        self.total_log_scale += other.total_log_scale
 
     def copy(self) -> Statistics:
         """Own sums and sizes; what does not depend on the labels is shared."""
@@ -78,14 +74,7 @@ class Statistics:
         return self._with(self.sums[order], self.sizes[order])
 
     def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Statistics:
-        return Statistics(
-            sums,
-            sizes,
-            self.log_scales,
-            self.totals,
-            self.n_rows,
-            self.total_log_scale,
-        )
+        return Statistics(sums, sizes, self.log_scales, self.totals, self.n_rows)
 
 
 class Stopped(Exception):  # noqa: N818 - a request, not an error
@@ -157,7 +146,6 @@ def assign(
         statistics.sizes[:] = 0
     if with_scales:
         statistics.log_scales[:] = 0.0
-        statistics.total_log_scale = 0.0
 
     def one(block: tuple[int, int]) -> tuple[int, Statistics]:
         part = Statistics.zeros(
@@ -165,7 +153,7 @@ def assign(
         )
         if in_place:
             part.sums, part.sizes = statistics.sums, statistics.sizes
-        moved, part.total_log_scale = kernels.assign_rows(
+        moved = kernels.assign_rows(
             counts.indptr,
             counts.indices,
             counts.data,
@@ -184,7 +172,7 @@ def assign(
     for moved, part in workers.map(one, counts.blocks):
         n_moved += moved
         if in_place:
-            statistics.add_scales(part)
+            statistics.log_scales += part.log_scales
         else:
             statistics.add(part)
     return n_moved
@@ -204,7 +192,7 @@ def sum_by_labels(
     for block in counts.blocks:
         part = Statistics.zeros(n_clusters, counts.n_columns)
         part.n_rows = block[1] - block[0]
-        part.total_log_scale = kernels.sum_rows(
+        kernels.sum_rows(
             counts.indptr,
             counts.indices,
             counts.data,

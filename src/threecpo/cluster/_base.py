@@ -136,6 +136,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Yields the kept run of each as soon as it is stored in its model.
         """
+        from .._core.search import best_of
+
         each = [model._settings() for model in models]
         for settings in each:
             _options.check_enough_rows(settings.n_clusters, counts.n_rows)
@@ -143,11 +145,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         seeds = _options.restart_seeds(self.random_state, start.n_runs)
         with self._workers() as workers:
             found = start.search(each, seeds, workers, report)
-            for model, settings, (best, losses) in zip(
-                models, each, found, strict=True
-            ):
+            for model, settings, runs in zip(models, each, found, strict=True):
+                best = best_of(runs)
                 model._store(counts, best, settings, workers)
-                model.restart_losses_ = np.array(losses)
+                model.restart_losses_ = np.array([run.loss for run in runs])
                 yield best
 
     def _workers(self) -> Workers:
