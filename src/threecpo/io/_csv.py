@@ -17,7 +17,7 @@ from ._triples import Places, of_triples, read_triples, written_triples
 from ._wide import WideRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from ..table import CountTable
@@ -111,12 +111,19 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     with created(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         writer = csv.writer(text, delimiter="\t" if tabs else ",", lineterminator="\n")
-        rows = written_triples(table) if options.triples else _wide(table, options)
+        rows = _triples(table) if options.triples else _wide(table, options)
         writer.writerows(rows)
         text.detach().flush()
 
 
-def _wide(table: CountTable, options: WriteOptions) -> Iterator[list[str]]:
+def _triples(table: CountTable) -> Iterator[Sequence[str]]:
+    rows, columns, counts = written_triples(table)
+    yield ("row", "column", "count")
+    spelled = (repr(count) for count in counts.tolist())
+    yield from zip(rows.tolist(), columns.tolist(), spelled, strict=True)
+
+
+def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
     """Header and rows, of which one at a time is dense."""
     columns = written_names(table.column_names, table.shape[1])
     labelled = table.labels is not None

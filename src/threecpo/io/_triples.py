@@ -17,6 +17,8 @@ from ._parts import Parts, no_count, shown, written_names
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from ..table import CountTable
     from ._lines import Lines
     from ._options import Options
@@ -126,20 +128,18 @@ def _wrong(fields: list[str], number: int, places: Places) -> DataFormatError:
     return no_count(where, float(text))
 
 
-def written_triples(table: CountTable) -> Iterator[list[str]]:
-    """Header and counts; a row or column without any has one count of 0."""
-    rows = written_names(table.row_names, table.shape[0])
-    columns = written_names(table.column_names, table.shape[1])
-    yield ["row", "column", "count"]
-    used = np.zeros(len(columns), dtype=bool)
-    used[table.X.indices] = True
-    for i, row in enumerate(rows):
-        places = slice(table.X.indptr[i], table.X.indptr[i + 1])
-        found = table.X.indices[places].tolist()
-        if not found:
-            yield [row, columns[0], "0"]
-            used[0] = True
-        for column, count in zip(found, table.X.data[places].tolist(), strict=True):
-            yield [row, columns[column], repr(count)]
-    for column in np.flatnonzero(~used).tolist():
-        yield [rows[0], columns[column], "0"]
+def written_triples(
+    table: CountTable,
+) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[Any]]:
+    """Names of rows, of columns, and counts; what has no count has one of 0."""
+    rows = np.array(written_names(table.row_names, table.shape[0]), dtype=object)
+    columns = np.array(written_names(table.column_names, table.shape[1]), dtype=object)
+    X = table.X
+    empty_rows = np.flatnonzero(np.diff(X.indptr) == 0)
+    empty_columns = np.setdiff1d(np.arange(table.shape[1]), X.indices)
+    at_row = np.repeat(np.arange(table.shape[0]), np.diff(X.indptr))
+    at_row = np.concatenate([at_row, empty_rows, np.zeros_like(empty_columns)])
+    at_column = np.concatenate([X.indices, np.zeros_like(empty_rows), empty_columns])
+    counts = np.concatenate([X.data, np.zeros(len(at_row) - X.nnz, dtype=X.dtype)])
+    order = np.argsort(at_row, kind="stable")
+    return rows[at_row[order]], columns[at_column[order]], counts[order]
