@@ -35,37 +35,42 @@ def check_counts(
     counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
     bad = first_bad_entry(counts)
     if bad is not None:
-        row, column, value = bad
         name = "threecpo" if estimator is None else type(estimator).__name__
-        where = f"row {row}, column {column} holds {_spelled(value)}"
-        if value < 0 and np.isfinite(value):
-            message = (
-                f"Negative values in data passed to {name}: {where}. "
-                "Counts are 0 or more."
-            )
-        else:
-            message = (
-                f"Input X contains {_spelled(value)}: {where}. "
-                "Drop or fill such entries first; an absent count is 0."
-            )
-        raise ValueError(message)
+        raise ValueError(bad_entry_message(bad, name))
     return counts
+
+
+def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
+    """What is wrong with an entry that is no count, and what to do."""
+    row, column, value = bad
+    where = f"row {row}, column {column} holds {_spelled(value)}"
+    if value < 0 and np.isfinite(value):
+        return (
+            f"Negative values in data passed to {name}: {where}. Counts are 0 or more."
+        )
+    return (
+        f"Input X contains {_spelled(value)}: {where}. "
+        "Drop or fill such entries first; an absent count is 0."
+    )
 
 
 def warn_if_fractional(counts: Counts, name: str) -> None:
     """Warn once about values that are not whole numbers."""
-    if not counts.fractional:
-        return
-    message = (
-        f"X holds values that are not whole numbers; {name} models counts. "
-        "They are used as they are."
-    )
+    if counts.fractional:
+        warnings.warn(fractional_message(counts, name), UserWarning, stacklevel=3)
+
+
+def fractional_message(counts: Counts, name: str) -> str:
+    """What to tell of values that are not whole numbers."""
     if looks_log_normalised(counts):
-        message = (
+        return (
             "X holds values that are not whole numbers, and this looks log-normalised: "
             "pass the raw counts instead (for AnnData often layers['counts'] or raw.X)."
         )
-    warnings.warn(message, UserWarning, stacklevel=3)
+    return (
+        f"X holds values that are not whole numbers; {name} models counts. "
+        "They are used as they are."
+    )
 
 
 def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:

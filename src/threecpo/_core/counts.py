@@ -10,6 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 BLOCK_COUNTS = 1 << 16
@@ -67,6 +69,21 @@ class Counts:
         return Counts(
             part.indptr.astype(np.int64), part.indices, part.data, part.shape[1]
         )
+
+    def rows(self, chosen: NDArray[np.int64]) -> Counts:
+        """Return a copy of these rows."""
+        lengths = self.indptr[chosen + 1] - self.indptr[chosen]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
+        places = np.arange(indptr[-1]) + shift
+        return Counts(indptr, self.indices[places], self.data[places], self.n_columns)
+
+    def between(self, start: int, stop: int) -> Counts:
+        """Return a range of rows, in the same memory."""
+        indptr = self.indptr[start : stop + 1]
+        part = slice(indptr[0], indptr[-1])
+        own = indptr - indptr[0]
+        return Counts(own, self.indices[part], self.data[part], self.n_columns)
 
     def row_lengths(self, order: int) -> NDArray[np.float64]:
         """Sum of each row (order 1) or its Euclidean length (order 2)."""
@@ -129,6 +146,19 @@ def from_dense(array: NDArray[Any]) -> Counts:
         indices=np.concatenate([p.indices for p in parts]).astype(np.int32),
         data=np.concatenate([p.data for p in parts]),
         n_columns=n_columns,
+    )
+
+
+def stacked(parts: Sequence[Counts]) -> Counts:
+    """Rows of several counts below each other."""
+    ends = np.cumsum([0, *(len(part.data) for part in parts)])
+    return Counts(
+        indptr=np.concatenate(
+            [[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]
+        ).astype(np.int64),
+        indices=np.concatenate([part.indices for part in parts]),
+        data=np.concatenate([part.data for part in parts]),
+        n_columns=parts[0].n_columns,
     )
 
 

@@ -6,7 +6,7 @@ unsigned inside the loops, because numba otherwise tests each for being negative
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
@@ -61,6 +61,21 @@ def empty_log_rates(n_relevant: int, n_profiles: int) -> NDArray[np.float64]:
     room = np.zeros(size + LANES)
     start = -room.ctypes.data % (8 * LANES) // 8
     return room[start : start + size].reshape(n_relevant + 1, width)
+
+
+def owned(profile: Profile) -> Profile:
+    """Return a profile in memory of its own, as loops want it: pickling loses that."""
+    rates = profile.log_rates
+    if rates.flags.writeable and rates.ctypes.data % (8 * LANES) == 0:
+        return profile
+    log_rates = empty_log_rates(len(rates) - 1, rates.shape[1])
+    log_rates[:] = rates
+    copies: dict[str, Any] = {
+        name: value.copy()
+        for name, value in profile._asdict().items()
+        if isinstance(value, np.ndarray)
+    }
+    return profile._replace(**copies | {"log_rates": log_rates})
 
 
 _ROWS = (array_type(i8), array_type(i4), array_type(f8), i8, i8)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -68,6 +68,25 @@ class Fitted:
     def model_labels(self, rows: RowDescription) -> NDArray[np.int32]:
         """Labels that the rates belong to: outliers decided at the end are in it."""
         return rows.nearest if self.outliers == "final" else self.labels(rows)
+
+    def scales(self, rows: RowDescription) -> NDArray[np.float64]:
+        """λ^R of rows that are part of the fit."""
+        sums = model.Sums.of(self.statistics, self.prior)
+        # Label -1 takes the last factor, which is the outliers'.
+        factors = model.Scales.of(sums, self.groups).row_factors
+        factors = factors[self.model_labels(rows)]
+        return rows.sizes * factors if (self.groups >= 0).any() else factors
+
+
+def row_results(fitted: Fitted, rows: RowDescription) -> dict[str, NDArray[Any]]:
+    """All that a fit tells of its rows, by the names of the attributes."""
+    return {
+        "labels": fitted.labels(rows),
+        "nearest_labels": rows.nearest,
+        "outlier_scores": rows.outlier_scores,
+        "margins": rows.margins,
+        "row_scales": fitted.scales(rows),
+    }
 
 
 def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescription:

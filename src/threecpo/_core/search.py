@@ -61,12 +61,8 @@ class Starts:
         self._ready: Start | None = None
 
     def columns(self, rng: np.random.Generator, n_clusters: int) -> NDArray[np.int8]:
-        """First groups; one cluster has nothing to tell apart and uses all columns."""
-        if n_clusters == 1:
-            return np.ones(self.counts.n_columns, dtype=np.int8)
-        if isinstance(self.first_columns, np.ndarray):
-            return self.first_columns
-        return self.first_columns(rng)
+        n_columns = self.counts.n_columns
+        return first_groups(self.first_columns, rng, n_clusters, n_columns)
 
     def labels(
         self,
@@ -83,6 +79,20 @@ class Starts:
         if isinstance(self.first_columns, np.ndarray):
             relevant = self.first_columns == 1
             self._ready = self.make_start(self.counts.columns(relevant))
+
+
+def first_groups(
+    first_columns: FirstColumns | NDArray[np.int8],
+    rng: np.random.Generator,
+    n_clusters: int,
+    n_columns: int,
+) -> NDArray[np.int8]:
+    """First groups; one cluster has nothing to tell apart and uses all columns."""
+    if n_clusters == 1:
+        return np.ones(n_columns, dtype=np.int8)
+    if isinstance(first_columns, np.ndarray):
+        return first_columns
+    return first_columns(rng)
 
 
 def restarts(

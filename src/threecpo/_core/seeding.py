@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .statistics import Workers
+    from .statistics import Statistics, Workers
 
     # From a random generator and a number of clusters to labels.
     Start = Callable[[np.random.Generator, int, Workers], NDArray[np.int32]]
@@ -45,22 +45,33 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     everything = np.ones(counts.n_columns, dtype=np.int8)
     nowhere = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
     statistics = sum_by_labels(counts, nowhere, 0, everything, prior)
-    sums = Sums.of(statistics, prior)
-    totals, log_scales = sums.totals, sums.log_scales
-    largest = float(counts.data.max(initial=0.0))
+    return information_of(statistics, x_log_x_above(counts, prior), prior)
+
+
+def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
+    """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
     kernels.x_log_x_sums(
         counts.indptr,
         counts.indices,
         counts.data,
         prior,
-        x_log_x_table(largest, prior),
+        x_log_x_table(float(counts.data.max(initial=0.0)), prior),
         np.zeros(counts.n_rows),
         above,
     )
-    own = above + counts.n_rows * x_log_x(np.array([prior]))[0]
+    return above
+
+
+def information_of(
+    statistics: Statistics, above: NDArray[np.float64], prior: float
+) -> NDArray[np.float64]:
+    """h(j) from the sums over all rows with every column in use."""
+    sums = Sums.of(statistics, prior)
+    totals, log_scales = sums.totals, sums.log_scales
+    own = above + sums.n_rows * x_log_x(np.array([prior]))[0]
     used = totals > 0
-    information = np.zeros(counts.n_columns)
+    information = np.zeros(len(totals))
     information[used] = (own[used] - log_scales[used]) / totals[used]
     information[used] += np.log(totals[used].sum() / totals[used])
     return information

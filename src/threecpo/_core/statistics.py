@@ -153,20 +153,8 @@ def assign(
         )
         if in_place:
             part.sums, part.sizes = statistics.sums, statistics.sizes
-        moved = kernels.assign_rows(
-            counts.indptr,
-            counts.indices,
-            counts.data,
-            *block,
-            profile,
-            fresh,
-            with_scales,
-            labels,
-            part.sums,
-            part.sizes,
-            part.log_scales,
-        )
-        return moved, part
+        options = {"fresh": fresh, "with_scales": with_scales}
+        return _assign_block(counts, block, profile, labels, part, **options), part
 
     n_moved = 0
     for moved, part in workers.map(one, counts.blocks):
@@ -176,6 +164,42 @@ def assign(
         else:
             statistics.add(part)
     return n_moved
+
+
+def sums_from_nothing(
+    counts: Counts, profile: Profile, *, with_scales: bool
+) -> Statistics:
+    """Sums of the clusters that a profile puts these rows in."""
+    total = Statistics.zeros(len(profile.ranks), counts.n_columns)
+    labels = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
+    everything, options = (0, counts.n_rows), {"with_scales": with_scales}
+    _assign_block(counts, everything, profile, labels, total, fresh=True, **options)
+    return total
+
+
+def _assign_block(
+    counts: Counts,
+    block: tuple[int, int],
+    profile: Profile,
+    labels: NDArray[np.int32],
+    into: Statistics,
+    *,
+    fresh: bool,
+    with_scales: bool,
+) -> int:
+    return kernels.assign_rows(
+        counts.indptr,
+        counts.indices,
+        counts.data,
+        *block,
+        profile,
+        fresh,
+        with_scales,
+        labels,
+        into.sums,
+        into.sizes,
+        into.log_scales,
+    )
 
 
 def sum_by_labels(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
@@ -38,6 +38,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     n_jobs: Any
     verbose: int
     outliers: str | None = None
+    _row_results: ClassVar[tuple[str, ...]] = ("labels", "row_scales")
 
     def fit(self, X: ArrayLike | Any, y: object = None) -> Self:  # noqa: ARG002
         """Cluster the rows of X.
@@ -136,6 +137,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Yields the kept run of each as soon as it is stored in its model.
         """
+        from .._core import rows
         from .._core.search import best_of
 
         each = [model._settings() for model in models]
@@ -147,7 +149,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             found = start.search(each, seeds, workers, report)
             for model, settings, runs in zip(models, each, found, strict=True):
                 best = best_of(runs)
-                model._store(counts, best, settings, workers)
+                model._store(best, settings)
+                profile = model._fitted.profile()
+                description = rows.describe(counts, profile, workers)
+                model._store_rows(rows.row_results(model._fitted, description))
                 model.restart_losses_ = np.array([run.loss for run in runs])
                 yield best
 
@@ -162,12 +167,11 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         with self._workers() as workers:
             return rows.describe(counts, self._fitted.profile(), workers)
 
-    def _store(
-        self, counts: Counts, best: Run, settings: Settings, workers: Workers
-    ) -> RowDescription:
+    def _store(self, best: Run, settings: Settings) -> None:
+        """Keep the model that a run has found."""
         from .._core import model, rows
 
-        self._fitted = fitted = rows.Fitted(
+        self._fitted = rows.Fitted(
             best.statistics,
             best.profile_statistics,
             best.groups,
@@ -178,22 +182,19 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             self.outliers,
             settings.chi_squared,
         )
-        description = rows.describe(counts, fitted.profile(), workers)
         sums = model.Sums.of(best.statistics, settings.prior)
-        self.labels_ = fitted.labels(description)
         self.cluster_rates_ = model.rates(sums, best.groups).cluster
-        # Label -1 takes the last factor, which is the outliers'.
-        factors = model.Scales.of(sums, best.groups).row_factors
-        factors = factors[fitted.model_labels(description)]
-        used = (best.groups >= 0).any()
-        self.row_scales_ = description.sizes * factors if used else factors
         self.loss_ = best.loss
         self.history_ = best.history
         self.n_iter_ = len(best.history["loss"])
         self.n_clusters_ = best.statistics.n_clusters
-        prices = settings.penalty(sums.totals, self.n_clusters_, counts.n_rows)
+        prices = settings.penalty(sums.totals, self.n_clusters_, sums.n_rows)
         self._price = float(prices[best.groups == 1].sum())
-        return description
+
+    def _store_rows(self, results: dict[str, NDArray[Any]]) -> None:
+        """Keep what is told of the rows."""
+        for name in self._row_results:
+            setattr(self, f"{name}_", results[name])
 
     def _tell(
         self,

@@ -49,20 +49,26 @@ class Plan:
 
 def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
     """Check ``init``, ``column_init`` and ``n_init`` and say how to search."""
+    from .._core import seeding
     from .._core.search import Starts, merges, restarts
 
     init = estimator.init
-    column_init = getattr(estimator, "column_init", "information")
     n_init = check_integer("n_init", estimator.n_init, 1)
     if isinstance(init, BaseEstimator):
-        groups, labels = _of_model(init, counts, settings)
-        if not isinstance(column_init, str):
-            groups = _checked_groups(column_init, counts.n_columns, settings)
+        groups = groups_of_model(estimator, counts.n_columns, settings)
+        description = init._describe(counts)
+        labels = init._fitted.labels(description)
+        if not settings.outliers:
+            labels = description.nearest
         return Plan(1, partial(restarts, Starts(counts, groups, _always(labels))))
-    columns = _first_columns(column_init, counts, settings)
+    columns = first_columns(
+        estimator,
+        counts.n_columns,
+        settings,
+        lambda: seeding.column_information(counts, settings.prior),
+    )
     if not isinstance(init, str):
-        least = -1 if settings.outliers else 0
-        labels = check_labels(init, counts.n_rows, settings.n_clusters, least)
+        labels = given_labels(init, counts.n_rows, settings)
         return Plan(1, partial(restarts, Starts(counts, columns, _always(labels))))
     check_choice("init", init, ROWS)
     merging = init == MERGE
@@ -71,22 +77,31 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
     return Plan(n_init, partial(search, Starts(counts, columns, start)))
 
 
+def given_labels(init: Any, n_rows: int, settings: Settings) -> NDArray[np.int32]:
+    """Labels that are the start, checked."""
+    least = -1 if settings.outliers else 0
+    return check_labels(init, n_rows, settings.n_clusters, least)
+
+
 def _always(labels: NDArray[np.int32]) -> MakeStart:
     return lambda _: lambda *_: labels
 
 
-def _of_model(
-    model: Any, counts: Counts, settings: Settings
-) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Groups of a fitted model, and where it puts these rows."""
+def groups_of_model(
+    estimator: Any, n_columns: int, settings: Settings
+) -> NDArray[np.int8]:
+    """First groups where the start is a fitted model: its own, unless others are given.
+
+    A group that the settings forbid becomes C1.
+    """
+    model = estimator.init
     check_is_fitted(model)
     if not hasattr(model, "_fitted"):
         message = f"init={model!r} is no model of the Poisson family."
         raise ValueError(message)
-    if model.n_features_in_ != counts.n_columns:
+    if model.n_features_in_ != n_columns:
         message = (
-            f"init was fitted on {model.n_features_in_} columns; X has "
-            f"{counts.n_columns}."
+            f"init was fitted on {model.n_features_in_} columns; X has {n_columns}."
         )
         raise ValueError(message)
     if model.n_clusters_ > settings.n_clusters:
@@ -95,28 +110,35 @@ def _of_model(
             f"n_clusters={settings.n_clusters}."
         )
         raise ValueError(message)
-    description = model._describe(counts)
-    labels = model._fitted.labels(description)
+    column_init = _column_init(estimator)
+    if not isinstance(column_init, str):
+        return _checked_groups(column_init, n_columns, settings)
     groups = model._fitted.groups
-    return (
-        np.where(np.isin(groups, settings.groups), groups, np.int8(1)),
-        labels if settings.outliers else description.nearest,
-    )
+    return np.where(np.isin(groups, settings.groups), groups, np.int8(1))
 
 
-def _first_columns(
-    column_init: Any, counts: Counts, settings: Settings
+def _column_init(estimator: Any) -> Any:
+    return getattr(estimator, "column_init", "information")
+
+
+def first_columns(
+    estimator: Any,
+    n_columns: int,
+    settings: Settings,
+    information: Callable[[], NDArray[np.float64]],
 ) -> FirstColumns | NDArray[np.int8]:
+    """First groups of the columns, or how to draw them."""
     from .._core import seeding
 
+    column_init = _column_init(estimator)
     if not isinstance(column_init, str):
-        return _checked_groups(column_init, counts.n_columns, settings)
+        return _checked_groups(column_init, n_columns, settings)
     check_choice("column_init", column_init, COLUMNS)
     if -1 not in settings.groups:
-        return np.ones(counts.n_columns, dtype=np.int8)
+        return np.ones(n_columns, dtype=np.int8)
     if column_init == "random":
-        return partial(_random_columns, counts.n_columns)
-    return seeding.most_informative(seeding.column_information(counts, settings.prior))
+        return partial(_random_columns, n_columns)
+    return seeding.most_informative(information())
 
 
 def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.counts import Counts
-    from .._core.rows import RowDescription
     from .._core.run import Run, Settings
-    from .._core.statistics import Workers
 
 
 class ThreeCPO(SelectorMixin, PoissonClusterer):
@@ -168,6 +165,14 @@ default="information"
     True
     """
 
+    _row_results: ClassVar[tuple[str, ...]] = (
+        "labels",
+        "nearest_labels",
+        "outlier_scores",
+        "margins",
+        "row_scales",
+    )
+
     def __init__(
         self,
         n_clusters: int | str = 8,
@@ -309,16 +314,11 @@ default="information"
             prior=_options.check_non_negative("prior", self.prior),
         )
 
-    def _store(
-        self, counts: Counts, best: Run, settings: Settings, workers: Workers
-    ) -> RowDescription:
-        description = super()._store(counts, best, settings, workers)
-        totals = best.statistics.totals + settings.prior * counts.n_rows
-        self.nearest_labels_ = description.nearest
-        self.outlier_scores_ = description.outlier_scores
-        self.margins_ = description.margins
+    def _store(self, best: Run, settings: Settings) -> None:
+        super()._store(best, settings)
+        n_rows = best.statistics.n_rows
+        totals = best.statistics.totals + settings.prior * n_rows
         self.column_groups_ = best.groups
         self.column_scores_ = best.column_scores
         self.shared_rates_ = totals
-        self.noise_rates_ = totals / counts.n_rows
-        return description
+        self.noise_rates_ = totals / n_rows

@@ -1,0 +1,117 @@
+"""What fits into a memory budget: the size of blocks, threads, runs, the sample."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+from ..io.blocks._open import BLOCK_COUNTS
+
+# Bytes of a stored count while its block is read (as on disk, as counts, checks), of
+# one in the sample (counts, a copy by columns, a copy inside the first columns) and of
+# a row whose results are kept.
+IN_BLOCK = 48
+IN_SAMPLE = 36
+OF_ROW = 48
+# Copies of the sums of a run: its own, those before, with the prior, their logarithms,
+# the profile, and those of the pass.
+OF_RUN = 6
+# A merging run begins with four times as many clusters.
+WIDER = 4
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A budget in bytes for all that grows with the data, or None for no limit."""
+
+    limit: int | None
+
+    def block_counts(self, n_jobs: int) -> int:
+        """Stored counts of a block where that can be chosen: a quarter for all."""
+        if self.limit is None:
+            return BLOCK_COUNTS
+        fit = self.limit // (4 * n_jobs * IN_BLOCK)
+        return max(1, min(BLOCK_COUNTS, fit))
+
+    def threads(self, n_jobs: int, largest: int) -> int:
+        """How many blocks may be in work at a time: half of the budget for all."""
+        if self.limit is None:
+            return n_jobs
+        fit = self.limit // (2 * max(1, largest) * IN_BLOCK)
+        if fit < 1:
+            needed = 2 * largest * IN_BLOCK
+            message = (
+                f"A block holds {largest} counts, for which max_memory must be at "
+                f"least {spelled(needed)}, not {spelled(self.limit)}; write smaller "
+                "blocks."
+            )
+            raise ValueError(message)
+        return min(n_jobs, fit)
+
+    def seats(self, n_runs: int, n_clusters: int, n_columns: int, threads: int) -> int:
+        """How many runs may share a pass: a quarter of the budget for their sums."""
+        if self.limit is None:
+            return n_runs
+        # Finished blocks wait to be added, two for each thread.
+        one = (n_clusters + 1) * n_columns * 8 * (OF_RUN + 2 * threads)
+        if 4 * one > self.limit:
+            message = (
+                f"The sums of {n_clusters} clusters in {n_columns} columns take about "
+                f"{spelled(one)} while a run goes on, more than a quarter of "
+                f"max_memory={spelled(self.limit)}: allow {spelled(4 * one)}."
+            )
+            raise ValueError(message)
+        return min(n_runs, self.limit // (4 * one))
+
+    def check_sample(
+        self, n_stored: float, n_clusters: int, n_columns: int, n_jobs: int
+    ) -> None:
+        """Refuse a sample that leaves no room to work on it."""
+        runs = WIDER * n_clusters * n_columns * 8 * OF_RUN * n_jobs
+        needed = int((n_stored * IN_SAMPLE + runs) * 4 / 3)
+        if self.limit is not None and needed > self.limit:
+            message = (
+                f"The rows to start from hold about {int(n_stored)} counts, for which "
+                f"max_memory must be at least {spelled(needed)}, not "
+                f"{spelled(self.limit)}; pass a smaller sample_rows."
+            )
+            raise ValueError(message)
+
+    def check_rows(self, n_rows: int) -> None:
+        """Refuse to gather the results of more rows than there is room for."""
+        if self.limit is not None and 2 * n_rows * OF_ROW > self.limit:
+            message = (
+                f"Labels and scores of {n_rows} rows take about "
+                f"{spelled(n_rows * OF_ROW)}, more than half of max_memory="
+                f"{spelled(self.limit)}; pass write_to= to have them written block by "
+                "block."
+            )
+            raise ValueError(message)
+
+
+def memory_of(given: Any) -> Memory:
+    """Return the budget of a number of bytes or of text such as "2GB"."""
+    if given is None:
+        return Memory(None)
+    if isinstance(given, Integral) and int(given) > 1:
+        return Memory(int(given))
+    if isinstance(given, str):
+        found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]i?)?b?\s*", given.lower())
+        if found and re.fullmatch(r"\d+\.?\d*|\.\d+", found[1]):
+            size = int(float(found[1]) * (_UNITS | _BINARY)[found[2] or ""])
+            if size > 0:
+                return Memory(size)
+    message = f"max_memory={given!r} must be a size such as '2GB' or '500MB'."
+    raise ValueError(message)
+
+
+def spelled(size: float) -> str:
+    for unit in ("B", "kB", "MB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} GB"

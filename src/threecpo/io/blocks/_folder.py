@@ -1,0 +1,106 @@
+"""A folder of npz or parquet files, one block of rows each, in the order of names."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..._errors import DataFormatError
+from ..._extras import require
+from .. import _npz, _parquet
+from .._options import Options
+from ._source import Source, counts_of, problems_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ..._core.counts import Counts
+
+SUFFIXES = (".npz", ".parquet", ".pq")
+# A block has whole rows; triples would have parts of them.
+_WIDE = Options(triples=False)
+
+
+@dataclass(frozen=True)
+class _File:
+    path: Path
+
+    def __call__(self) -> Counts:
+        with problems_of(self.path):
+            if self.path.suffix != ".npz":
+                return counts_of(_parquet.read(self.path, _WIDE).X)
+            with (
+                self.path.open("rb") as opened,
+                np.load(opened, allow_pickle=False) as file,
+            ):
+                arrays: Any = file if isinstance(file, np.lib.npyio.NpzFile) else {}
+                return counts_of(_npz._matrix(arrays))
+
+
+def files_of(folder: Path) -> list[Path]:
+    """Blocks of a folder; numbers in their names count as numbers."""
+    found = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
+    if len({path.suffix == ".npz" for path in found}) > 1:
+        message = f"{folder} holds both npz and parquet files; keep one kind there."
+        raise DataFormatError(message)
+    return sorted(found, key=_natural)
+
+
+def of_files(paths: Sequence[Path], name: str) -> Source:
+    """Open files, all of which have the same columns."""
+    first, *others = paths
+    header = _header(first)
+    for path in others:
+        if _header(path) != header:
+            message = f"{path} has other column names than {first.name}."
+            raise DataFormatError(message)
+    names = header
+    if header is not None and first.suffix != ".npz":
+        with problems_of(first):
+            names = _parquet.read(first, _WIDE).column_names
+    return Source(
+        tuple(_File(path) for path in paths),
+        name,
+        None if names is None else np.array(list(names), dtype=object),
+        largest=_largest(paths),
+    )
+
+
+def _largest(paths: Sequence[Path]) -> int | None:
+    """Stored counts of the largest file, by the headers of its arrays."""
+    if paths[0].suffix != ".npz":
+        return None
+    largest = 0
+    for path in paths:
+        with problems_of(path), zipfile.ZipFile(path) as file:
+            with file.open("data.npy") as data:
+                version = np.lib.format.read_magic(data)
+                read = np.lib.format.read_array_header_1_0
+                shape, *_ = read(data) if version == (1, 0) else ((0,),)
+            largest = max(largest, *shape, 0)
+    return largest
+
+
+def _header(path: Path) -> Sequence[str] | None:
+    """Column names of a file, before its rows are read."""
+    with problems_of(path):
+        if path.suffix != ".npz":
+            parquet = require("pyarrow.parquet", "io", "Reading parquet files")
+            return list(parquet.read_schema(path).names)
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            arrays: Any = file if isinstance(file, np.lib.npyio.NpzFile) else {}
+            return _npz._names(arrays, "feature_names")
+
+
+def _natural(path: Path) -> list[tuple[int, int, str]]:
+    """Sort block-2 before block-10."""
+    return [
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in re.split(r"(\d+)", path.name)
+        if part
+    ]

@@ -1,0 +1,100 @@
+"""Whatever can be cut into blocks of rows."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..._errors import DataFormatError
+from .. import _formats
+from ._chunks import is_dask_array, of_dask_array
+from ._memory import in_memory, of_readers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._source import Source
+
+BLOCK_COUNTS = 1 << 22
+
+
+@contextmanager
+def open_blocks(
+    blocks: Any, *, layer: str | None = None, block_counts: int = BLOCK_COUNTS
+) -> Iterator[Source]:
+    """Open rows in memory, on disk or of Dask as blocks.
+
+    Parameters
+    ----------
+    blocks : str, path-like, Dask array, list of functions, or counts in memory
+        A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files, a
+        MatrixMarket file or a 10x folder (sorted into blocks in a temporary folder); a
+        Dask array cut along rows; functions that return one block each; or an array,
+        frame or sparse matrix.
+    layer : str, default=None
+        Matrix of an AnnData, as in ``threecpo.read_counts``.
+    block_counts : int
+        About how many stored counts a block shall have, where that can be chosen.
+
+    Yields
+    ------
+    Source
+        Readers of the blocks; valid inside the ``with`` statement.
+    """
+    if layer is not None and not isinstance(blocks, str | os.PathLike):
+        message = f"layer={layer!r} chooses a matrix of a file; blocks is none."
+        raise ValueError(message)
+    if isinstance(blocks, str | os.PathLike):
+        with tempfile.TemporaryDirectory(prefix="threecpo-") as scratch:
+            yield _on_disk(Path(blocks), layer, Path(scratch), block_counts)
+    elif is_dask_array(blocks):
+        yield of_dask_array(blocks)
+    elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
+        yield of_readers(blocks)
+    else:
+        yield in_memory(blocks, block_counts)
+
+
+def _on_disk(path: Path, layer: str | None, scratch: Path, block_counts: int) -> Source:
+    from ._folder import SUFFIXES, files_of, of_files
+    from ._hierarchy import of_anndata
+
+    if not path.exists():
+        message = f"{path} does not exist; check the name and the folder."
+        raise DataFormatError(message)
+    if _is_zarr(path) or path.suffix.lower() == ".h5ad":
+        return of_anndata(path, layer, block_counts)
+    if layer is not None:
+        message = f"layer={layer!r} is for AnnData files; {path} is none."
+        raise DataFormatError(message)
+    if path.is_file() and path.suffix in SUFFIXES:
+        return of_files([path], str(path))
+    if path.is_dir():
+        files = files_of(path)
+        if files:
+            return of_files(files, str(path))
+    if _is_market(path):
+        from ._market import of_market
+
+        return of_market(path, scratch, block_counts)
+    message = (
+        f"{path} cannot be read in blocks: that is for h5ad, zarr, MatrixMarket and "
+        "folders of npz or parquet files; read it with threecpo.read_counts, or write "
+        "it with threecpo.io.blocks.write_blocks."
+    )
+    raise DataFormatError(message)
+
+
+def _is_zarr(path: Path) -> bool:
+    return path.is_dir() and any(
+        (path / name).exists() for name in (".zgroup", "zarr.json", ".zmetadata")
+    )
+
+
+def _is_market(path: Path) -> bool:
+    if path.is_dir():
+        return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
+    return _formats.of_suffix(path) == "mtx"

@@ -1,0 +1,73 @@
+"""Blocks of rows as npz files, uncompressed: reading them is what a pass waits for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._files import put_in_place
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+
+def write_blocks(
+    blocks: Iterable[Any],
+    folder: str | os.PathLike[str],
+    *,
+    column_names: Sequence[str] | None = None,
+) -> None:
+    """Write blocks of rows to a new folder, for ``threecpo.distributed.fit``.
+
+    Parameters
+    ----------
+    blocks : iterable of sparse matrices or arrays
+        Rows below each other, all with the same columns. They are taken one by one, so
+        a generator can make more of them than memory holds.
+    folder : str or path-like
+        Folder to make. It appears when it is complete.
+    column_names : sequence of str, default=None
+        Names of the columns.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.io.blocks import write_blocks
+    >>> X, _ = make_synth(random_state=0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_blocks((X[i : i + 100] for i in range(0, 1000, 100)), f"{folder}/X")
+    ...     model = distributed.fit(ThreeCPO(3, random_state=0), f"{folder}/X")
+    >>> model.column_groups_
+    array([ 1,  1,  0,  0, -1, -1], dtype=int8)
+    """
+    with put_in_place(Path(folder), force=False, parts=r".*") as beside:
+        beside.mkdir()
+        for i, block in enumerate(blocks):
+            save_block(sp.csr_array(block), beside / f"{i:06d}.npz", column_names)
+
+
+def save_block(
+    block: sp.csr_array, path: Path, column_names: Sequence[str] | None
+) -> None:
+    """Write one block in the form of scipy.sparse.save_npz, names beside."""
+    if block.data.dtype.kind == "f":
+        small = block.data.astype(np.int32)
+        if np.array_equal(small, block.data):
+            block.data = small
+    arrays: dict[str, Any] = {
+        "format": np.array(b"csr"),
+        "shape": np.array(block.shape),
+        "data": block.data,
+        "indices": block.indices,
+        "indptr": block.indptr,
+    }
+    if column_names is not None:
+        arrays["feature_names"] = np.array(column_names, dtype=str)
+    with path.open("xb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
