@@ -20,12 +20,15 @@ FORMAT = "threecpo-model"
 VERSION = 1
 
 # Type and shape of each array: n rows, m columns, k clusters, r runs, i iterations.
-_ATTRIBUTES = {
+# A model whose rows were written block by block has none of the first.
+_OF_ROWS = {
     "labels_": ("i4", "n"),
     "nearest_labels_": ("i4", "n"),
     "outlier_scores_": ("f8", "n"),
     "margins_": ("f8", "n"),
     "row_scales_": ("f8", "n"),
+}
+_ATTRIBUTES = {
     "column_groups_": ("i1", "m"),
     "column_scores_": ("f8", "m3"),
     "cluster_rates_": ("f8", "km"),
@@ -48,7 +51,10 @@ _IN_ARRAYS = {"stored": "array"}
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """Write a fitted model beside the target, then rename it into place."""
     fitted = model._fitted
-    arrays: dict[str, Any] = {name: getattr(model, name) for name in _ATTRIBUTES}
+    of_rows = _OF_ROWS if hasattr(model, "labels_") else {}
+    arrays: dict[str, Any] = {
+        name: getattr(model, name) for name in (*of_rows, *_ATTRIBUTES)
+    }
     arrays |= {
         "sums": fitted.statistics.sums,
         "sizes": fitted.statistics.sizes,
@@ -129,7 +135,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     }
     parameters["groups"] = tuple(parameters["groups"])
     model = ThreeCPO(**parameters)
-    for name in _ATTRIBUTES:
+    for name in (*_of_rows(arrays), *_ATTRIBUTES):
         setattr(model, name, arrays[name])
     for name in _NUMBERS:
         setattr(model, name, header["numbers"][name])
@@ -159,13 +165,18 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     return model
 
 
+def _of_rows(arrays: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    """What a file tells of its rows: all of it or nothing."""
+    return _OF_ROWS if any(name in arrays for name in _OF_ROWS) else {}
+
+
 def _check_shapes(arrays: dict[str, Any], header: dict[str, Any]) -> None:
     """Refuse arrays that do not fit together: compiled loops trust them."""
     numbers = header["numbers"]
     sizes = {"3": 3, "n": int(header["n_rows"]), "m": int(numbers["n_features_in_"])}
     sizes["k"], sizes["i"] = int(numbers["n_clusters_"]), int(numbers["n_iter_"])
     sizes |= {"o": sizes["k"] + 1, "r": len(arrays["restart_losses_"])}
-    expected = _ATTRIBUTES | _SUMS
+    expected = _of_rows(arrays) | _ATTRIBUTES | _SUMS
     for name in header["history"]:
         expected[f"history_{name}"] = ("f8" if name == "loss" else "i8", "i")
     for name, (kind, letters) in expected.items():

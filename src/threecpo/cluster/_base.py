@@ -45,8 +45,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
-            Counts, 0 or more. Sparse input stays sparse; X is never changed.
+        X : array-like, frame, sparse matrix or Dask array of shape (n_rows, n_columns)
+            Counts, 0 or more. Sparse input stays sparse; X is never changed. A Dask
+            array goes through :func:`threecpo.distributed.fit`.
         y : None
             Not used; here for scikit-learn's conventions.
 
@@ -56,6 +57,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         self.__dict__.pop("k_path_", None)
+        if hasattr(X, "__dask_graph__"):
+            from ..distributed import fit
+
+            return fit(self, X)
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_path"):
             return self._fit_path(X)
         settings = self._settings()
@@ -204,9 +209,13 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         finished: bool,  # noqa: FBT001
     ) -> None:
         if finished or self.verbose > 1:
+            from .._core.run import UNKNOWN
+
+            moved = entry["rows_moved"]
             print(  # noqa: T201
                 f"Run {restart + 1}, iteration {iteration}: loss {entry['loss']:.6f}, "
-                f"relevant {entry['relevant']}, rows moved {entry['rows_moved']}"
+                f"relevant {entry['relevant']}"
+                + (f", rows moved {moved}" if moved != UNKNOWN else "")
                 + (" (finished)" if finished else "")
             )
 
