@@ -95,6 +95,31 @@ class Look:
         )
 
 
+class Unchanged:
+    """An engine whose blocks must still be what a first look has seen."""
+
+    def __init__(self, engine: Engine, look: Look) -> None:
+        self._engine = engine
+        self._expect = partial(_expect, look.n_rows, max(look.n_columns))
+
+    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
+        return self._engine.fold(partial(self._expect, work), combine)
+
+
+def _expect(
+    n_rows: Sequence[int], n_columns: int, work: Work[T], index: int, counts: Counts
+) -> T:
+    # Loops trust the shape: one column more would be read beyond the end.
+    if counts.n_rows != n_rows[index] or counts.n_columns != n_columns:
+        message = (
+            f"Block {index} has changed while it was in use: it has {counts.n_rows} "
+            f"rows and {counts.n_columns} columns, and had {n_rows[index]} and "
+            f"{n_columns}."
+        )
+        raise ValueError(message)
+    return work(index, counts)
+
+
 def look_at(prior: float, _: int, counts: Counts) -> Look:
     """First look at a block, with column totals and u of all columns."""
     bad = first_bad_entry(counts)

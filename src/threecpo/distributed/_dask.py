@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError
 from copy import deepcopy
 from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._extras import require
 
@@ -55,12 +55,6 @@ class Cluster:
             client.submit(_itself, tuple(readers[a:b]), pure=False)
             for a, b in pairwise(bounds)
         ]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._shares = []
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on every block; combine what comes out in the order of the blocks."""

@@ -14,7 +14,7 @@ from .. import _options
 from .._core import blocks as work
 from .._core import seeding
 from .._core.riding import Ride, Rider
-from .._core.run import Running
+from .._core.run import OUTLIER, Running
 from .._core.search import best_of, first_groups
 from .._core.statistics import Workers
 from .._validation import bad_entry_message, fractional_message
@@ -197,29 +197,27 @@ class _Fitting:
 
     def start(self, client: Any, stack: ExitStack) -> None:
         """Choose where to work, and look at all blocks once."""
+        readers = self.source.readers
         if client is not None:
             from ._dask import Cluster
 
-            self.threads = 1
-            self.engine = stack.enter_context(Cluster(client, self.source.readers))
-            self.look = self._first_look()
-            self.memory.threads(1, max(self.look.n_stored))
+            cluster = Cluster(client, readers)
+            self.look = self._first_look(cluster)
+            self.threads = self.memory.threads(1, max(self.look.n_stored))
+            self.engine = work.Unchanged(cluster, self.look)
             return
-        known = self.source.largest
+        largest = self.source.largest
         # Blocks of unknown size are looked at one by one where memory is short.
-        at_first = self.n_jobs if self.memory.limit is None or known else 1
-        if known:
-            at_first = self.memory.threads(self.n_jobs, known)
-        with Workers(at_first) as workers:
-            self.engine = work.Threads(self.source.readers, workers)
-            self.look = self._first_look()
+        threads = 1 if largest is None and self.memory.limit else self.n_jobs
+        with Workers(self.memory.threads(threads, largest or 1)) as workers:
+            self.look = self._first_look(work.Threads(readers, workers))
         self.threads = self.memory.threads(self.n_jobs, max(self.look.n_stored))
         workers = stack.enter_context(Workers(self.threads))
-        self.engine = work.Threads(self.source.readers, workers)
+        self.engine = work.Unchanged(work.Threads(readers, workers), self.look)
 
-    def _first_look(self) -> Look:
+    def _first_look(self, engine: Engine) -> Look:
         """Check that the blocks are counts of the same columns."""
-        look = self.engine.fold(
+        look = engine.fold(
             partial(work.look_at, self.settings.prior), work.Look.and_then
         )
         name, model = self.source.name, type(self.estimator).__name__
@@ -308,6 +306,7 @@ class _Fitting:
             sums = partial(work.sum_placed, *place, n_clusters, groups, prior)
         else:
             labels = _starts.given_labels(init, self.n_rows, settings)
+            labels = np.where(labels == OUTLIER, np.int32(n_clusters), labels)
             groups = self._first_groups()
             parts = np.split(labels, self.look.first_rows[1:-1])
             sums = partial(work.sum_given, parts, n_clusters, groups, prior)

@@ -1,0 +1,80 @@
+"""Small counts in blocks, fits of them, and when two fits are the same."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from strategies import planted
+from threecpo import ThreeCPO, distributed
+from threecpo.io.blocks import write_blocks
+
+ROWS = ("labels_", "nearest_labels_", "outlier_scores_", "margins_", "row_scales_")
+
+
+def counts_of(seed=0, n_rows=300, n_clusters=3, **options):
+    Y, labels = planted(np.random.default_rng(seed), n_rows, n_clusters, **options)
+    return sp.csr_array(Y), labels
+
+
+def cut(X, *bounds):
+    """Readers of the rows between bounds."""
+    ends = [0, *sorted(bounds), X.shape[0]]
+    return [Rows(X, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+
+class Rows:
+    """A reader that counts how often it is called."""
+
+    def __init__(self, X, start, stop):
+        self.X, self.start, self.stop, self.reads = X, start, stop, 0
+
+    def __call__(self):
+        self.reads += 1
+        return self.X[self.start : self.stop]
+
+
+def evenly(X, n_blocks):
+    return cut(X, *(i * X.shape[0] // n_blocks for i in range(1, n_blocks)))
+
+
+def model_of(n_clusters=3, **options):
+    return ThreeCPO(n_clusters, **{"random_state": 0, "n_init": 4} | options)
+
+
+def fit(blocks, n_clusters=3, *, sample_rows=60, fitting=None, **options):
+    return distributed.fit(
+        model_of(n_clusters, **options),
+        blocks,
+        sample_rows=sample_rows,
+        **fitting or {},
+    )
+
+
+def attributes(model):
+    return {
+        name: value
+        for name, value in vars(model).items()
+        if name.endswith("_") and name != "feature_names_in_"
+    }
+
+
+def assert_same_bits(first, second, *, history=True):
+    a, b = attributes(first), attributes(second)
+    assert a.keys() == b.keys()
+    for name, value in a.items():
+        if name != "history_":
+            np.testing.assert_array_equal(value, b[name], err_msg=name)
+        elif history:
+            for key, line in value.items():
+                np.testing.assert_array_equal(line, b[name][key], err_msg=key)
+
+
+def assert_same_answer(first, second):
+    """What holds where sums are not exact: the same decisions, nearly the same loss."""
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    np.testing.assert_array_equal(first.column_groups_, second.column_groups_)
+    np.testing.assert_allclose(first.loss_, second.loss_, rtol=1e-12)
+
+
+def write(X, folder, n_blocks=7, **options):
+    write_blocks((read() for read in evenly(X, n_blocks)), folder, **options)
+    return folder
