@@ -1,5 +1,7 @@
 """Small counts in blocks, fits of them, and when two fits are the same."""
 
+from itertools import pairwise
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,7 +20,7 @@ def counts_of(seed=0, n_rows=300, n_clusters=3, **options):
 def cut(X, *bounds):
     """Readers of the rows between bounds."""
     ends = [0, *sorted(bounds), X.shape[0]]
-    return [Rows(X, a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [Rows(X, a, b) for a, b in pairwise(ends)]
 
 
 class Rows:

@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from block_fits import (
     assert_same_answer,
     assert_same_bits,
@@ -15,6 +12,9 @@ from block_fits import (
     fit,
     model_of,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from strategies import count_matrices
 from threecpo import ThreeCPO, distributed
 from threecpo.cluster import PoissonC, PoissonL
@@ -188,7 +188,7 @@ class TestRefusals:
             distributed.fit(KMeans(), counts_of()[0])
 
     def test_too_small_a_sample(self):
-        with pytest.raises(ValueError, match="sample_rows=2 must be .* 3 or more"):
+        with pytest.raises(ValueError, match=r"sample_rows=2 must be .* 3 or more"):
             fit(counts_of()[0], sample_rows=2)
 
     def test_more_clusters_than_rows(self):

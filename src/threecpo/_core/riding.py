@@ -81,7 +81,7 @@ class Ride:
     def go_on(
         self,
         one_pass: Pass,
-        seats: int,
+        seats: int | None,
         after_pass: Callable[[Ride], None] | None = None,
         report: Report | None = None,
     ) -> Run:

@@ -248,6 +248,9 @@ class _Fitting:
     ) -> Run:
         """Return the best run over all rows."""
         statistics = self.look.statistics
+        seats = self.memory.seats(
+            self.settings.n_clusters, self.n_columns, self.threads
+        )
         ride = None if kept is None else kept.load(self.settings, statistics)
         if ride is None:
             if isinstance(self.estimator.init, str):
@@ -263,9 +266,6 @@ class _Fitting:
             ride = Ride(riders, self.settings, totals, n_rows, drop_hopeless)
             if kept is not None:
                 kept.save(ride)
-        seats = self.memory.seats(
-            len(ride.riders), self.settings.n_clusters, self.n_columns, self.threads
-        )
         report = self.estimator._tell if self.estimator.verbose else None
         after_pass = None if kept is None else kept.save
         best = ride.go_on(self._pass, seats, after_pass, report)

@@ -52,10 +52,10 @@ class Memory:
             raise ValueError(message)
         return min(n_jobs, fit)
 
-    def seats(self, n_runs: int, n_clusters: int, n_columns: int, threads: int) -> int:
+    def seats(self, n_clusters: int, n_columns: int, threads: int) -> int | None:
         """How many runs may share a pass: a quarter of the budget for their sums."""
         if self.limit is None:
-            return n_runs
+            return None
         # Finished blocks wait to be added, two for each thread.
         one = (n_clusters + 1) * n_columns * 8 * (OF_RUN + 2 * threads)
         if 4 * one > self.limit:
@@ -65,7 +65,7 @@ class Memory:
                 f"max_memory={spelled(self.limit)}: allow {spelled(4 * one)}."
             )
             raise ValueError(message)
-        return min(n_runs, self.limit // (4 * one))
+        return self.limit // (4 * one)
 
     def check_sample(
         self, n_stored: float, n_clusters: int, n_columns: int, n_jobs: int

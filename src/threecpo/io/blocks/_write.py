@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._files import put_in_place
+from ._source import counts_of
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
+
+    import scipy.sparse as sp
 
 
 def write_blocks(
@@ -49,21 +51,24 @@ def write_blocks(
     with put_in_place(Path(folder), force=False, parts=r".*") as beside:
         beside.mkdir()
         for i, block in enumerate(blocks):
-            save_block(sp.csr_array(block), beside / f"{i:06d}.npz", column_names)
+            # As a fit wants them, once: what it would have to sort at every reading.
+            canonical = counts_of(block).matrix()
+            save_block(canonical, beside / f"{i:06d}.npz", column_names)
 
 
 def save_block(
     block: sp.csr_array, path: Path, column_names: Sequence[str] | None
 ) -> None:
     """Write one block in the form of scipy.sparse.save_npz, names beside."""
-    if block.data.dtype.kind == "f":
-        small = block.data.astype(np.int32)
-        if np.array_equal(small, block.data):
-            block.data = small
+    data = block.data
+    if data.max(initial=0) <= np.iinfo(np.int32).max and np.array_equal(
+        data, np.floor(data)
+    ):
+        data = data.astype(np.int32)
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"),
         "shape": np.array(block.shape),
-        "data": block.data,
+        "data": data,
         "indices": block.indices,
         "indptr": block.indptr,
     }

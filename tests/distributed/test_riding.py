@@ -1,0 +1,123 @@
+"""All runs share a pass: who asks, who leaves, how often blocks are read."""
+
+import numpy as np
+import pytest
+from block_fits import assert_same_bits, counts_of, evenly, fit
+
+from threecpo._core import blocks, model, riding
+from threecpo._core.counts import from_sparse
+from threecpo._core.run import Request
+from threecpo._core.statistics import sum_by_labels
+from threecpo.distributed import _fit
+from threecpo.distributed._memory import Memory
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+SLOW = {"init": "random-labels", "n_init": 8, "n_clusters": 4}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How many runs asked for each pass."""
+    numbers = []
+    one_pass = _fit._Fitting._pass
+
+    def recording(self, requests):
+        numbers.append(len(requests))
+        return one_pass(self, requests)
+
+    monkeypatch.setattr(_fit._Fitting, "_pass", recording)
+    return numbers
+
+
+@pytest.mark.parametrize("n_init", [1, 8])
+def test_a_block_is_read_once_a_pass_for_all_runs(n_init, asked):
+    readers = evenly(counts_of()[0], 6)
+    fit(readers, **SLOW | {"n_init": n_init})
+    # The first look, the sample, the passes and the results.
+    assert {read.reads for read in readers} == {3 + len(asked)}
+    assert asked[0] == n_init
+
+
+def test_runs_that_have_ended_no_longer_ask(asked, seed):
+    fit(evenly(counts_of(seed)[0], 3), **SLOW)
+    assert asked[0] == 8 > asked[-1]
+    assert asked == sorted(asked, reverse=True)
+
+
+@pytest.mark.parametrize("seats", [1, 3])
+def test_runs_that_wait_for_a_seat_end_the_same(seats, monkeypatch, asked, seed):
+    readers = evenly(counts_of(seed)[0], 3)
+    expected = fit(readers, **SLOW)
+    asked.clear()
+    monkeypatch.setattr(Memory, "seats", lambda *_: seats)
+    assert_same_bits(fit(readers, **SLOW), expected)
+    assert max(asked) == seats
+
+
+def test_every_run_ends_as_it_would_alone(seed):
+    readers = evenly(counts_of(seed)[0], 3)
+    together = fit(readers, **SLOW)
+    for n_init in (1, 5):
+        fewer = fit(readers, **SLOW | {"n_init": n_init})
+        np.testing.assert_array_equal(
+            fewer.restart_losses_, together.restart_losses_[:n_init]
+        )
+
+
+def test_runs_that_meet_go_on_as_one(asked):
+    X, _ = counts_of(n_rows=1000)
+    losses = fit(evenly(X, 4), n_init=6, sample_rows=500).restart_losses_
+    assert asked[0] == 6
+    assert asked[1] == np.unique(losses).size < 6
+
+
+def test_hopeless_runs_are_dropped_only_if_asked(asked, seed):
+    readers = evenly(counts_of(seed)[0], 3)
+    everyone = fit(readers, **SLOW)
+    n_all = sum(asked)
+    asked.clear()
+    some = fit(readers, fitting={"drop_hopeless": True}, **SLOW)
+    assert sum(asked) < n_all
+    assert some.loss_ == pytest.approx(everyone.loss_, rel=1e-3)
+    assert (some.restart_losses_ >= everyone.restart_losses_).all()
+
+
+def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
+    class Fake:
+        def __init__(self, *losses):
+            self.history = [{"loss": loss} for loss in losses]
+
+    def ride_of(*losses):
+        riders = [riding.Rider(np.empty(0), running=Fake(*each)) for each in losses]
+        for rider in riders:
+            rider.loss = rider.running.history[-1]["loss"]
+        return riding.Ride(riders, None, None, 0, drop_hopeless=True)
+
+    ride = ride_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])
+    ride._drop_hopeless(range(4))
+    assert [rider.ended for rider in ride.riders] == [False, True, False, False]
+
+
+def test_the_best_sums_are_kept_even_where_losses_rise(seed):
+    """The printed rule can end a run above where it was when another was dropped."""
+    options = SLOW | {"assignment": "printed", "outliers": "iterative", "n_init": 10}
+    for n_rows in (60, 200):
+        X, _ = counts_of(seed, n_rows=n_rows)
+        found = fit(evenly(X, 3), sample_rows=30, **options)
+        assert found.loss_ == found.restart_losses_.min()
+
+
+def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
+    counts = from_sparse(counts_of(seed)[0])
+    groups = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+    requests = []
+    for shift in range(3):
+        labels = ((np.arange(counts.n_rows) + shift) % 4).astype(np.int32)
+        sums = model.Sums.of(sum_by_labels(counts, labels, 4, groups, 1e-3), 1e-3)
+        requests.append(Request(model.profile(sums, groups), bool(shift)))
+    together = blocks.answer(requests, 0, counts)
+    for request, found in zip(requests, together, strict=True):
+        (alone,) = blocks.answer([request], 0, counts)
+        np.testing.assert_array_equal(found.sums, alone.sums)
+        np.testing.assert_array_equal(found.log_scales, alone.log_scales)
+        assert found.log_scales.any() == request.with_scales
