@@ -619,22 +619,60 @@ class TestCrossed:
         by_size = Counter(each.settings.n_clusters for each in made)
         assert by_size[6] == by_size[5] == 6
 
-    def test_crosses_with_the_best_so_far(self, monkeypatch):
-        pairs = []
+    @pytest.fixture
+    def crossings(self, monkeypatch):
+        """The best, the other and the outcome of every crossing."""
+        seen = []
         crossed = search._crossed
 
         def spying(counts, best, other, *rest):
             result = crossed(counts, best, other, *rest)
-            pairs.append((best.loss, other.loss, result.loss))
+            seen.append((best, other, result))
             return result
 
         monkeypatch.setattr(search, "_crossed", spying)
-        ((_, losses),) = found_by(merges, hard(3), settings_for(6), 8)
-        assert [best for best, _, _ in pairs] == [
-            min(losses[: i + 1]) for i in range(7)
-        ]
-        assert [result for _, _, result in pairs] == losses[1:]
-        assert any(result < other for _, other, result in pairs)
+        return seen
+
+    def test_the_best_so_far_is_always_one_of_the_two(self, crossings):
+        ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)
+        bests = [each.loss for each, _, _ in crossings]
+        assert bests[0] == losses[0]
+        assert bests == sorted(bests, reverse=True)
+        assert bests[-1] >= best.loss == min(losses)
+        assert any(result.loss < other.loss for _, other, result in crossings)
+
+    def test_the_best_meets_earlier_runs_once_each(self, crossings):
+        found_by(merges, hard(3), settings_for(6), 8)
+        # A run for each of eight seeds; seven meet the best, which then meets another
+        # from the second on, unless it has met them all.
+        assert 7 < len(crossings) <= 7 + 7
+        pairs = {(id(best), id(other)) for best, other, _ in crossings}
+        assert len(pairs) == len(crossings)
+
+    def test_only_what_beats_the_best_runs_to_convergence(self, made):
+        for seed in range(5):
+            settings = settings_for(6, max_iter=200)
+            ((best, _),) = found_by(merges, hard(seed), settings, 8, seed=seed)
+            assert best.converged
+        narrow = [each for each in made if each.settings.n_clusters == 6]
+        trials = [each for each in narrow if each.settings.max_iter == 5]
+        finished = [each for each in narrow if each.settings.max_iter != 5]
+        assert 1 <= len(finished) < len(trials) / 2
+        assert {each.settings.max_iter for each in finished} == {195}
+
+    @pytest.mark.parametrize("max_iter", [1, 4, 5, 6, 9, 300])
+    def test_the_history_tells_of_both_parts(self, max_iter):
+        lengths = set()
+        for seed in range(10):
+            settings = settings_for(6, max_iter=max_iter)
+            ((best, _),) = found_by(merges, hard(seed), settings, 3, seed=seed)
+            losses = best.history["loss"]
+            lengths.add(len(losses))
+            assert len({len(each) for each in best.history.values()}) == 1
+            assert (np.diff(losses) <= 1e-9 * abs(losses[:-1])).all()
+            assert losses[-1] == best.loss
+            assert best.converged or len(losses) == max_iter
+        assert max(lengths) == max_iter or max_iter > 5
 
 
 @pytest.mark.parametrize(

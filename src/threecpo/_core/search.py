@@ -23,7 +23,7 @@ from .seeding import random_centers
 from .statistics import sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -39,10 +39,11 @@ if TYPE_CHECKING:
     Found = Iterator[list[Run]]
 
 # Merging runs start with three and four times as many clusters in turns, or with 12,
-# for a few iterations.
+# for a few iterations, and take a few more before they are compared.
 TIMES_MORE = (3, 4)
 AT_LEAST = 12
 WIDE_ITERATIONS = 5
+TRIAL_ITERATIONS = 5
 ROWS_PER_CLUSTER = 30
 
 
@@ -131,11 +132,11 @@ def merges(
     """Come down from many clusters, from every seed; the settings' K fall.
 
     A few iterations with more clusters than asked for, from random rows; then join
-    clusters and run to convergence. With a single K, what a run and the best of those
-    before it have in common is joined and run as well. With several, every third run
-    goes on to the next K from where it is and the rest begin again: clusters of a
-    larger K can hold columns that those of a smaller one would leave alone. Where many
-    clusters find too little to stay apart, a run starts as in ``restarts``.
+    clusters. With a single K, a few iterations show which runs are worth going on with,
+    and runs are crossed. With several, all run to convergence, every third goes on to
+    the next K from where it is and the rest begin again: clusters of a larger K can
+    hold columns that those of a smaller one would leave alone. Where many clusters find
+    too little to stay apart, a run starts as in ``restarts``.
     """
     counts = starts.counts
     inner, outer = _shared_out(workers, counts, len(seeds))
@@ -166,18 +167,70 @@ def merges(
         told = None if report is None else partial(report, index)
         return run(counts, groups, labels, settings, inner, told)
 
-    alone = len(each_settings) == 1
+    if len(each_settings) == 1:
+        trial = _few_iterations(each_settings[0])
+        trials = outer.map(partial(descend, trial), range(len(seeds)))
+        yield _crossings(counts, trials, each_settings[0], inner)
+        return
     for settings in each_settings:
-        rounds: list[Run] = []
-        for index, result in enumerate(
-            outer.map(partial(descend, settings), range(len(seeds)))
-        ):
-            above[index] = result if index % 3 == 0 else None
-            if alone and rounds:
-                best = best_of(rounds)
-                result = _crossed(counts, best, result, settings, inner)  # noqa: PLW2901
-            rounds.append(result)
-        yield rounds
+        runs = list(outer.map(partial(descend, settings), range(len(seeds))))
+        above[::3] = runs[::3]
+        yield runs
+
+
+def _crossings(
+    counts: Counts, trials: Iterable[Run], settings: Settings, workers: Workers
+) -> list[Run]:
+    """Cross each trial with the best run before it, and the best with an earlier one.
+
+    What comes out lower than the best runs to convergence. One run for each trial, that
+    does not depend on later ones: more trials never give a worse result.
+    """
+    few = _few_iterations(settings)
+    runs: list[Run] = []
+    met: set[int] = set()  # earlier runs that the best has been crossed with
+
+    def cross(best: Run, other: Run) -> Run:
+        child = _crossed(counts, best, other, few, workers)
+        if child.loss < best.loss:
+            child = _finished(counts, child, settings, workers)
+        return child
+
+    for trial in trials:
+        if not runs:
+            runs.append(_finished(counts, trial, settings, workers))
+            continue
+        best = best_of(runs)
+        new = cross(best, trial)
+        if new.loss < best.loss:
+            best, met = new, set()
+        others = [i for i, one in enumerate(runs) if one is not best and i not in met]
+        if others:
+            lowest = min(others, key=lambda i: runs[i].loss)
+            met.add(lowest)
+            child = cross(best, runs[lowest])
+            if child.loss < best.loss:
+                new, met = child, set()
+        runs.append(new)
+    return runs
+
+
+def _few_iterations(settings: Settings) -> Settings:
+    return replace(settings, max_iter=min(TRIAL_ITERATIONS, settings.max_iter))
+
+
+def _finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) -> Run:
+    """Go on with a trial to convergence; the history tells of both parts."""
+    n_before = len(trial.history["loss"])
+    if trial.converged or n_before >= settings.max_iter:
+        return trial
+    rest = replace(settings, max_iter=settings.max_iter - n_before)
+    result = run(counts, trial.groups, trial.labels, rest, workers)
+    history = {
+        key: np.concatenate([trial.history[key], after])
+        for key, after in result.history.items()
+    }
+    return replace(result, history=history)
 
 
 def _joined(
@@ -241,5 +294,5 @@ def _shared_out(
 
 
 def best_of(runs: Sequence[Run]) -> Run:
-    """Return the first run of the lowest loss."""
-    return min(runs, key=lambda each: each.loss)
+    """Return the run of the lowest loss: the first, or the first that has converged."""
+    return min(runs, key=lambda each: (each.loss, not each.converged))

@@ -148,20 +148,16 @@ def assign(
         statistics.log_scales[:] = 0.0
 
     def one(block: tuple[int, int]) -> tuple[int, Statistics]:
-        part = Statistics.zeros(
-            0 if in_place else statistics.n_clusters, counts.n_columns
-        )
-        if in_place:
-            part.sums, part.sizes = statistics.sums, statistics.sizes
+        part = statistics
+        if not in_place:
+            part = Statistics.zeros(statistics.n_clusters, counts.n_columns)
         options = {"fresh": fresh, "with_scales": with_scales}
         return _assign_block(counts, block, profile, labels, part, **options), part
 
     n_moved = 0
     for moved, part in workers.map(one, counts.blocks):
         n_moved += moved
-        if in_place:
-            statistics.log_scales += part.log_scales
-        else:
+        if not in_place:
             statistics.add(part)
     return n_moved
 
@@ -213,9 +209,11 @@ def sum_by_labels(
     slots = np.empty(len(groups), dtype=np.int32)
     prior_scale = prior * sum(column_kernels.fill_slots(groups, slots))
     total = Statistics.zeros(n_clusters, counts.n_columns)
+    total.n_rows = counts.n_rows
     for block in counts.blocks:
-        part = Statistics.zeros(n_clusters, counts.n_columns)
-        part.n_rows = block[1] - block[0]
+        part = total
+        if not counts.whole:
+            part = Statistics.zeros(n_clusters, counts.n_columns)
         kernels.sum_rows(
             counts.indptr,
             counts.indices,
@@ -229,5 +227,6 @@ def sum_by_labels(
             part.log_scales,
             part.totals,
         )
-        total.add(part)
+        if part is not total:
+            total.add(part)
     return total

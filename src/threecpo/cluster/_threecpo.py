@@ -118,8 +118,8 @@ default="information"
     loss_ : float
         Loss of the kept run: minus the sum over columns of the score in their group.
     restart_losses_ : ndarray of shape (n_init,)
-        Loss of every run; with ``init="merge"``, or of what it has in common with the
-        best of those before it, if that is lower.
+        Loss of every run. With ``init="merge"`` that of the lowest run that came of it
+        by crossing, after a few iterations unless it was the best so far.
     history_ : dict of str to ndarray
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
         and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
