@@ -17,8 +17,8 @@ from threecpo.io.blocks import open_blocks, write_blocks
 NAMES = [f"gene {j}" for j in range(8)]
 
 
-@pytest.fixture(scope="module")
-def X():
+@pytest.fixture(scope="module", name="X")
+def counts():
     return counts_of()[0]
 
 
@@ -250,7 +250,9 @@ class TestMatrixMarket:
         table = CountTable(X, row_names=names, column_names=NAMES)
         write_counts(table, tmp_path / "cells", format="10x")
         found = read_all(tmp_path / "cells", block_counts=300)
-        np.testing.assert_array_equal(found, read_counts(tmp_path / "cells").X.todense())
+        np.testing.assert_array_equal(
+            found, read_counts(tmp_path / "cells").X.todense()
+        )
         with open_blocks(tmp_path / "cells") as source:
             assert source.column_names.tolist() == NAMES
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,11 +24,23 @@ class _Chunk:
     def __call__(self) -> Counts:
         from dask.local import get_sync
 
-        block = get_sync(self.tasks, self.key)
-        if hasattr(block, "result"):  # a chunk that was persisted on a cluster
-            block = block.result()
+        # What was persisted on a cluster stands there as the future of its value.
+        tasks = {
+            key: task.result() if _is_future(task) else task
+            for key, task in self.tasks.items()
+        }
+        known = _is_future(self.tasks[self.key])
+        block = tasks[self.key] if known else get_sync(tasks, self.key)
         with problems_of(f"Chunk {self.number}"):
             return counts_of(block)
+
+
+def _is_future(task: Any) -> bool:
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import Future
+
+    return isinstance(task, Future)
 
 
 def is_dask_array(X: Any) -> bool:
@@ -45,6 +58,6 @@ def of_dask_array(X: Any) -> Source:
         )
         raise DataFormatError(message)
     keys = [row[0] for row in X.__dask_keys__()]
-    graph = dict(X.__dask_optimize__(X.__dask_graph__(), keys))
+    graph = dict(X.__dask_graph__())
     chunks = [_Chunk(i, cull(graph, [key])[0], key) for i, key in enumerate(keys)]
     return Source(tuple(chunks), "the Dask array")
