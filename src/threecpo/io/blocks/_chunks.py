@@ -14,6 +14,24 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class _Persisted:
+    """A value that a cluster keeps: its key, as futures do not travel inside tasks."""
+
+    key: Any
+
+    def fetched(self) -> Any:
+        from distributed import Future, default_client, get_worker, worker_client
+
+        try:
+            get_worker()
+        except ValueError:
+            return Future(self.key, default_client()).result()
+        # Leaves the worker's thread to others while this one waits.
+        with worker_client() as client:
+            return Future(self.key, client).result()
+
+
+@dataclass(frozen=True)
 class _Chunk:
     """One chunk by the tasks that make it, which run wherever it is read."""
 
@@ -24,13 +42,15 @@ class _Chunk:
     def __call__(self) -> Counts:
         from dask.local import get_sync
 
-        # What was persisted on a cluster stands there as the future of its value.
-        tasks = {
-            key: task.result() if _is_future(task) else task
-            for key, task in self.tasks.items()
-        }
-        known = _is_future(self.tasks[self.key])
-        block = tasks[self.key] if known else get_sync(tasks, self.key)
+        own = self.tasks[self.key]
+        if isinstance(own, _Persisted):
+            block = own.fetched()
+        else:
+            tasks = {
+                key: task.fetched() if isinstance(task, _Persisted) else task
+                for key, task in self.tasks.items()
+            }
+            block = get_sync(tasks, self.key)
         with problems_of(f"Chunk {self.number}"):
             return counts_of(block)
 
@@ -59,5 +79,11 @@ def of_dask_array(X: Any) -> Source:
         raise DataFormatError(message)
     keys = [row[0] for row in X.__dask_keys__()]
     graph = dict(X.__dask_graph__())
-    chunks = [_Chunk(i, cull(graph, [key])[0], key) for i, key in enumerate(keys)]
+    chunks = []
+    for i, key in enumerate(keys):
+        needed = {
+            name: _Persisted(name) if _is_future(task) else task
+            for name, task in cull(graph, [key])[0].items()
+        }
+        chunks.append(_Chunk(i, needed, key))
     return Source(tuple(chunks), "the Dask array")
