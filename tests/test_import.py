@@ -13,6 +13,7 @@ PUBLIC = {
     "KPath",
     "CountTable",
     "ThreeCPO",
+    "anndata",
     "cluster",
     "cocluster",
     "column_information",
@@ -55,6 +56,7 @@ def modules_after(statement):
         ("from threecpo.datasets import make_synth; make_synth(9)", {"numba", "pooch"}),
         ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
         ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
+        ("from threecpo import anndata", {"anndata", "pandas", "sklearn", "numba"}),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
     ],
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import (
+        anndata,
         cluster,
         cocluster,
         datasets,
@@ -37,6 +38,7 @@ _HOMES = {
     "select_n_clusters": ".select",
 }
 _MODULES = (
+    "anndata",
     "cluster",
     "cocluster",
     "datasets",
@@ -51,6 +53,7 @@ __all__ = [
     "CountTable",
     "KPath",
     "ThreeCPO",
+    "anndata",
     "cluster",
     "cocluster",
     "column_information",
