@@ -1,0 +1,110 @@
+"""From counts to a folder of results: the fit, its tables, model, run and report."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ._fitting import fit
+from ._output import RUN_FILE, new_file, new_folder
+from ._run_info import input_info, remembered_warnings, run_info
+from ._say import number_of, plain, say, say_json
+
+if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
+    from ..table import CountTable
+
+REPORT = "report.html"
+
+
+class Readable(Protocol):
+    """Where counts come from, and what is known of that place."""
+
+    def read(self) -> CountTable: ...
+
+    def told(self) -> dict[str, Any]: ...
+
+
+def fit_to_folder(
+    source: Readable, model: ThreeCPO, target: Path, *, force: bool
+) -> dict[str, Any]:
+    """Read, fit and write everything; return what run.json says."""
+    with new_folder(target, force=force) as folder, remembered_warnings() as warned:
+        started = time.perf_counter()
+        table = source.read()
+        read = time.perf_counter()
+        fit(model, table)
+        fitted = time.perf_counter()
+        told = run_info(model, table) | {
+            "input": source.told() | input_info(table),
+            "seconds": {"read": read - started, "fit": fitted - read},
+            "warnings": warned,
+        }
+        write_results(folder, model, table, plain(told))
+    return told
+
+
+def write_results(
+    folder: Path, model: ThreeCPO, table: CountTable, told: dict[str, Any]
+) -> None:
+    """Write the tables, the model, the run and the report."""
+    from .. import results
+
+    rows = results.row_table(model, table.X, row_names=table.row_names)
+    path = None
+    results.write_table(rows, folder / "labels.csv")
+    results.write_table(results.column_table(model), folder / "columns.csv")
+    results.write_table(results.top_table(model), folder / "top_columns.csv")
+    if hasattr(model, "k_path_"):
+        path = results.path_table(model.k_path_)
+        results.write_table(path, folder / "k_path.csv")
+    model.save(folder / "model.npz")
+    text = json.dumps(told, indent=2, allow_nan=False)
+    (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
+    write_report(folder, model, rows, path, told)
+
+
+def write_report(
+    folder: Path,
+    model: ThreeCPO,
+    rows: dict[str, Any],
+    path: dict[str, Any] | None,
+    told: dict[str, Any],
+) -> None:
+    """Write report.html from what the other files hold."""
+    from .. import report
+
+    title = told["input"].get("name", "")
+    summary = report.summarise(model, rows, path=path, run=told, title=title)
+    with new_file(folder / REPORT, force=True) as beside:
+        beside.write_text(report.render(summary), encoding="utf-8", newline="\n")
+
+
+def tell(told: dict[str, Any], target: Path, *, as_json: bool) -> None:
+    """Say what was found and where it is."""
+    if as_json:
+        say_json(told | {"output": target.absolute()})
+        return
+    sizes, groups = told["cluster_sizes"], told["column_groups"]
+    outliers = told["outliers"]
+    say(
+        f"{number_of(told['rows'], 'row')} in {number_of(len(sizes), 'cluster')} "
+        f"({', '.join(map(str, sizes))})"
+        + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
+    )
+    say(
+        f"{number_of(told['columns'], 'column')}: {groups['relevant']} relevant, "
+        f"{groups['shared']} shared, {groups['noise']} noise"
+    )
+    if "agreement" in told:
+        say(f"adjusted Rand index with the labels: {told['agreement']['ARI']:.3f}")
+    say(f"report: {target / REPORT}")
+
+
+def default_folder(path: Path) -> Path:
+    """``atlas.h5ad`` and ``atlas.csv.gz`` give ``atlas.threecpo`` where we are."""
+    name = path.absolute().name
+    stem = name if path.is_dir() else name.split(".")[0] or name
+    return Path(f"{stem}.threecpo")

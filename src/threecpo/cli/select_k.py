@@ -1,0 +1,100 @@
+"""``threecpo select-k``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._options import (
+    AT_LEAST_ONE,
+    CRITERIA,
+    examples,
+    force_option,
+    given,
+    json_option,
+    output_option,
+    run_options,
+)
+from ._output import new_file
+from ._say import plain, say, say_json, say_table
+from ._source import Source, source_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    epilog=examples(
+        "threecpo select-k words.csv",
+        "threecpo select-k atlas.h5ad --min 5 --max 15 --criterion mdl -o path.csv",
+    )
+)
+@click.option(
+    "--min", "least", type=AT_LEAST_ONE, default=1, show_default=True, help="First K."
+)
+@click.option(
+    "--max", "most", type=AT_LEAST_ONE, default=30, show_default=True, help="Last K."
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    default=CRITERIA[0],
+    show_default=True,
+    help="What the best K has least of.",
+)
+@output_option("CSV file for the table. [default: only printed]")
+@run_options
+@source_options
+@force_option
+@json_option
+def command(
+    source: Source,
+    least: int,
+    most: int,
+    criterion: str,
+    output: Path | None,
+    *,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find out how many clusters the rows of FILE have.
+
+    Tries every number K from --min to --max; the best has the smallest total. For the
+    results of the best one use `threecpo fit FILE -k auto`.
+    """
+    from .. import results
+    from ..cluster import ThreeCPO
+    from ..select import select_n_clusters
+
+    if least > most:
+        message = f"--min {least} is larger than --max {most}."
+        raise ValueError(message)
+    table = source.read()
+    wanted = range(least, min(most, table.shape[0]) + 1)
+    path = select_n_clusters(
+        table.X,
+        wanted,
+        estimator=ThreeCPO(**given(options)),
+        n_init=given(options).get("n_init"),
+        criterion=criterion,
+        verbose=int(sys.stderr.isatty()),
+    )
+    if len(path.n_clusters) < len(wanted):
+        # What was finished before Ctrl-C.
+        if not as_json:
+            say_table(plain(results.path_table(path)))
+        raise KeyboardInterrupt
+    rows = results.path_table(path)
+    if output is not None:
+        with new_file(output, force=force) as beside:
+            results.write_table(rows, beside)
+    if as_json:
+        say_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
+        return
+    say_table(
+        {name: column for name, column in plain(rows).items() if name != "criterion"}
+    )
+    say(path)
