@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         metrics,
         plot,
         preprocessing,
+        report,
+        results,
         select,
         text,
     )
@@ -43,6 +45,8 @@ _MODULES = (
     "metrics",
     "plot",
     "preprocessing",
+    "report",
+    "results",
     "select",
     "text",
 )
@@ -61,6 +65,8 @@ __all__ = [
     "plot",
     "poisson_distance",
     "preprocessing",
+    "report",
+    "results",
     "select",
     "select_n_clusters",
     "text",
