@@ -53,6 +53,10 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
     ax.set_xlim(0, 100)
     ax.set_xlabel("share in %")
     ax.legend(
-        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, borderpad=0
+        loc="lower center",
+        bbox_to_anchor=(0.5, 1.0),
+        ncols=3,
+        frameon=False,
+        borderpad=0,
     )
     return ax

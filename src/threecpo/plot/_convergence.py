@@ -44,7 +44,7 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
     iterations = range(1, len(part["loss"]) + 1)
     ax.plot(iterations, part["loss"], color=BLUE, marker="o", markersize=4)
     ax.set_xlabel("iteration")
-    ax.set_ylabel("loss (●)", color=BLUE)
+    ax.set_ylabel("loss (●)")
     whole_ticks(ax.xaxis)
     beside = ax.twinx()
     beside.plot(
@@ -55,7 +55,7 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
         markersize=4,
         linestyle="--",
     )
-    beside.set_ylabel("rows moved (■)", color=ORANGE)
+    beside.set_ylabel("rows moved (■)")
     beside.set_ylim(bottom=0)
     whole_ticks(beside.yaxis)
     return ax

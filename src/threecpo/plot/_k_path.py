@@ -54,7 +54,7 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
     k = part["n_clusters"]
     ax.plot(k, part["values"], color=BLUE, marker="o", markersize=3)
     ax.set_xlabel("clusters K")
-    ax.set_ylabel(f"{TITLES[part['criterion']]} (●)", color=BLUE)
+    ax.set_ylabel(f"{TITLES[part['criterion']]} (●)")
     ax.axvline(k[part["best"]], color=ORANGE, linestyle="--")
     found = part["found"]
     ax.set_title(f"{found} clusters" if found > 1 else "no clusters found")
@@ -62,5 +62,5 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
     if "relevant" in part:
         beside = ax.twinx()
         beside.plot(k, part["relevant"], color=GREEN, marker="s", markersize=3)
-        beside.set_ylabel("relevant columns (■)", color=GREEN)
+        beside.set_ylabel("relevant columns (■)")
     return ax

@@ -55,6 +55,8 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
             hatch="///" if beyond else None,
         )
     ax.axvline(threshold, color=ORANGE, linestyle="--")
-    ax.set_xlabel("outlier score in nats (right of the line: the background fits better)")
+    ax.set_xlabel(
+        "outlier score in nats (right of the line: the background fits better)"
+    )
     ax.set_ylabel("rows")
     return ax

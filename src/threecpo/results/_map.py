@@ -65,7 +65,7 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
 
 
 def _directions(model: ThreeCPO) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each column in each coordinate (m x 2), and where the clusters' mean is.
+    """Weight of each column in each coordinate (m x 2), and the clusters' mean place.
 
     einsum adds in one order for any number of threads.
     """

@@ -127,7 +127,8 @@ def top_table(
     Returns
     -------
     dict of str to ndarray
-        ``group``, ``cluster`` (-1 outside C1), ``rank`` (from 1), ``column``, ``value``.
+        ``group``, ``cluster`` (-1 outside C1), ``rank`` (from 1), ``column`` and
+        ``value``.
 
     Examples
     --------
