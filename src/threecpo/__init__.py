@@ -15,6 +15,8 @@ if TYPE_CHECKING:
         metrics,
         plot,
         preprocessing,
+        report,
+        results,
         select,
         text,
     )
@@ -45,6 +47,8 @@ _MODULES = (
     "metrics",
     "plot",
     "preprocessing",
+    "report",
+    "results",
     "select",
     "text",
 )
@@ -64,6 +68,8 @@ __all__ = [
     "plot",
     "poisson_distance",
     "preprocessing",
+    "report",
+    "results",
     "select",
     "select_n_clusters",
     "text",

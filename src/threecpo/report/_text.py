@@ -1,0 +1,70 @@
+"""Numbers and names as people read them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+# Control characters as their pictures: a line break in a name must be seen.
+_PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
+_MINUS, _THIN_SPACE = "\u2212", "\u202f"
+
+
+def shown(name: str) -> str:
+    """A name without what no page can hold: control characters and half letters."""
+    whole = name.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return whole.translate(_PICTURES)
+
+
+def whole(value: float) -> str:
+    """A whole number with its thousands set apart."""
+    return f"{value:,.0f}".replace(",", _THIN_SPACE).replace("-", _MINUS)
+
+
+def number(value: float | None) -> str:
+    """Three significant digits; a dash for what is not known."""
+    if value is None or math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else f"{_MINUS}∞"
+    if value == 0 or 1e-3 <= abs(value) < 1e3:
+        return f"{float(f'{value:.3g}'):g}".replace("-", _MINUS)
+    if 1e3 <= abs(value) < 1e9:
+        return whole(value)
+    mantissa, exponent = f"{value:.2e}".split("e")
+    return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)
+
+
+def percent(part: float) -> str:
+    """A share as a percentage that never rounds something to nothing."""
+    value = 100 * part
+    if 0 < value < 0.1:
+        return "under 0.1 %"
+    return f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    return f"{whole(count)} {one if count == 1 else many or one + 's'}"
+
+
+def plain(value: Any) -> str:
+    """A parameter or a fact about the run as one line of text."""
+    if isinstance(value, str):
+        text = shown(value)
+    elif value is None or isinstance(value, bool | int):
+        text = str(value)
+    elif isinstance(value, float):
+        text = f"{value:.6g}"
+    elif hasattr(value, "shape"):
+        text = f"array of shape {value.shape}"
+    elif isinstance(value, list | tuple):
+        few = len(value) <= 12
+        text = ", ".join(map(plain, value)) if few else f"{len(value)} values"
+    else:
+        text = getattr(value, "__name__", type(value).__name__)
+    return text
+
+
+def finite(value: float) -> float | None:
+    """A number that JSON can hold: three significant digits, None for no number."""
+    return float(f"{value:.3g}") if math.isfinite(value) else None

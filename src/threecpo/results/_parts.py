@@ -1,0 +1,157 @@
+"""Numbers behind the figures, as plain lists that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._shares import TypicalCounts
+from ._tables import column_names_of, top_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from ..cluster import ThreeCPO
+    from ._csv import Table
+
+    Part = dict[str, Any]
+
+GROUPS = ((1, "relevant"), (0, "shared"), (-1, "noise"))
+# A map of more points says no more, and makes a report heavy.
+MAP_POINTS = 4000
+
+
+def sizes(model: ThreeCPO) -> Part:
+    """Rows in each cluster, and outliers."""
+    labels = model.labels_
+    counted = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
+    return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
+
+
+def column_groups(model: ThreeCPO) -> Part:
+    """Columns in each group, and the share of all counts that they hold."""
+    groups, totals = model.column_groups_, model.shared_rates_
+    whole = float(totals.sum()) or 1.0
+    return {
+        "groups": [name for _, name in GROUPS],
+        "columns": [int((groups == group).sum()) for group, _ in GROUPS],
+        "counts": [float(totals[groups == group].sum()) / whole for group, _ in GROUPS],
+    }
+
+
+def heat_map(
+    model: ThreeCPO, n_columns: int, column_names: Iterable[Any] | None = None
+) -> Part:
+    """Ratios of the clusters' best columns to the overall rate, as powers of 2.
+
+    Every cluster gives its best columns in turn until there are enough of them; they
+    stand in the order of the cluster that they are highest in.
+    """
+    names = column_names_of(model, column_names)
+    places = _best_in_turn(model, n_columns)
+    with np.errstate(divide="ignore"):
+        powers = np.log2(TypicalCounts.of(model).ratios[:, places])
+    powers = np.clip(powers, -10.0, 10.0)
+    order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
+    return {
+        "columns": [names[j] for j in places[order]],
+        "powers": powers[:, order].round(3).tolist(),
+    }
+
+
+def _best_in_turn(model: ThreeCPO, n_columns: int) -> NDArray[np.intp]:
+    top = top_table(model, n_columns, column_names=range(model.n_features_in_))
+    kept = (top["group"] == 1) & (top["value"] > 0)
+    rank, column = top["rank"][kept], top["column"][kept].astype(np.intp)
+    in_turn = column[np.argsort(rank, kind="stable")]
+    _, first = np.unique(in_turn, return_index=True)
+    return in_turn[np.sort(first)[:n_columns]]
+
+
+def convergence(model: ThreeCPO) -> Part:
+    """The kept run by iteration, and the loss of every run."""
+    return {name: values.tolist() for name, values in model.history_.items()} | {
+        "restarts": model.restart_losses_.tolist()
+    }
+
+
+def outliers(rows: Table, model: ThreeCPO) -> Part:
+    """Histogram of the outlier scores, and how many lie above the threshold.
+
+    It ends at the 1st and 99th percentile; what lies beyond is in its last bars.
+    """
+    scores = rows["outlier_score"]
+    threshold = float(model.outlier_threshold)
+    finite = scores[np.isfinite(scores)]
+    edges = np.linspace(-1.0, 1.0, 3)
+    if len(finite):
+        low, high = np.percentile(finite, [1, 99])
+        low, high = min(low, threshold), max(high, threshold)
+        edges = np.linspace(low, high if high > low else low + 1.0, 41)
+    counts, _ = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)
+    return {
+        "edges": edges.tolist(),
+        "counts": counts.tolist(),
+        "threshold": threshold,
+        "above": int((scores > threshold).sum()),
+    }
+
+
+def row_map(rows: Table, n_clusters: int) -> Part | None:
+    """Points of the map, drawn from all rows where there are many; None without map."""
+    x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
+    known = np.isfinite(x) & np.isfinite(y)
+    if not known.any():
+        return None
+    shown = np.flatnonzero(known)
+    centres = [
+        [float(np.median(values[known & (nearest == k)])) for values in (x, y)]
+        if (known & (nearest == k)).any()
+        else None
+        for k in range(n_clusters)
+    ]
+    limits = [_limits(values[known]) for values in (x, y)]
+    if len(shown) > MAP_POINTS:
+        generator = np.random.default_rng(0)
+        shown = np.sort(generator.choice(shown, MAP_POINTS, replace=False))
+    places = np.clip(
+        np.column_stack([x[shown], y[shown]]), *np.transpose(limits)
+    ).round(4)
+    return {
+        "x": places[:, 0].tolist(),
+        "y": places[:, 1].tolist(),
+        "cluster": rows["cluster"][shown].tolist(),
+        "centres": centres,
+        "limits": limits,
+        "rows": int(known.sum()),
+    }
+
+
+def _limits(values: NDArray[np.float64]) -> list[float]:
+    """Frame of nearly all points: single far ones would squeeze the rest."""
+    low, middle, high = np.percentile(values, [0.5, 50, 99.5])
+    low, high = middle - 1.25 * (middle - low), middle + 1.25 * (high - middle)
+    low, high = max(low, values.min()), min(high, values.max())
+    return [float(low), float(high if high > low else low + 1.0)]
+
+
+def k_path(table: Table) -> Part:
+    """Criterion over the number of clusters as people draw it, and the best."""
+    criterion, totals = str(table["criterion"][0]), table["total"]
+    best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
+    values = table["loss"] if criterion == "elbow" else totals
+    if criterion in ("silhouette", "bic"):
+        values = -values
+    part = {
+        "criterion": criterion,
+        "n_clusters": table["n_clusters"].tolist(),
+        "values": values.tolist(),
+        "best": best,
+        "found": int(table["found"][best]),
+    }
+    if "relevant" in table:
+        part["relevant"] = table["relevant"].tolist()
+    return part
