@@ -54,7 +54,7 @@ def _runs(model: ThreeCPO) -> Iterator[None]:
             text = f"iteration {iteration}, loss {entry['loss']:.6g}"
             advance(int(finished), text)
 
-        model._tell = show  # type: ignore[method-assign]
+        model._tell = show  # type: ignore[assignment,method-assign]
         try:
             yield
         finally:

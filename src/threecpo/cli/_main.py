@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import warnings
 from contextlib import contextmanager
@@ -69,10 +70,12 @@ def commands(ctx: click.Context) -> None:
 
 def run(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
-    given = None if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         with _told_warnings(), _ended_by_signals():
-            code = commands.main(given, prog_name="threecpo", standalone_mode=False)
+            code = commands.main(
+                given, prog_name="threecpo", standalone_mode=False, obj=tuple(given)
+            )
     except (click.Abort, KeyboardInterrupt):
         note("interrupted.")
         return 130
@@ -108,7 +111,7 @@ def _told_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = tell  # type: ignore[assignment]
+        warnings.showwarning = tell
         yield
 
 

@@ -41,7 +41,7 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-class NumberOfClusters(click.ParamType):
+class NumberOfClusters(click.ParamType):  # type: ignore[type-arg]
     """A whole number of 1 or more, or auto."""
 
     name = "number"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import platform
 import shlex
-import sys
 import time
 import warnings
 from contextlib import contextmanager
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from .. import __version__
 from ._output import RUN_FORMAT
@@ -33,7 +34,7 @@ def run_info(model: ThreeCPO, table: CountTable) -> dict[str, Any]:
     told = {
         "format": RUN_FORMAT,
         "version": RUN_VERSION,
-        "command": shlex.join(["threecpo", *sys.argv[1:]]),
+        "command": shlex.join(["threecpo", *_arguments()]),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {
             "threecpo": __version__,
@@ -59,6 +60,12 @@ def run_info(model: ThreeCPO, table: CountTable) -> dict[str, Any]:
     if table.labels is not None:
         told["agreement"] = agreement(table.labels, labels)
     return told
+
+
+def _arguments() -> tuple[str, ...]:
+    """What the command line was called with."""
+    arguments: tuple[str, ...] = click.get_current_context().obj
+    return arguments
 
 
 def input_info(table: CountTable) -> dict[str, Any]:
@@ -92,7 +99,7 @@ def remembered_warnings() -> Iterator[list[str]]:
         kept.append(str(message))
         before(message, *rest, **more)
 
-    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.showwarning = show
     try:
         yield kept
     finally:

@@ -23,14 +23,17 @@ class Digits:
 
         digits = load_digits()
         side = range(8)
+        names: dict[str, Any] = {
+            "row_names": [f"image {i}" for i in range(len(digits.data))],
+            "column_names": [f"pixel {y},{x}" for y in side for x in side],
+            "label_names": [str(digit) for digit in range(10)],
+        }
         return CountTable(
             digits.data,
-            row_names=[f"image {i}" for i in range(len(digits.data))],
-            column_names=[f"pixel {y},{x}" for y in side for x in side],
             labels=digits.target,
-            label_names=[str(digit) for digit in range(10)],
             name="Handwritten digits",
             source="scikit-learn's load_digits",
+            **names,
         )
 
     def told(self) -> dict[str, Any]:
