@@ -18,17 +18,20 @@ PUBLIC = {
     "cocluster",
     "column_information",
     "datasets",
+    "io",
     "load",
     "methods",
     "metrics",
     "plot",
     "poisson_distance",
     "preprocessing",
+    "read_counts",
     "report",
     "results",
     "select",
     "select_n_clusters",
     "text",
+    "write_counts",
 }
 
 
@@ -59,6 +62,10 @@ def modules_after(statement):
         ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
         ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
         ("from threecpo import anndata", {"anndata", "pandas", "sklearn", "numba"}),
+        (
+            "from threecpo import read_counts, write_counts",
+            {"numba", "anndata", "h5py", "snowballstemmer"},
+        ),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
     ],
 )

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         cluster,
         cocluster,
         datasets,
+        io,
         metrics,
         plot,
         preprocessing,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     )
     from ._methods import methods
     from .cluster import ThreeCPO
+    from .io import read_counts, write_counts
     from .metrics import column_information, poisson_distance
     from .persistence import load
     from .select import KPath, select_n_clusters
@@ -37,13 +39,16 @@ _HOMES = {
     "load": ".persistence",
     "methods": "._methods",
     "poisson_distance": ".metrics",
+    "read_counts": ".io",
     "select_n_clusters": ".select",
+    "write_counts": ".io",
 }
 _MODULES = (
     "anndata",
     "cluster",
     "cocluster",
     "datasets",
+    "io",
     "metrics",
     "plot",
     "preprocessing",
@@ -62,17 +67,20 @@ __all__ = [
     "cocluster",
     "column_information",
     "datasets",
+    "io",
     "load",
     "methods",
     "metrics",
     "plot",
     "poisson_distance",
     "preprocessing",
+    "read_counts",
     "report",
     "results",
     "select",
     "select_n_clusters",
     "text",
+    "write_counts",
 ]
 
 

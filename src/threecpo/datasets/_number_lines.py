@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ._errors import DataFormatError
+from .._errors import DataFormatError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
