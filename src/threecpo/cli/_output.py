@@ -21,6 +21,7 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     With ``force`` an older folder of results is replaced, and stays as it is until
     the new one is complete.
     """
+    target = _followed(target)
     _check_folder(target, force=force)
     with _beside(target) as beside:
         beside.mkdir()
@@ -32,6 +33,7 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
 @contextmanager
 def new_file(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of ``target`` in the end."""
+    target = _followed(target)
     _check_file(target, force=force)
     with _beside(target) as beside:
         yield beside
@@ -107,6 +109,11 @@ def _replace(target: Path, new: Path) -> None:
             old.rename(target)
         raise
     shutil.rmtree(old, ignore_errors=True)
+
+
+def _followed(target: Path) -> Path:
+    """What a link leads to: the link itself stays."""
+    return target.resolve() if target.is_symlink() else target
 
 
 def _hidden(target: Path, kind: str) -> Path:

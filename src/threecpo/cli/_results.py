@@ -106,5 +106,7 @@ def tell(told: dict[str, Any], target: Path, *, as_json: bool) -> None:
 def default_folder(path: Path) -> Path:
     """``atlas.h5ad`` and ``atlas.csv.gz`` give ``atlas.threecpo`` where we are."""
     name = path.absolute().name
-    stem = name if path.is_dir() else name.split(".")[0] or name
-    return Path(f"{stem}.threecpo")
+    if not path.is_dir():
+        packed = Path(name).suffix in (".gz", ".bz2", ".xz")
+        name = Path(Path(name).stem).stem if packed else Path(name).stem
+    return Path(f"{name}.threecpo")

@@ -18,7 +18,7 @@ from ._options import (
     run_options,
 )
 from ._output import new_file
-from ._say import plain, say, say_json, say_table
+from ._say import number_of, plain, say, say_json, say_table
 from ._source import Source, source_options
 
 if TYPE_CHECKING:
@@ -97,4 +97,6 @@ def command(
     say_table(
         {name: column for name, column in plain(rows).items() if name != "criterion"}
     )
-    say(path)
+    say(f"best by {criterion}: {number_of(path.best_k, 'cluster')}")
+    if path.best_k == wanted[-1] > 2:
+        say("the best is the last one tried: a larger --max may find a better one")
