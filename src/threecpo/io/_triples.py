@@ -91,11 +91,11 @@ def of_triples(header: list[str] | None, first: list[str], options: Options) -> 
 
 
 def read_triples(
-    lines: Lines, delimiter: str, first: list[str], places: Places
+    lines: Lines, delimiter: str, first: list[list[str]], places: Places
 ) -> Parts:
-    """Read a count a line; ``first`` is the record before the lines."""
+    """Read a count a line; ``first`` are the records before the lines."""
     found = Triples()
-    _add_records(found, [first], lines, places)
+    _add_records(found, first, lines, places)
     while block := lines.block():
         if not _add_tidy(found, block, delimiter, places):
             lines.give_back(block)
