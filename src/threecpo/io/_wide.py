@@ -46,9 +46,8 @@ class WideRows:
 
     def add_block(self, block: bytes, lines: Lines) -> None:
         """Add the rows of whole lines; the last may lack its end."""
-        tidy = self._add_tidy(block)
-        if tidy:
-            lines.number += tidy
+        if self._add_tidy(block):
+            lines.number += block.count(b"\n")
             return
         lines.give_back(block)
         self.add_records(lines.records(self._delimiter, block=True), lines)
@@ -88,19 +87,19 @@ class WideRows:
             raise no_count(where, values[at])
         return values
 
-    def _add_tidy(self, block: bytes) -> int:
-        """Number of lines that were added: all or, if something is odd, none."""
+    def _add_tidy(self, block: bytes) -> bool:
+        """Add all lines of a block or, if something is odd, none."""
         cut = Cut.of(block, self._delimiter, self._layout.width)
         values = None if cut is None else cut.counts(self._column)
         if cut is None or values is None:
-            return 0
+            return False
         layout = self._layout
         try:
             names = [] if layout.index is None else cut.texts(layout.index)
             labels = [] if layout.labels is None else cut.texts(layout.labels)
         except UnicodeDecodeError:
-            return 0
+            return False
         self._names += names
         self._labels += [label.strip() or None for label in labels]
         self._blocks.append(values)
-        return block.count(b"\n")
+        return True
