@@ -66,6 +66,9 @@ def find_format(path: Path, given: str | None) -> str:
         return _of_folder(path)
     named, start = of_suffix(path), _start(path)
     held = _of_content(start)
+    if held and held != ("mtx",) and not _is_plain(path, start):
+        message = f"it is {held[0]} in compressed form; decompress it first"
+        raise DataFormatError(message)
     if named is None:
         return held[0] if held else _of_text(start)
     if held and named not in held:
@@ -93,6 +96,11 @@ def of_suffix(path: Path) -> str | None:
 def _start(path: Path) -> bytes:
     with opened(path) as file:
         return file.read(64)
+
+
+def _is_plain(path: Path, start: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(start)) == start
 
 
 def _of_content(start: bytes) -> tuple[str, ...]:
