@@ -27,20 +27,44 @@ def number(value: float | None) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
-    if value == 0 or 1e-3 <= abs(value) < 1e3:
-        return f"{float(f'{value:.3g}'):g}".replace("-", _MINUS)
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 1e3:
+        return f"{value:#.3g}".rstrip(".").replace("-", _MINUS)
     if 1e3 <= abs(value) < 1e9:
         return whole(value)
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)
 
 
+def short(value: float) -> str:
+    """A number on an axis, without digits that say nothing."""
+    text = number(float(f"{value:.9g}"))
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+
+
 def percent(part: float) -> str:
-    """A share as a percentage that never rounds something to nothing."""
+    """A share as a percentage that never rounds something to nothing or to all."""
     value = 100 * part
     if 0 < value < 0.1:
         return "under 0.1 %"
+    if 99.5 <= value < 100:
+        return "over 99 %"
     return f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
+
+
+def ratio(power: float) -> str:
+    """2 to this power, in one or two digits."""
+    value = 2.0**power
+    if value < 0.095:
+        return "<0.1"
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def shade(power: float) -> str:
+    """Style class of a heat map's cell: more or less, in eight steps up to 2^4."""
+    step = min(round(2 * abs(power)), 8)
+    return f"{'more' if power > 0 else 'less'} s{step}" if step else "same"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -46,12 +46,14 @@
     strongest[j] = best;
   }
 
+  const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const format = (value) => {
     if (Number.isNaN(value)) return "–";
     const size = Math.abs(value);
     let text;
-    if (value === 0 || (size >= 1e-3 && size < 1e3)) text = String(Number(value.toPrecision(3)));
-    else if (size >= 1e3 && size < 1e9) text = Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+    if (value === 0) text = "0";
+    else if (size >= 1e-3 && size < 999.5) text = value.toPrecision(3);
+    else if (size >= 999.5 && size < 1e9) text = whole(value);
     else text = value.toExponential(2).replace("e+", "e");
     return text.replace("-", "\u2212").replace("e-", "e\u2212");
   };
@@ -112,7 +114,7 @@
       (group === "" || data.groups[j] === Number(group))
       && (wanted === "" || lowered[j].includes(wanted))));
     byId("found").textContent = shown.length === n
-      ? `${format(n)} columns` : `${format(shown.length)} of ${format(n)} columns`;
+      ? `${whole(n)} columns` : `${whole(shown.length)} of ${whole(n)} columns`;
     byId("grid").setAttribute("aria-rowcount", String(shown.length + 1));
     viewport.scrollTop = 0;
     draw(true);
@@ -199,7 +201,7 @@
   addEventListener("beforeprint", () => {
     draw(true, 0, PRINTED);
     byId("print-note").textContent = shown.length > PRINTED
-      ? `The first ${PRINTED} of ${format(shown.length)} columns; the file columns.csv has all of them.` : "";
+      ? `The first ${PRINTED} of ${whole(shown.length)} columns; the file columns.csv has all of them.` : "";
   });
   addEventListener("afterprint", () => draw(true));
   byId("explorer").hidden = false;
