@@ -9,7 +9,7 @@ from ..plot._k_path import TITLES
 from ._chart import Chart, around, ticks, whole_ticks
 from ._text import whole
 
-# More bars than this leave no room for a number on each.
+# More clusters than this leave no room for the number of each.
 MOST_LABELLED = 25
 # One mark for a point, from its upper left corner (round ones from the middle).
 _SHAPES = ("h0", "h5v5h-5z", "l3.5 6h-7z", "l3.5 3.5-3.5 3.5-3.5-3.5z", "h7l-3.5 6z")
@@ -32,22 +32,28 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
 
 
 def _sizes(part: dict[str, Any]) -> str:
-    bars = [*part["sizes"], *([part["outliers"]] if part["outliers"] else [])]
-    n_clusters = len(part["sizes"])
-    chart = Chart(240, (-0.6, len(bars) - 0.4), around(bars, zero=True), top=24)
+    sizes, n_outliers = part["sizes"], part["outliers"]
+    n_clusters = len(sizes)
+    # Outliers stand apart, with room for the word.
+    apart = n_clusters + max(0.04 * n_clusters, 0.2)
+    last = apart + 0.04 * n_clusters if n_outliers else n_clusters - 1
+    scale = around([*sizes, n_outliers], zero=True)
+    chart = Chart(240, (-0.7, last + 0.7), scale, top=24)
     chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
     base = chart.at_y(0)
-    for place, size in enumerate(bars):
-        css = "c0" if place < n_clusters else "gone"
+    bars = [(float(place), size, "c0") for place, size in enumerate(sizes)]
+    if n_outliers:
+        bars.append((apart, n_outliers, "gone"))
+        chart.text(chart.at_x(apart), base + 18, "outliers", "middle")
+    widest = 8 * max(len(whole(size)) for size in sizes)
+    labelled = widest < chart.at_x(1) - chart.at_x(0)
+    for place, size, css in bars:
         top = chart.at_y(size)
         chart.bar(chart.at_x(place - 0.38), chart.at_x(place + 0.38), top, base, css)
-        if len(bars) <= MOST_LABELLED:
+        if labelled or css == "gone":
             chart.text(chart.at_x(place), top - 5, whole(size), "middle")
     most = n_clusters if n_clusters <= MOST_LABELLED else 12
-    labelled = whole_ticks(0, n_clusters - 1, most)
-    chart.x_axis("cluster", labelled)
-    if part["outliers"]:
-        chart.text(chart.at_x(n_clusters), base + 18, "outliers", "middle")
+    chart.x_axis("cluster", whole_ticks(0, n_clusters - 1, most))
     return chart.svg()
 
 
