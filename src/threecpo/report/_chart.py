@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from ._text import short
+from ._text import on_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -78,25 +78,24 @@ class Chart:
     def x_axis(self, title: str, values: Sequence[float]) -> None:
         base = self.height - self.bottom
         self.line(self.left, base, WIDTH - self.right, base, "axis")
-        for value in values:
-            self.text(self.at_x(value), base + 18, short(value), "middle")
+        for value, words in zip(values, on_axis(values), strict=True):
+            self.text(self.at_x(value), base + 18, words, "middle")
         middle = (self.left + WIDTH - self.right) / 2
         self.text(middle, self.height - 6, title, "middle soft")
 
     def y_axis(self, title: str, values: Sequence[float]) -> None:
-        for value in values:
+        for value, words in zip(values, on_axis(values), strict=True):
             place = self.at_y(value)
             self.line(self.left, place, WIDTH - self.right, place, "grid-line")
-            self.text(self.left - 8, place + 4, short(value), "end")
+            self.text(self.left - 8, place + 4, words, "end")
         self._upright(14, title)
 
     def other_axis(
         self, title: str, values: Sequence[float], y: tuple[float, float]
     ) -> None:
         """Scale of a second curve, on the right."""
-        for value in values:
-            place = self.at_y(value, y) + 4
-            self.text(WIDTH - self.right + 8, place, short(value))
+        for value, words in zip(values, on_axis(values), strict=True):
+            self.text(WIDTH - self.right + 8, self.at_y(value, y) + 4, words)
         self._upright(WIDTH - 6, title)
 
     def _upright(self, x: float, title: str) -> None:

@@ -38,7 +38,8 @@ def _sizes(part: dict[str, Any]) -> str:
     apart = n_clusters + max(0.04 * n_clusters, 0.2)
     last = apart + 0.04 * n_clusters if n_outliers else n_clusters - 1
     scale = around([*sizes, n_outliers], zero=True)
-    chart = Chart(240, (-0.7, last + 0.7), scale, top=24)
+    # A few clusters do not make bars as wide as the page.
+    chart = Chart(240, (-0.7, max(last + 0.7, 6.0)), scale, top=24)
     chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
     base = chart.at_y(0)
     bars = [(float(place), size, "c0") for place, size in enumerate(sizes)]
@@ -128,7 +129,7 @@ def _two_curves(
     """One curve by the left scale, and perhaps another from 0 by the right one."""
     ends = (places[0] - 0.5, places[-1] + 0.5)
     chart = Chart(
-        260, ends, around(curves[0][1]), left=84, right=84 if curves[1:] else 12
+        260, ends, around(curves[0][1]), left=96, right=84 if curves[1:] else 12
     )
     chart.y_axis(f"{curves[0][0]} (●)", ticks(*chart.y, most=5))
     chart.x_axis(title, whole_ticks(places[0], places[-1]))

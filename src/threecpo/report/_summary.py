@@ -9,12 +9,11 @@ import numpy as np
 from ..results import _parts
 from ..results._shares import TypicalCounts
 from ..results._tables import column_names_of
+from ._packed import pack
 from ._text import finite, number, percent, plain, plural, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
 
     from ..cluster import ThreeCPO
     from ..results._csv import Table
@@ -149,7 +148,7 @@ def _about_columns(model: ThreeCPO) -> str:
 def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> list[Part]:
     """Size, clearness and best columns of each cluster."""
     typical = TypicalCounts.of(model)
-    ratios = typical.ratios
+    ratios, counts = typical.ratios, typical.without(model.prior)
     relevant = np.flatnonzero(model.column_groups_ == 1)
     out = []
     for k, size in enumerate(_parts.sizes(model)["sizes"]):
@@ -163,8 +162,8 @@ def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> lis
                 "columns": [
                     {
                         "name": names[j],
-                        "rate": finite(typical.clusters[k, j]),
-                        "overall": finite(typical.overall[j]),
+                        "rate": finite(counts.clusters[k, j]),
+                        "overall": finite(counts.overall[j]),
                         "ratio": finite(ratios[k, j]),
                     }
                     for j in typical.best(k, relevant, n_top)
@@ -176,30 +175,28 @@ def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> lis
 
 def _group_columns(model: ThreeCPO, names: list[str], n_top: int) -> list[Part]:
     """Largest columns of C0 and of C-."""
+    counts = TypicalCounts.of(model).without(model.prior).overall
     out = []
     for group, name in _parts.GROUPS[1:]:
         places = np.flatnonzero(model.column_groups_ == group)
-        largest = places[np.argsort(-model.noise_rates_[places], kind="stable")[:n_top]]
-        columns = [
-            {"name": names[j], "overall": finite(model.noise_rates_[j])}
-            for j in largest
-        ]
+        largest = places[np.argsort(-counts[places], kind="stable")[:n_top]]
+        columns = [{"name": names[j], "overall": finite(counts[j])} for j in largest]
         out.append({"group": name, "columns": columns})
     return out
 
 
 def _columns(model: ThreeCPO, names: list[str]) -> Part:
-    """All columns: group, scores behind the best group, typical counts."""
+    """All columns: group, how far behind the best group each is, typical counts."""
     scores = model.column_scores_
     with np.errstate(invalid="ignore"):
-        behind = scores - scores.max(axis=1, keepdims=True)
-    typical = TypicalCounts.of(model)
+        behind = scores.max(axis=1, keepdims=True) - scores
+    typical = TypicalCounts.of(model).without(model.prior)
     return {
         "names": names,
         "groups": model.column_groups_.tolist(),
-        "overall": _rounded(typical.overall),
-        "behind": [_rounded(behind[:, place]) for place in (2, 1, 0)],
-        "rates": [_rounded(rates) for rates in typical.clusters],
+        "overall": pack(typical.overall),
+        "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
+        "rates": [pack(rates) for rates in typical.clusters],
     }
 
 
@@ -239,7 +236,3 @@ def _flat(run: Mapping[str, Any], before: str = "") -> list[list[str]]:
         else:
             pairs.append([shown(name), plain(value)])
     return pairs
-
-
-def _rounded(values: NDArray[np.float64]) -> list[float | None]:
-    return [finite(value) for value in values.tolist()]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Control characters as their pictures: a line break in a name must be seen.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
@@ -37,10 +41,16 @@ def number(value: float | None) -> str:
     return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)
 
 
-def short(value: float) -> str:
-    """A number on an axis, without digits that say nothing."""
-    text = number(float(f"{value:.9g}"))
-    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
+def on_axis(values: Sequence[float]) -> list[str]:
+    """Numbers along an axis, with as many digits as tell them apart."""
+    step = min((b - a for a, b in pairwise(values)), default=1.0)
+    if max(map(abs, values), default=0.0) >= 1e9:
+        return [number(value) for value in values]
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [
+        f"{value + 0.0:,.{digits}f}".replace(",", _THIN_SPACE).replace("-", _MINUS)
+        for value in values
+    ]
 
 
 def percent(part: float) -> str:
@@ -50,7 +60,7 @@ def percent(part: float) -> str:
         return "under 0.1 %"
     if 99.5 <= value < 100:
         return "over 99 %"
-    return f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
+    return f"{value:.1f} %" if 0 < value < 10 else f"{value:.0f} %"
 
 
 def ratio(power: float) -> str:

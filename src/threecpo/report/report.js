@@ -30,13 +30,27 @@
   const MARGIN = 8;
   const PRINTED = 40;
 
-  const numbers = (values) => Float64Array.from(values, (value) => value ?? NaN);
-  const behind = data.behind.map(numbers);
+  // Two bytes a number: ten bits of digits, six of the power of ten plus 32.
+  const powers = Array.from({ length: 64 }, (_, place) => Number(`1e${Math.abs(place - 32)}`));
+  const numbers = (packed) => {
+    const bytes = atob(packed);
+    const values = new Float64Array(bytes.length / 2);
+    for (let j = 0; j < values.length; j++) {
+      const code = bytes.charCodeAt(2 * j) + 256 * bytes.charCodeAt(2 * j + 1);
+      const [digits, place] = [code >> 6, code & 63];
+      if (code === 0xffff) values[j] = NaN;
+      else values[j] = place < 32 ? digits / powers[place] : digits * powers[place];
+    }
+    return values;
+  };
+  const behind = data.behind.map((packed) => numbers(packed).map((value) => -value));
   const lead = new Float64Array(n);
   for (let j = 0; j < n; j++) {
-    const others = behind.filter((_, g) => g !== 1 - data.groups[j]).map((values) => -values[j]);
-    const allowed = others.filter((value) => !Number.isNaN(value));
-    lead[j] = allowed.length ? Math.min(...allowed) : NaN;
+    lead[j] = NaN;
+    for (let g = 0; g < 3; g++) {
+      const away = -behind[g][j];
+      if (g !== 1 - data.groups[j] && !(away >= lead[j])) lead[j] = Number.isNaN(away) ? lead[j] : away;
+    }
   }
   const rates = data.rates.map(numbers);
   const strongest = new Float64Array(n);

@@ -105,10 +105,10 @@ def outliers(rows: Table, model: ThreeCPO) -> Part:
 
 
 def row_map(rows: Table, n_clusters: int) -> Part | None:
-    """Points of the map, drawn from all rows where there are many; None without map."""
+    """Points of the map, or of some rows where there are many; None if all are one."""
     x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
     known = np.isfinite(x) & np.isfinite(y)
-    if not known.any():
+    if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
         return None
     shown = np.flatnonzero(known)
     centres = [

@@ -63,6 +63,15 @@ class TypicalCounts:
         np.divide(self.clusters, self.overall, out=out, where=some)
         return out
 
+    def without(self, prior: float) -> TypicalCounts:
+        """The same without the counts that come from the prior alone."""
+        least = prior * (1 + 1e-9)
+        clusters, overall = (
+            np.where(counts > least, counts - prior, 0.0)
+            for counts in (self.clusters, self.overall)
+        )
+        return TypicalCounts(clusters, overall)
+
     def best(self, cluster: int, columns: NDArray[np.intp], n: int) -> NDArray[np.intp]:
         """Those of these columns that are furthest above the overall count."""
         above = (self.clusters[cluster] - self.overall)[columns]
