@@ -33,9 +33,9 @@ def number(value: float | None) -> str:
         return "∞" if value > 0 else f"{_MINUS}∞"
     if value == 0:
         return "0"
-    if 1e-3 <= abs(value) < 1e3:
+    if 1e-3 <= abs(value) < 999.5:
         return f"{value:#.3g}".rstrip(".").replace("-", _MINUS)
-    if 1e3 <= abs(value) < 1e9:
+    if 999.5 <= abs(value) < 1e9:
         return whole(value)
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)

@@ -117,7 +117,10 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
         else None
         for k in range(n_clusters)
     ]
-    limits = [_limits(values[known]) for values in (x, y)]
+    limits = [
+        _limits(values[known], [centre[axis] for centre in centres if centre])
+        for axis, values in enumerate((x, y))
+    ]
     if len(shown) > MAP_POINTS:
         generator = np.random.default_rng(0)
         shown = np.sort(generator.choice(shown, MAP_POINTS, replace=False))
@@ -134,10 +137,13 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
     }
 
 
-def _limits(values: NDArray[np.float64]) -> list[float]:
-    """Frame of nearly all points: single far ones would squeeze the rest."""
-    low, middle, high = np.percentile(values, [0.5, 50, 99.5])
-    low, high = middle - 1.25 * (middle - low), middle + 1.25 * (high - middle)
+def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
+    """Frame of nearly all points and all clusters: far rows would squeeze the rest."""
+    low, high = np.percentile(values, [5, 95])
+    low, high = (
+        min(low - 0.75 * (high - low), *centres),
+        max(high + 0.75 * (high - low), *centres),
+    )
     low, high = max(low, values.min()), min(high, values.max())
     return [float(low), float(high if high > low else low + 1.0)]
 
