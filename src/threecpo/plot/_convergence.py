@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._axes import BLUE, ORANGE, axes, whole_ticks
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def convergence(model: ThreeCPO, ax: Any = None) -> Any:
 def draw(part: dict[str, Any], ax: Any) -> Any:
     """Draw from the numbers of ``results._parts.convergence``."""
     iterations = range(1, len(part["loss"]) + 1)
-    ax.plot(iterations, part["loss"], color=BLUE, marker="o", markersize=4)
+    ax.plot(
+        iterations, np.array(part["loss"], float), color=BLUE, marker="o", markersize=4
+    )
     ax.set_xlabel("iteration")
     ax.set_ylabel("loss (●)")
     whole_ticks(ax.xaxis)

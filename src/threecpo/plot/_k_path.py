@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ._axes import BLUE, GREEN, ORANGE, axes, whole_ticks
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ def k_path(path: KPath, ax: Any = None) -> Any:
 def draw(part: dict[str, Any], ax: Any) -> Any:
     """Draw from the numbers of ``results._parts.path``."""
     k = part["n_clusters"]
-    ax.plot(k, part["values"], color=BLUE, marker="o", markersize=3)
+    ax.plot(k, np.array(part["values"], float), color=BLUE, marker="o", markersize=3)
     ax.set_xlabel("clusters K")
     ax.set_ylabel(f"{TITLES[part['criterion']]} (●)")
     ax.axvline(k[part["best"]], color=ORANGE, linestyle="--")

@@ -66,7 +66,12 @@ def draw(part: dict[str, Any] | None, ax: Any) -> Any:
                 ha="center",
                 va="center",
                 fontweight="bold",
-                bbox={"boxstyle": "round,pad=0.2", "alpha": 0.85, "linewidth": 0},
+                bbox={
+                    "boxstyle": "round,pad=0.2",
+                    "facecolor": ax.get_facecolor(),
+                    "alpha": 0.8,
+                    "linewidth": 0,
+                },
             )
     ax.margins(0.03)
     return ax

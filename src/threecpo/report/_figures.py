@@ -1,134 +1,158 @@
-"""Figures of a report as SVG that takes its colours from the page."""
+"""Figures of a report, from the parts of its summary that ``threecpo.plot`` draws."""
 
 from __future__ import annotations
 
-import warnings
-from io import BytesIO
-from typing import TYPE_CHECKING, Any
-from xml.etree import ElementTree as ET
+from typing import Any
 
-from .._extras import require
-from ..plot import (
-    _cluster_sizes,
-    _column_groups,
-    _convergence,
-    _heat_map,
-    _k_path,
-    _outliers,
-    _row_map,
-)
+from ..plot._axes import CLUSTERS
+from ..plot._k_path import TITLES
+from ._chart import Chart, around, ticks, whole_ticks
+from ._text import whole
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-# Colours that no figure uses otherwise; style sheets set those of the page.
-_CLASSES = {"#010203": "ink", "#040506": "line", "#070809": "paper"}
-_INK, _LINE, _PAPER = _CLASSES
-_STYLE: dict[str, Any] = {
-    "svg.fonttype": "none",
-    "svg.hashsalt": "threecpo",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": _INK,
-    "text.parse_math": False,
-    "axes.edgecolor": _LINE,
-    "axes.labelcolor": _INK,
-    "axes.facecolor": "none",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlesize": 10,
-    "figure.facecolor": "none",
-    "patch.facecolor": _PAPER,
-    "hatch.color": _PAPER,
-    "xtick.color": _LINE,
-    "xtick.labelcolor": _INK,
-    "ytick.color": _LINE,
-    "ytick.labelcolor": _INK,
-}
-_SVG = "{http://www.w3.org/2000/svg}"
-_HREF = "{http://www.w3.org/1999/xlink}href"
+# More clusters than this leave no room for the number of each.
+MOST_LABELLED = 25
+# One mark for a point, from its upper left corner (round ones from the middle).
+_SHAPES = ("h0", "h5v5h-5z", "l3.5 6h-7z", "l3.5 3.5-3.5 3.5-3.5-3.5z", "h7l-3.5 6z")
+_CROSS = "l5 5m0-5l-5 5"
 
 
 def figures(summary: dict[str, Any]) -> dict[str, str]:
     """SVG text of every figure that the summary has numbers for."""
+    drawings = {
+        "sizes": _sizes,
+        "groups": _groups,
+        "map": _map,
+        "outliers": _outliers,
+        "path": _path,
+        "convergence": _convergence,
+    }
     return {
-        name: _svg(draw, summary[name], size, name)
-        for name, draw, size in _drawings(summary)
+        name: draw(summary[name]) for name, draw in drawings.items() if summary[name]
     }
 
 
-def _drawings(
-    summary: dict[str, Any],
-) -> Iterator[tuple[str, Callable[..., Any], tuple[float, float]]]:
-    wide, high = (7.2, 2.8), (7.2, 4.8)
-    yield "sizes", _cluster_sizes.draw, wide
-    if summary["heat_map"]["columns"]:
-        yield "heat_map", _heat_map.draw, _heat_map.figure_size(summary["heat_map"])
-    yield "groups", _column_groups.draw, (7.2, 1.9)
-    yield "convergence", _convergence.draw, wide
-    if summary["path"]:
-        yield "path", _k_path.draw, wide
-    yield "outliers", _outliers.draw, wide
-    if summary["map"]:
-        yield "map", _row_map.draw, high
+def _sizes(part: dict[str, Any]) -> str:
+    sizes, n_outliers = part["sizes"], part["outliers"]
+    n_clusters = len(sizes)
+    # Outliers stand apart, with room for the word.
+    apart = n_clusters + max(0.04 * n_clusters, 0.2)
+    last = apart + 0.04 * n_clusters if n_outliers else n_clusters - 1
+    scale = around([*sizes, n_outliers], zero=True)
+    # A few clusters do not make bars as wide as the page.
+    chart = Chart(240, (-0.7, max(last + 0.7, 6.0)), scale, top=24)
+    chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
+    base = chart.at_y(0)
+    bars = [(float(place), size, "c0") for place, size in enumerate(sizes)]
+    if n_outliers:
+        bars.append((apart, n_outliers, "gone"))
+        chart.text(chart.at_x(apart), base + 18, "outliers", "middle")
+    widest = 8 * max(len(whole(size)) for size in sizes)
+    labelled = widest < chart.at_x(1) - chart.at_x(0)
+    for place, size, css in bars:
+        top = chart.at_y(size)
+        chart.bar(chart.at_x(place - 0.38), chart.at_x(place + 0.38), top, base, css)
+        if labelled or css == "gone":
+            chart.text(chart.at_x(place), top - 5, whole(size), "middle")
+    most = n_clusters if n_clusters <= MOST_LABELLED else 12
+    chart.x_axis("cluster", whole_ticks(0, n_clusters - 1, most))
+    return chart.svg()
 
 
-def _svg(
-    draw: Callable[..., Any], part: Any, size: tuple[float, float], name: str
+def _groups(part: dict[str, Any]) -> str:
+    chart = Chart(130, (0, 100), (0, 1), left=76, bottom=44)
+    chart.x_axis("share in %", [0, 20, 40, 60, 80, 100])
+    n_columns = sum(part["columns"])
+    shares = {
+        "columns": [n / n_columns for n in part["columns"]],
+        "counts": part["counts"],
+    }
+    for line, (title, widths) in enumerate(shares.items()):
+        top, left = 8 + 38 * line, 0.0
+        chart.text(chart.left - 10, top + 19, title, "end")
+        for css, width in zip(("c0", "c1", "gone"), widths, strict=True):
+            if width > 0:
+                start, stop = chart.at_x(100 * left), chart.at_x(100 * (left + width))
+                chart.bar(start, stop - 1, top, top + 28, css)
+            left += width
+    return chart.svg()
+
+
+def _map(part: dict[str, Any]) -> str:
+    x, y = (around(limits) for limits in part["limits"])
+    chart = Chart(500, x, y)
+    chart.y_axis("second direction", ticks(*y))
+    chart.x_axis("first direction (nats per count)", ticks(*x, most=8))
+    points: dict[int, list[str]] = {}
+    for a, b, cluster in zip(part["x"], part["y"], part["cluster"], strict=True):
+        shape = _CROSS if cluster < 0 else _SHAPES[cluster % len(_SHAPES)]
+        shift = 0.0 if shape == "h0" or shape.startswith("l3") else 2.5
+        place = f"M{chart.at_x(a) - shift:g} {chart.at_y(b) - shift:g}"
+        points.setdefault(cluster, []).append(place + shape)
+    for cluster in sorted(points):
+        round_one = cluster >= 0 and cluster % len(_SHAPES) == 0
+        kind = "cross" if cluster < 0 else "round" if round_one else "shape"
+        css = "gone" if cluster < 0 else f"c{cluster % len(CLUSTERS)}"
+        chart.marks.append(
+            f'<path d="{"".join(points[cluster])}" class="{kind} point {css}"/>'
+        )
+    for cluster, centre in enumerate(part["centres"]):
+        if centre is not None:
+            a, b = (
+                min(max(value, low), high)
+                for value, (low, high) in zip(centre, part["limits"], strict=True)
+            )
+            chart.text(chart.at_x(a), chart.at_y(b) + 5, str(cluster), "middle centre")
+    return chart.svg()
+
+
+def _outliers(part: dict[str, Any]) -> str:
+    edges, counts = part["edges"], part["counts"]
+    chart = Chart(240, (edges[0], edges[-1]), around(counts, zero=True))
+    chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
+    chart.x_axis("outlier score in nats", ticks(*chart.x, most=8))
+    for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
+        if count:
+            css = "c1" if left >= part["threshold"] else "c0"
+            start, stop = chart.at_x(left), chart.at_x(right) - 1
+            chart.bar(start, stop, chart.at_y(count), chart.at_y(0), css)
+    place = chart.at_x(part["threshold"])
+    chart.line(place, chart.top, place, chart.at_y(0), "threshold")
+    return chart.svg()
+
+
+def _two_curves(
+    places: list[int],
+    curves: list[tuple[str, list[float | None]]],
+    title: str,
+    marked: int | None = None,
 ) -> str:
-    matplotlib = require("matplotlib", "report", "A report")
-    figure_module = require("matplotlib.figure", "report", "A report")
-    buffer = BytesIO()
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
-        # The reader's own fonts write the text, so those at hand do not matter.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not")
-        figure = figure_module.Figure(figsize=size, layout="constrained")
-        draw(part, figure.subplots())
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(buffer, format="svg", metadata=nothing)
-    return _for_page(buffer.getvalue(), name)
+    """One curve by the left scale, and perhaps another from 0 by the right one."""
+    ends = (places[0] - 0.5, places[-1] + 0.5)
+    chart = Chart(
+        260, ends, around(curves[0][1]), left=96, right=84 if curves[1:] else 12
+    )
+    chart.y_axis(f"{curves[0][0]} (●)", ticks(*chart.y, most=5))
+    chart.x_axis(title, whole_ticks(places[0], places[-1]))
+    if marked is not None:
+        place = chart.at_x(marked)
+        chart.line(place, chart.top, place, chart.height - chart.bottom, "threshold")
+    for words, values in curves[1:]:
+        y = around(values, zero=True)
+        chart.other_axis(f"{words} (■)", ticks(*y, most=5, least=1.0), y)
+        chart.curve(places, values, "c1", y)
+    chart.curve(places, curves[0][1], "c0")
+    return chart.svg()
 
 
-def _for_page(svg: bytes, name: str) -> str:
-    """SVG without style attributes, which a strict page refuses, and with own ids."""
-    ET.register_namespace("", _SVG[1:-1])
-    ET.register_namespace("xlink", _HREF[1:].partition("}")[0])
-    root = ET.fromstring(svg)
-    text = svg.decode()
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if child.tag in (f"{_SVG}metadata", f"{_SVG}style"):
-                parent.remove(child)
-        identity = parent.attrib.pop("id", None)
-        if identity and f"#{identity}" in text:
-            parent.set("id", f"{name}-{identity}")
-        for key, value in parent.attrib.items():
-            if key == _HREF and value.startswith("#"):
-                parent.set(key, f"#{name}-{value[1:]}")
-            elif value.startswith("url(#"):
-                parent.set(key, f"url(#{name}-{value[5:]}")
-        _style_as_attributes(parent, name)
-    for key in ("width", "height", "version"):
-        root.attrib.pop(key, None)
-    root.set("aria-hidden", "true")
-    root.set("focusable", "false")
-    return ET.tostring(root, encoding="unicode")
+def _path(part: dict[str, Any]) -> str:
+    k = part["n_clusters"]
+    curves = [(TITLES[part["criterion"]], part["values"])]
+    if "relevant" in part:
+        curves.append(("relevant columns", part["relevant"]))
+    return _two_curves(k, curves, "clusters K", marked=k[part["best"]])
 
 
-def _style_as_attributes(element: ET.Element, name: str) -> None:
-    classes = []
-    for declaration in element.attrib.pop("style", "").split(";"):
-        key, _, value = (part.strip() for part in declaration.partition(":"))
-        if key == "font":
-            key, value = "font-size", next(w for w in value.split() if "px" in w)
-            if "bold" in declaration or "700" in declaration:
-                element.set("font-weight", "bold")
-        if value in _CLASSES:
-            classes.append(f"{_CLASSES[value]}-{key}")
-        elif value.startswith("url(#"):
-            element.set(key, f"url(#{name}-{value[5:]}")
-        elif key:
-            element.set(key, value)
-    if classes:
-        element.set("class", " ".join(classes))
+def _convergence(part: dict[str, Any]) -> str:
+    iterations = list(range(1, len(part["loss"]) + 1))
+    curves = [("loss", part["loss"]), ("rows moved", part["rows_moved"])]
+    return _two_curves(iterations, curves, "iteration")

@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any
 
 from .._extras import require
+from ..plot._axes import CLUSTERS, GREY
 from . import _text
 from ._figures import figures
 
@@ -45,9 +46,10 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        name: getattr(_text, name) for name in ("number", "percent", "plural", "whole")
+        name: getattr(_text, name)
+        for name in ("number", "percent", "plural", "ratio", "shade", "whole")
     }
-    style, script = _file("report.css"), _file("report.js")
+    style, script = _file("report.css") + _palette(), _file("report.js")
     page: str = environment.from_string(_file("report.html.jinja")).render(
         summary,
         figures={name: markup(svg) for name, svg in figures(summary).items()},
@@ -57,6 +59,15 @@ def render(summary: dict[str, Any]) -> str:
         data=markup(_island(summary["columns"])),
     )
     return page
+
+
+def _palette() -> str:
+    """Colours that the figures of ``threecpo.plot`` have too."""
+    colours = [
+        *((f"c{k}", colour) for k, colour in enumerate(CLUSTERS)),
+        ("gone", GREY),
+    ]
+    return "".join(f".{name} {{ --c: {colour}; }}\n" for name, colour in colours)
 
 
 def _file(name: str) -> str:

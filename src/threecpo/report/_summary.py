@@ -6,22 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import _parts, top_table
+from ..results import _parts
 from ..results._shares import TypicalCounts
 from ..results._tables import column_names_of
+from ._packed import pack
 from ._text import finite, number, percent, plain, plural, shown, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from numpy.typing import NDArray
 
     from ..cluster import ThreeCPO
     from ..results._csv import Table
 
     Part = dict[str, Any]
 
-OUTLIERS_LISTED = 50
+HEAT_MAP_COLUMNS = 50
+OUTLIERS_LISTED = 20
 # Less than a factor of 20 between the likelihoods of the two best clusters.
 UNCLEAR_MARGIN = 3.0
 
@@ -92,7 +92,7 @@ are noise.'
         "n_clusters": model.n_clusters_,
         "sizes": _parts.sizes(model),
         "clusters": _clusters(model, rows, names, n_top),
-        "heat_map": _parts.heat_map(model, max(40, 2 * model.n_clusters_), names),
+        "heat_map": _parts.heat_map(model, HEAT_MAP_COLUMNS, names),
         "groups": _parts.column_groups(model),
         "group_columns": _group_columns(model, names, n_top),
         "lone_shared": int((model.column_groups_ == 0).sum()) == 1,
@@ -147,13 +147,11 @@ def _about_columns(model: ThreeCPO) -> str:
 
 def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> list[Part]:
     """Size, clearness and best columns of each cluster."""
-    sizes = _parts.sizes(model)["sizes"]
     typical = TypicalCounts.of(model)
-    ratios = typical.ratios
-    top = top_table(model, n_top, column_names=range(model.n_features_in_))
+    ratios, counts = typical.ratios, typical.without(model.prior)
+    relevant = np.flatnonzero(model.column_groups_ == 1)
     out = []
-    for k, size in enumerate(sizes):
-        here = (top["group"] == 1) & (top["cluster"] == k) & (top["value"] > 0)
+    for k, size in enumerate(_parts.sizes(model)["sizes"]):
         margins = rows["margin"][rows["cluster"] == k]
         out.append(
             {
@@ -164,11 +162,11 @@ def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> lis
                 "columns": [
                     {
                         "name": names[j],
-                        "rate": finite(typical.clusters[k, j]),
-                        "overall": finite(typical.overall[j]),
+                        "rate": finite(counts.clusters[k, j]),
+                        "overall": finite(counts.overall[j]),
                         "ratio": finite(ratios[k, j]),
                     }
-                    for j in top["column"][here].astype(np.intp)
+                    for j in typical.best(k, relevant, n_top)
                 ],
             }
         )
@@ -177,31 +175,28 @@ def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> lis
 
 def _group_columns(model: ThreeCPO, names: list[str], n_top: int) -> list[Part]:
     """Largest columns of C0 and of C-."""
-    top = top_table(model, n_top, column_names=range(model.n_features_in_))
-    return [
-        {
-            "group": name,
-            "columns": [
-                {"name": names[j], "overall": finite(model.noise_rates_[j])}
-                for j in top["column"][top["group"] == group].astype(np.intp)
-            ],
-        }
-        for group, name in _parts.GROUPS[1:]
-    ]
+    counts = TypicalCounts.of(model).without(model.prior).overall
+    out = []
+    for group, name in _parts.GROUPS[1:]:
+        places = np.flatnonzero(model.column_groups_ == group)
+        largest = places[np.argsort(-counts[places], kind="stable")[:n_top]]
+        columns = [{"name": names[j], "overall": finite(counts[j])} for j in largest]
+        out.append({"group": name, "columns": columns})
+    return out
 
 
 def _columns(model: ThreeCPO, names: list[str]) -> Part:
-    """All columns: group, scores behind the best group, typical counts."""
+    """All columns: group, how far behind the best group each is, typical counts."""
     scores = model.column_scores_
     with np.errstate(invalid="ignore"):
-        behind = scores - scores.max(axis=1, keepdims=True)
-    typical = TypicalCounts.of(model)
+        behind = scores.max(axis=1, keepdims=True) - scores
+    typical = TypicalCounts.of(model).without(model.prior)
     return {
         "names": names,
         "groups": model.column_groups_.tolist(),
-        "overall": _rounded(typical.overall),
-        "behind": [_rounded(behind[:, place]) for place in (2, 1, 0)],
-        "rates": [_rounded(rates) for rates in typical.clusters],
+        "overall": pack(typical.overall),
+        "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
+        "rates": [pack(rates) for rates in typical.clusters],
     }
 
 
@@ -241,7 +236,3 @@ def _flat(run: Mapping[str, Any], before: str = "") -> list[list[str]]:
         else:
             pairs.append([shown(name), plain(value)])
     return pairs
-
-
-def _rounded(values: NDArray[np.float64]) -> list[float | None]:
-    return [finite(value) for value in values.tolist()]

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Control characters as their pictures: a line break in a name must be seen.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
@@ -27,20 +31,50 @@ def number(value: float | None) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
-    if value == 0 or 1e-3 <= abs(value) < 1e3:
-        return f"{float(f'{value:.3g}'):g}".replace("-", _MINUS)
-    if 1e3 <= abs(value) < 1e9:
+    if value == 0:
+        return "0"
+    if 1e-3 <= abs(value) < 999.5:
+        return f"{value:#.3g}".rstrip(".").replace("-", _MINUS)
+    if 999.5 <= abs(value) < 1e9:
         return whole(value)
     mantissa, exponent = f"{value:.2e}".split("e")
     return f"{mantissa}e{int(exponent)}".replace("-", _MINUS)
 
 
+def on_axis(values: Sequence[float]) -> list[str]:
+    """Numbers along an axis, with as many digits as tell them apart."""
+    step = min((b - a for a, b in pairwise(values)), default=1.0)
+    if max(map(abs, values), default=0.0) >= 1e9:
+        return [number(value) for value in values]
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    return [
+        f"{value + 0.0:,.{digits}f}".replace(",", _THIN_SPACE).replace("-", _MINUS)
+        for value in values
+    ]
+
+
 def percent(part: float) -> str:
-    """A share as a percentage that never rounds something to nothing."""
+    """A share as a percentage that never rounds something to nothing or to all."""
     value = 100 * part
     if 0 < value < 0.1:
         return "under 0.1 %"
-    return f"{value:.1f} %" if value < 10 else f"{value:.0f} %"
+    if 99.5 <= value < 100:
+        return "over 99 %"
+    return f"{value:.1f} %" if 0 < value < 10 else f"{value:.0f} %"
+
+
+def ratio(power: float) -> str:
+    """2 to this power, in one or two digits."""
+    value = 2.0**power
+    if value < 0.095:
+        return "<0.1"
+    return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
+
+
+def shade(power: float) -> str:
+    """Style class of a heat map's cell: more or less, in eight steps up to 2^4."""
+    step = min(round(2 * abs(power)), 8)
+    return f"{'more' if power > 0 else 'less'} s{step}" if step else "same"
 
 
 def plural(count: int, one: str, many: str = "") -> str:

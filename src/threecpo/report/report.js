@@ -30,13 +30,27 @@
   const MARGIN = 8;
   const PRINTED = 40;
 
-  const numbers = (values) => Float64Array.from(values, (value) => value ?? NaN);
-  const behind = data.behind.map(numbers);
+  // Two bytes a number: ten bits of digits, six of the power of ten plus 32.
+  const powers = Array.from({ length: 64 }, (_, place) => Number(`1e${Math.abs(place - 32)}`));
+  const numbers = (packed) => {
+    const bytes = atob(packed);
+    const values = new Float64Array(bytes.length / 2);
+    for (let j = 0; j < values.length; j++) {
+      const code = bytes.charCodeAt(2 * j) + 256 * bytes.charCodeAt(2 * j + 1);
+      const [digits, place] = [code >> 6, code & 63];
+      if (code === 0xffff) values[j] = NaN;
+      else values[j] = place < 32 ? digits / powers[place] : digits * powers[place];
+    }
+    return values;
+  };
+  const behind = data.behind.map((packed) => numbers(packed).map((value) => -value));
   const lead = new Float64Array(n);
   for (let j = 0; j < n; j++) {
-    const others = behind.filter((_, g) => g !== 1 - data.groups[j]).map((values) => -values[j]);
-    const allowed = others.filter((value) => !Number.isNaN(value));
-    lead[j] = allowed.length ? Math.min(...allowed) : NaN;
+    lead[j] = NaN;
+    for (let g = 0; g < 3; g++) {
+      const away = -behind[g][j];
+      if (g !== 1 - data.groups[j] && !(away >= lead[j])) lead[j] = Number.isNaN(away) ? lead[j] : away;
+    }
   }
   const rates = data.rates.map(numbers);
   const strongest = new Float64Array(n);
@@ -46,12 +60,14 @@
     strongest[j] = best;
   }
 
+  const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
   const format = (value) => {
     if (Number.isNaN(value)) return "–";
     const size = Math.abs(value);
     let text;
-    if (value === 0 || (size >= 1e-3 && size < 1e3)) text = String(Number(value.toPrecision(3)));
-    else if (size >= 1e3 && size < 1e9) text = Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+    if (value === 0) text = "0";
+    else if (size >= 1e-3 && size < 999.5) text = value.toPrecision(3);
+    else if (size >= 999.5 && size < 1e9) text = whole(value);
     else text = value.toExponential(2).replace("e+", "e");
     return text.replace("-", "\u2212").replace("e-", "e\u2212");
   };
@@ -112,7 +128,7 @@
       (group === "" || data.groups[j] === Number(group))
       && (wanted === "" || lowered[j].includes(wanted))));
     byId("found").textContent = shown.length === n
-      ? `${format(n)} columns` : `${format(shown.length)} of ${format(n)} columns`;
+      ? `${whole(n)} columns` : `${whole(shown.length)} of ${whole(n)} columns`;
     byId("grid").setAttribute("aria-rowcount", String(shown.length + 1));
     viewport.scrollTop = 0;
     draw(true);
@@ -199,7 +215,7 @@
   addEventListener("beforeprint", () => {
     draw(true, 0, PRINTED);
     byId("print-note").textContent = shown.length > PRINTED
-      ? `The first ${PRINTED} of ${format(shown.length)} columns; the file columns.csv has all of them.` : "";
+      ? `The first ${PRINTED} of ${whole(shown.length)} columns; the file columns.csv has all of them.` : "";
   });
   addEventListener("afterprint", () => draw(true));
   byId("explorer").hidden = false;

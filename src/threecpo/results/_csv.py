@@ -25,6 +25,7 @@ WHOLE = frozenset(
 # Spreadsheets run a cell that starts like this.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _MARKED = re.compile(r"'+[=+\-@\t\r]")
+_SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
 
 
 def write_table(
@@ -62,9 +63,8 @@ def write_table(
     with Path(path).open(
         "w", encoding="utf-8", errors="surrogatepass", newline=""
     ) as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(list(table))
-        writer.writerows(zip(*columns, strict=True))
+        file.write(",".join(map(_quoted, table)) + "\n")
+        file.writelines(",".join(cells) + "\n" for cells in zip(*columns, strict=True))
 
 
 def read_table(path: str | PathLike[str]) -> Table:
@@ -128,11 +128,18 @@ def _spelled(name: str, values: Any) -> list[str]:
     array = np.asarray(values)
     if name in TEXT or array.dtype.kind not in "fiub":
         return [
-            f"'{text}" if _FORMULA.match(text) else text
+            _quoted(f"'{text}" if _FORMULA.match(text) else text)
             for text in map(str, array.tolist())
         ]
     # str of a Python float is the shortest text that gives the same bits.
     return [str(value) for value in array.tolist()]
+
+
+def _quoted(text: str) -> str:
+    """A cell of text; the csv module would leave a lone carriage return bare."""
+    if text and not _SPECIAL.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any:

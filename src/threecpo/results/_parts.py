@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._shares import TypicalCounts
-from ._tables import column_names_of, top_table
+from ._tables import column_names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,9 +51,12 @@ def heat_map(
     stand in the order of the cluster that they are highest in.
     """
     names = column_names_of(model, column_names)
-    places = _best_in_turn(model, n_columns)
+    typical = TypicalCounts.of(model)
+    relevant = np.flatnonzero(model.column_groups_ == 1)
+    best = [typical.best(k, relevant, n_columns) for k in range(model.n_clusters_)]
+    places = _in_turn(best)[:n_columns]
     with np.errstate(divide="ignore"):
-        powers = np.log2(TypicalCounts.of(model).ratios[:, places])
+        powers = np.log2(typical.ratios[:, places])
     powers = np.clip(powers, -10.0, 10.0)
     order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
     return {
@@ -62,19 +65,18 @@ def heat_map(
     }
 
 
-def _best_in_turn(model: ThreeCPO, n_columns: int) -> NDArray[np.intp]:
-    top = top_table(model, n_columns, column_names=range(model.n_features_in_))
-    kept = (top["group"] == 1) & (top["value"] > 0)
-    rank, column = top["rank"][kept], top["column"][kept].astype(np.intp)
-    in_turn = column[np.argsort(rank, kind="stable")]
-    _, first = np.unique(in_turn, return_index=True)
-    return in_turn[np.sort(first)[:n_columns]]
+def _in_turn(lists: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """First entries of all lists, then the second ones, each entry once."""
+    turns = np.concatenate([np.arange(len(entries)) for entries in lists])
+    entries = np.concatenate(lists)[np.argsort(turns, kind="stable")]
+    _, first = np.unique(entries, return_index=True)
+    return entries[np.sort(first)]
 
 
 def convergence(model: ThreeCPO) -> Part:
     """The kept run by iteration, and the loss of every run."""
-    return {name: values.tolist() for name, values in model.history_.items()} | {
-        "restarts": model.restart_losses_.tolist()
+    return {name: _finite(values) for name, values in model.history_.items()} | {
+        "restarts": _finite(model.restart_losses_)
     }
 
 
@@ -86,11 +88,13 @@ def outliers(rows: Table, model: ThreeCPO) -> Part:
     scores = rows["outlier_score"]
     threshold = float(model.outlier_threshold)
     finite = scores[np.isfinite(scores)]
-    edges = np.linspace(-1.0, 1.0, 3)
-    if len(finite):
-        low, high = np.percentile(finite, [1, 99])
-        low, high = min(low, threshold), max(high, threshold)
-        edges = np.linspace(low, high if high > low else low + 1.0, 41)
+    low, high = np.percentile(finite, [1, 99]) if len(finite) else (0.0, 0.0)
+    # The threshold is an edge, so that every bar is on one side of it.
+    low, high = min(low - threshold, 0.0), max(high - threshold, 0.0)
+    step = (high - low) / 40 or 1.0
+    edges = threshold + step * np.arange(
+        np.floor(low / step), max(np.ceil(high / step), 1.0) + 1.0
+    )
     counts, _ = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)
     return {
         "edges": edges.tolist(),
@@ -101,10 +105,10 @@ def outliers(rows: Table, model: ThreeCPO) -> Part:
 
 
 def row_map(rows: Table, n_clusters: int) -> Part | None:
-    """Points of the map, drawn from all rows where there are many; None without map."""
+    """Points of the map, or of some rows where there are many; None if all are one."""
     x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
     known = np.isfinite(x) & np.isfinite(y)
-    if not known.any():
+    if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
         return None
     shown = np.flatnonzero(known)
     centres = [
@@ -113,7 +117,10 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
         else None
         for k in range(n_clusters)
     ]
-    limits = [_limits(values[known]) for values in (x, y)]
+    limits = [
+        _limits(values[known], [centre[axis] for centre in centres if centre])
+        for axis, values in enumerate((x, y))
+    ]
     if len(shown) > MAP_POINTS:
         generator = np.random.default_rng(0)
         shown = np.sort(generator.choice(shown, MAP_POINTS, replace=False))
@@ -130,10 +137,13 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
     }
 
 
-def _limits(values: NDArray[np.float64]) -> list[float]:
-    """Frame of nearly all points: single far ones would squeeze the rest."""
-    low, middle, high = np.percentile(values, [0.5, 50, 99.5])
-    low, high = middle - 1.25 * (middle - low), middle + 1.25 * (high - middle)
+def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
+    """Frame of nearly all points and all clusters: far rows would squeeze the rest."""
+    low, high = np.percentile(values, [5, 95])
+    low, high = (
+        min(low - 0.75 * (high - low), *centres),
+        max(high + 0.75 * (high - low), *centres),
+    )
     low, high = max(low, values.min()), min(high, values.max())
     return [float(low), float(high if high > low else low + 1.0)]
 
@@ -148,10 +158,18 @@ def k_path(table: Table) -> Part:
     part = {
         "criterion": criterion,
         "n_clusters": table["n_clusters"].tolist(),
-        "values": values.tolist(),
+        "values": _finite(values),
         "best": best,
         "found": int(table["found"][best]),
     }
     if "relevant" in table:
         part["relevant"] = table["relevant"].tolist()
     return part
+
+
+def _finite(values: NDArray[Any]) -> list[Any]:
+    """Values as JSON has them: None where there is no number."""
+    return [
+        value if known else None
+        for value, known in zip(values.tolist(), np.isfinite(values), strict=True)
+    ]

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
 
 
+# The size of a cluster's rows is then known to about 5 %.
+ENOUGH_COUNTS = 400
+
+
 @dataclass(frozen=True)
 class Shares:
     """Share of each column in the counts of C0 and C1: by cluster, and overall."""
@@ -33,9 +37,9 @@ class Shares:
 class TypicalCounts:
     """Expected count of each column in a row of mean size: by cluster, and overall.
 
-    Where C0 has two or more columns, a row of the same size has the same counts there
-    in every cluster. Where it has fewer, the clusters' rates have no common scale, and
-    rows of equal totals are compared, as ``ThreeCPO.top_columns`` does.
+    Rows of equal size have equal counts in C0, whatever their cluster. Where C0 has
+    fewer than two columns, or too few counts to say how large the rows of a cluster
+    are, rows with equal totals are compared.
     """
 
     clusters: NDArray[np.float64]
@@ -44,9 +48,10 @@ class TypicalCounts:
     @classmethod
     def of(cls, model: ThreeCPO) -> TypicalCounts:
         overall = model.noise_rates_
-        if np.count_nonzero(model.column_groups_ == 0) > 1:
-            n_rows = len(model.labels_)
-            return cls(np.nan_to_num(model.cluster_rates_ / n_rows), overall)
+        shared = model.column_groups_ == 0
+        counts = model._fitted.statistics.sums[: model.n_clusters_, shared].sum(axis=1)
+        if np.count_nonzero(shared) > 1 and counts.min() >= ENOUGH_COUNTS:
+            return cls(model.cluster_rates_ / len(model.labels_), overall)
         mean_size = float(overall[model.column_groups_ >= 0].sum())
         return cls(Shares.of(model).clusters * mean_size, overall)
 
@@ -57,6 +62,21 @@ class TypicalCounts:
         out = np.ones_like(self.clusters)
         np.divide(self.clusters, self.overall, out=out, where=some)
         return out
+
+    def without(self, prior: float) -> TypicalCounts:
+        """The same without the counts that come from the prior alone."""
+        least = prior * (1 + 1e-9)
+        clusters, overall = (
+            np.where(counts > least, counts - prior, 0.0)
+            for counts in (self.clusters, self.overall)
+        )
+        return TypicalCounts(clusters, overall)
+
+    def best(self, cluster: int, columns: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+        """Those of these columns that are furthest above the overall count."""
+        above = (self.clusters[cluster] - self.overall)[columns]
+        order = np.argsort(-above, kind="stable")[:n]
+        return columns[order[above[order] > 0]]
 
 
 def _normalised(
