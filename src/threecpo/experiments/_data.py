@@ -34,6 +34,10 @@ class Data:
     X: sp.csr_array
     labels: NDArray[np.int64]
     column_names: NDArray[np.object_] | None = None
+    label_names: NDArray[np.object_] | None = None
+
+    def label_name(self, label: int) -> str:
+        return str(label if self.label_names is None else self.label_names[label])
 
     @property
     def n_clusters(self) -> int:
@@ -133,8 +137,12 @@ def read_matrix(path: Path) -> Data:
             raise ValueError(message)
         parts = (file["data"], file["indices"], file["indptr"])
         X = sp.csr_array(parts, shape=tuple(file["shape"]))
-        names = file.get("feature_names")
-        table = CountTable(X, column_names=names, labels=file["labels"])
+        table = CountTable(
+            X,
+            column_names=file.get("feature_names"),
+            labels=file["labels"],
+            label_names=file.get("label_names"),
+        )
     return _of_table(path.stem, table)
 
 
@@ -142,4 +150,5 @@ def _of_table(name: str, table: CountTable) -> Data:
     if table.labels is None or (table.labels < 0).any():
         message = f"{name} has no class for some rows; experiments need all."
         raise ValueError(message)
-    return Data(name, table.X, table.labels, table.column_names)
+    names = table.column_names, table.label_names
+    return Data(name, table.X, table.labels, *names)

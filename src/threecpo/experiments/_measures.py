@@ -7,7 +7,9 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from threadpoolctl import threadpool_limits
 
 from ..metrics import outlier_free_scores, purity
 from ..select import select_n_clusters
@@ -48,16 +50,23 @@ def agreement(classes: NDArray[Any], labels: NDArray[Any]) -> Values:
     return {name: 100 * share for name, share in shares.items()}
 
 
-def seconds(data: Data, estimator: Any, *, repeat: int) -> Values:  # noqa: ARG001
+def seconds(data: Data, estimator: Any, *, repeat: int, threads: int) -> Values:
     """Seconds of one fit; ``repeat`` tells repetitions apart."""
-    return {"seconds": _fit_seconds(data, estimator)}
+    del repeat
+    if "n_jobs" in estimator.get_params():
+        estimator.set_params(n_jobs=threads)
+    few = slice(0, None, max(1, data.X.shape[0] // 60))
+    with threadpool_limits(threads), _quiet():
+        # Loops that are compiled on first use are compiled before.
+        clone(estimator).set_params(n_init=1).fit(data.X[few])
+        return {"seconds": _fit_seconds(data, estimator)}
 
 
 def history(data: Data, estimator: Any) -> Values:
     """The kept run of 3CPO, iteration by iteration."""
     _fit_seconds(data, estimator)
     kept = {name: entry.tolist() for name, entry in estimator.history_.items()}
-    return {"history": kept}
+    return {"history": kept, "loss": float(estimator.loss_)}
 
 
 def words(data: Data, estimator: Any, *, n: int) -> Values:
@@ -77,7 +86,8 @@ def words(data: Data, estimator: Any, *, n: int) -> Values:
         np.bincount(data.labels[estimator.labels_ == k]).tolist()
         for k in range(estimator.n_clusters_)
     ]
-    return {"words": listed, "classes": classes, **_columns(groups)}
+    found = {"words": listed, "classes": classes, "loss": float(estimator.loss_)}
+    return found | _columns(groups)
 
 
 def zeros(data: Data, estimator: Any, *, bins: int) -> Values:
@@ -96,7 +106,8 @@ def zeros(data: Data, estimator: Any, *, bins: int) -> Values:
         else None
         for name, group in (("C1", 1), ("C0", 0), ("C-", -1))
     }
-    return {"histograms": counted, "medians": medians, "edges": edges.tolist()}
+    found = {"histograms": counted, "medians": medians, "edges": edges.tolist()}
+    return found | {"loss": float(estimator.loss_)}
 
 
 def outlier_rows(data: Data, estimator: Any, *, shown: int) -> Values:
@@ -114,23 +125,26 @@ def outlier_rows(data: Data, estimator: Any, *, shown: int) -> Values:
         "inliers": np.bincount(data.labels[~outside], minlength=n_classes).tolist(),
         "outliers": np.bincount(data.labels[outside], minlength=n_classes).tolist(),
     }
-    return {"rows": chosen, "classes": classes}
+    return {"rows": chosen, "classes": classes, "loss": float(estimator.loss_)}
 
 
 def path(
-    data: Data, estimator: Any, *, n_clusters: Sequence[int], criteria: Sequence[str]
+    data: Data,
+    estimator: Any,
+    *,
+    n_clusters: Sequence[int],
+    criteria: Sequence[str],
+    runs: int,
 ) -> Values:
-    """Fits over K, and what each criterion chooses among them."""
+    """Fits over K, the best of some runs each, and what each criterion chooses."""
     begin = time.perf_counter()
     with _quiet():
         found = select_n_clusters(
             data.X,
             [k for k in n_clusters if k <= data.X.shape[0]],
+            n_init=runs,
             estimator=estimator,
             criterion=criteria[0],
-            n_init=estimator.get_params()["n_init"]
-            if "n_init" in estimator.get_params()
-            else estimator[-1].n_init,
         )
     values: Values = {
         "seconds": time.perf_counter() - begin,

@@ -52,14 +52,17 @@ def _finished(
     cells: Sequence[Cell], cache: Cache, jobs: int | None
 ) -> Iterator[Outcome]:
     from joblib import Parallel, cpu_count, delayed, parallel_config
+    from threadpoolctl import threadpool_limits
 
     jobs = min(jobs or cpu_count(), len(cells))
     if jobs <= 1:
         for cell in cells:
-            yield _kept(cell, cache)
+            # Small fits lose more by waiting for threads than they gain.
+            with threadpool_limits(1):
+                outcome = _kept(cell, cache)
+            yield outcome
         return
-    threads = max(1, cpu_count() // jobs)
-    with parallel_config(backend="loky", inner_max_num_threads=threads):
+    with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         yield from parallel(delayed(_kept)(cell, cache) for cell in cells)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._methods import methods
 from ._cells import Cache, Cell
-from ._data import SYNTH, Data, Library, paper_names
+from ._data import Data, Library, paper_names
 from ._run import run
 from ._write import environment, write_csv, write_figure, write_json, write_text
 
@@ -38,12 +38,19 @@ class Options:
     quiet: bool = False
 
 
+class NothingToDoError(ValueError):
+    """An experiment has no data set to run on."""
+
+
 class Study:
     """What an experiment is given: data, methods and cells in, files out."""
 
-    def __init__(self, name: str, options: Options, library: Library) -> None:
+    def __init__(
+        self, name: str, options: Options, library: Library, *, one_of_many: bool
+    ) -> None:
         self.name = name
         self.options = options
+        self.one_of_many = one_of_many
         self._library = library
         self._cache = Cache(options.cache or options.output / ".cells")
         self._begin = time.perf_counter()
@@ -62,12 +69,16 @@ class Study:
         """Return the data sets that were asked for, or by default these of the paper.
 
         None is all of them; ``prepared`` adds the matrices that were given as files.
+        An experiment that runs by itself takes any set that is asked for; one of many
+        only its own.
         """
         names = paper_names() if default is None else list(default)
         if prepared:
             names += self._library.prepared
         if self.options.datasets:
-            names = self._library.resolve(self.options.datasets)
+            asked = self._library.resolve(self.options.datasets)
+            own = [name for name in asked if name in names]
+            names = own if self.one_of_many else asked
         found = self._library.load(names)
         left_out = {
             n: self._library.reasons[n] for n in names if n in self._library.reasons
@@ -75,35 +86,42 @@ class Study:
         if left_out:
             self.note(f"Not on this machine and left out: {', '.join(left_out)}.")
         if not found:
-            message = f"{self.name}: none of the data sets {', '.join(names)} is here."
-            raise ValueError(message)
+            message = f"{self.name} is left out: none of its data sets is here."
+            raise NothingToDoError(message)
         return found
 
     def methods(self, default: Iterable[str]) -> dict[str, Factory]:
         """Return those of these methods that were asked for."""
-        known = methods()
-        wanted = [
-            name
-            for name in default
-            if not self.options.methods or name in self.options.methods
-        ]
-        return {name: known[name] for name in wanted}
+        return {
+            name: self.known(name) for name in self.chosen(default) if name in methods()
+        }
+
+    def known(self, name: str) -> Factory:
+        return methods()[name]
 
     def chosen(self, variants: Iterable[str]) -> list[str]:
         """Return those of these variants that ``--methods`` names; all without it."""
         asked = self.options.methods
         return [name for name in variants if not asked or name in asked]
 
-    def measure(self, cells: Sequence[Cell]) -> list[Values]:
+    def use(self, data: Data) -> None:
+        """Name a data set in the manifest."""
+        self._used[data.name] = data
+
+    def measure(
+        self, cells: Sequence[Cell], *, jobs: int | None = None
+    ) -> list[Values]:
         """Values of the cells, from the cache or made now."""
-        options = self.options
-        shown = not options.quiet
         values = run(
-            cells, self._cache, title=self.name, jobs=options.jobs, shown=shown
+            cells,
+            self._cache,
+            title=self.name,
+            jobs=jobs or self.options.jobs,
+            shown=not self.options.quiet,
         )
         for cell, value in zip(cells, values, strict=True):
             self._cells[cell.digest] = value
-            self._used[cell.data.name] = cell.data
+            self.use(cell.data)
         return values
 
     def note(self, text: str) -> None:
@@ -159,7 +177,3 @@ class Study:
 def say(text: str) -> None:
     """Tell how things are, beside the results."""
     print(text, file=sys.stderr, flush=True)  # noqa: T201
-
-
-def is_synth(data: Data) -> bool:
-    return data.name == SYNTH

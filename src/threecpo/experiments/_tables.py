@@ -133,21 +133,29 @@ def protocol_of(study: Study) -> str:
 
 
 def write_compared(
-    study: Study, title: str, entries: Sequence[Entry], introduction: str
+    study: Study,
+    title: str,
+    entries: Sequence[Entry],
+    introduction: str,
+    *,
+    across: str = "method",
 ) -> None:
-    """Write the CSV, and a page with one table for each metric."""
+    """Write the CSV, and a page with one table for each metric, or one in all."""
     study.write_csv(COLUMNS, (entry.row() for entry in entries))
     parts = [introduction, summary(entries), EXPLANATION]
-    for metric in dict.fromkeys(entry.metric for entry in entries):
-        mine = [entry for entry in entries if entry.metric == metric]
-        parts += [f"## {metric}", grid(mine)]
+    if across == "metric":
+        parts.append(grid(entries, across))
+    else:
+        for metric in dict.fromkeys(entry.metric for entry in entries):
+            mine = [entry for entry in entries if entry.metric == metric]
+            parts += [f"## {metric}", grid(mine, across)]
     study.write_page(title, *parts, *misses(entries))
 
 
-def grid(entries: Sequence[Entry]) -> str:
-    """Data sets down, methods across."""
-    names = list(dict.fromkeys(entry.method for entry in entries))
-    by_place = {(entry.data_set, entry.method): str(entry) for entry in entries}
+def grid(entries: Sequence[Entry], across: str) -> str:
+    """Data sets down, methods or metrics across."""
+    names = list(dict.fromkeys(getattr(entry, across) for entry in entries))
+    by_place = {(e.data_set, getattr(e, across)): str(e) for e in entries}
     rows = [
         [data_set, *(by_place.get((data_set, name), "") for name in names)]
         for data_set in dict.fromkeys(entry.data_set for entry in entries)
