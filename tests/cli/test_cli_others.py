@@ -25,6 +25,9 @@ from sklearn.datasets import load_digits
 import threecpo
 from threecpo import CountTable, ThreeCPO, results, select_n_clusters
 
+FEW = np.random.default_rng(0).poisson(1.0, size=(50, 40))
+LOG_NORMALISED = np.log1p(1e4 * FEW / FEW.sum(axis=1, keepdims=True))
+
 
 @pytest.fixture
 def run(capsys, tmp_path, monkeypatch):
@@ -237,7 +240,7 @@ class TestInfo:
     @pytest.mark.parametrize(
         ("array", "warning"),
         [
-            (np.log1p(1e4 * X / X.sum(axis=1, keepdims=True)), "looks log-normalised"),
+            (LOG_NORMALISED, "looks log-normalised"),
             (X / 3, "not whole numbers"),
             (X * (np.arange(len(X)) > 1)[:, None], "2 rows with no counts"),
             (X * (np.arange(X.shape[1]) > 0), "1 column with no counts"),
@@ -296,11 +299,12 @@ class TestConvert:
         assert first.row_names.tolist() == last.row_names.tolist()
         assert first.column_names.tolist() == last.column_names.tolist()
 
-    def test_long_and_turned_round(self, run):
+    def test_long_and_turned_round(self, run, tmp_path):
         assert run("convert", "cells.npz", "long.csv", "--long").code == 0
         lines = Path("long.csv").read_text().splitlines()
         assert len(lines) == np.count_nonzero(X) + 1
-        assert run("convert", "cells.npz", "t.npz", "--transpose").code == 0
+        written_csv(tmp_path / "wide.csv")
+        assert run("convert", "wide.csv", "t.npz", "--transpose").code == 0
         np.testing.assert_array_equal(threecpo.read_counts("t.npz").X.toarray(), X.T)
 
     def test_existing_files_are_not_replaced_unasked(self, run):

@@ -33,14 +33,17 @@ def command(folder: Path, *, as_json: bool) -> None:
         raise ValueError(message)
     told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
     path = folder / "k_path.csv"
-    write_report(
-        folder,
-        load(folder / "model.npz"),
-        read_table(folder / "labels.csv"),
-        read_table(path) if path.exists() else None,
-        told,
-    )
+    model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
+    try:
+        k_path = read_table(path) if path.exists() else None
+        write_report(folder, model, rows, k_path, told)
+    except (KeyError, TypeError, AttributeError) as error:
+        message = (
+            f"The files in {folder} do not fit together ({error}); run threecpo fit "
+            "again."
+        )
+        raise ValueError(message) from error
     if as_json:
         say_json({"report": (folder / REPORT).absolute()})
     else:
-        say(f"Report: {folder / REPORT}")
+        say(f"report: {folder / REPORT}")

@@ -74,6 +74,10 @@ def command(
         raise ValueError(message)
     table = source.read()
     wanted = range(least, min(most, table.shape[0]) + 1)
+    if not wanted:
+        held = number_of(table.shape[0], "row")
+        message = f"{source.path} has only {held}, fewer than --min {least}."
+        raise ValueError(message)
     path = select_n_clusters(
         table.X,
         wanted,
