@@ -2,9 +2,12 @@
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from running import (
     COLUMNS,
     ROWS,
@@ -19,6 +22,7 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, results
+from threecpo.cli.predict import aligned
 
 NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
 
@@ -173,3 +177,31 @@ def test_printed_tables_can_be_read(run):
     lines = io.StringIO(run("predict", "model", "cells.npz").out).read().splitlines()
     assert lines[0].split(",") == NAMES
     assert len(lines) == len(X) + 1
+
+
+@st.composite
+def shuffled(draw):
+    """Columns of a model, columns of a file, and counts of the file."""
+    names = [f"n{j}" for j in range(12)]
+    wanted = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    held = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
+    cells = st.integers(0, 5)
+    row = st.lists(cells, min_size=len(held), max_size=len(held))
+    counts = draw(st.lists(row, min_size=1, max_size=4))
+    return wanted, held, np.array(counts)
+
+
+@given(shuffled())
+def test_every_count_finds_its_column(case):
+    wanted, held, counts = case
+    model = SimpleNamespace(feature_names_in_=wanted, n_features_in_=len(wanted))
+    table = CountTable(counts, column_names=held)
+    X, told = aligned(model, table, Path("file"), zero=True)
+    of_column = {name: counts[:, j] for j, name in enumerate(held)}
+    expected = [of_column.get(name, np.zeros(len(counts))) for name in wanted]
+    np.testing.assert_array_equal(X.toarray(), np.column_stack(expected))
+    assert told["missing"] == [name for name in wanted if name not in held]
+    assert told["extra"] == [name for name in held if name not in wanted]
+    if told["missing"]:
+        with pytest.raises(ValueError, match=f"lacks {len(told['missing'])} column"):
+            aligned(model, table, Path("file"), zero=False)
