@@ -70,3 +70,13 @@ def assert_same(read, written, *, labels=True, order=True):
     assert list(read.row_names) == list(written.row_names)
     if labels:
         assert label_of_rows(read) == label_of_rows(written)
+
+
+class Planted:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))

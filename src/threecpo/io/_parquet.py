@@ -83,12 +83,12 @@ def _wide(file: Any, layout: Layout) -> Parts:
     done = 0
     for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
         blocks.append(_block(batch, layout, done))
-        done += batch.num_rows
         if layout.index is not None:
             names += _strings(batch.column(layout.index), done)
         if layout.labels is not None:
             values = batch.column(layout.labels).to_pylist()
             labels += [label_text(value) for value in values]
+        done += batch.num_rows
     if not blocks:
         message = "it has no rows"
         raise DataFormatError(message)
