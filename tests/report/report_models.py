@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from containers import planted
@@ -68,3 +69,23 @@ def edges():
 
 
 EDGES = {name: (model, X) for name, model, X in edges()}
+
+
+def wide(n_columns=50_000, n_clusters=20, n_rows=400):
+    """A model of many columns, made in no time: one step from given labels."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n_rows) % n_clusters
+    places = rng.integers(0, n_columns, size=(n_clusters, 3000))
+    columns = np.stack([rng.choice(places[k], 200) for k in labels])
+    rows = np.repeat(np.arange(n_rows), 200)
+    ones = np.ones(rows.size)
+    X = sp.csr_array((ones, (rows, columns.ravel())), shape=(n_rows, n_columns))
+    return fitted(X, n_clusters, init=labels, max_iter=1), X
+
+
+def long(n_rows=100_000):
+    rng = np.random.default_rng(0)
+    X, _ = planted(4, 50)
+    X = sp.csr_array(X[rng.integers(0, len(X), n_rows)])
+    labels = np.arange(n_rows) % 4
+    return fitted(X, 4, init=labels, max_iter=3, outliers="final"), X

@@ -217,7 +217,8 @@ def test_facts_of_the_run_are_flat_text():
 def test_parameters_are_text_whatever_they_are():
     for name in ("warm start", "a callable price", "chosen"):
         pairs = dict(summary_of(*EDGES[name])["parameters"])
-        assert set(pairs) == set(EDGES[name][0].get_params(deep=False))
+        expected = set(EDGES[name][0].get_params(deep=False)) - {"n_jobs", "verbose"}
+        assert set(pairs) == expected
         assert all(isinstance(value, str) and value for value in pairs.values())
 
 

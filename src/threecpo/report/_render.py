@@ -82,7 +82,7 @@ def _policy(style: str, script: str) -> str:
     )
     return (
         f"default-src 'none'; style-src {own_style}; script-src {own_script}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
+        "base-uri 'none'; form-action 'none'"
     )
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HEAT_MAP_COLUMNS = 50
 OUTLIERS_LISTED = 20
+# On the answer.
+_WITHOUT_EFFECT = ("n_jobs", "verbose")
 # Less than a factor of 20 between the likelihoods of the two best clusters.
 UNCLEAR_MARGIN = 3.0
 
@@ -105,6 +107,7 @@ are noise.'
         "parameters": [
             [name, plain(value)]
             for name, value in sorted(model.get_params(deep=False).items())
+            if name not in _WITHOUT_EFFECT
         ],
         "run": _flat(run or {}),
         "version": __version__,

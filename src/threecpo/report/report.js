@@ -94,6 +94,7 @@
   let shown = base;
   let first = -1;
   let last = -1;
+  let printing = false;
 
   const rankNames = () => {
     const compare = new Intl.Collator("en", { numeric: true }).compare;
@@ -165,6 +166,7 @@
   };
 
   const draw = (always, from, to) => {
+    if (printing) return;
     const height = parseFloat(getComputedStyle(document.documentElement).fontSize) * 2.125;
     const top = Math.floor(viewport.scrollTop / height);
     const start = Math.max(0, from ?? top - MARGIN);
@@ -214,10 +216,15 @@
   byId("tools").addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => {
     draw(true, 0, PRINTED);
+    printing = true;
     byId("print-note").textContent = shown.length > PRINTED
       ? `The first ${PRINTED} of ${whole(shown.length)} columns; the file columns.csv has all of them.` : "";
   });
-  addEventListener("afterprint", () => draw(true));
+  addEventListener("afterprint", () => {
+    printing = false;
+    draw(true);
+  });
   byId("explorer").hidden = false;
+  byId("instead").hidden = true;
   sortBy(fields[1], false);
 }
