@@ -17,6 +17,7 @@ PUBLIC = {
     "cocluster",
     "column_information",
     "datasets",
+    "experiments",
     "load",
     "methods",
     "metrics",
@@ -56,6 +57,7 @@ def modules_after(statement):
         ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
         ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
+        ("from threecpo import experiments", {"numpy", "sklearn", "matplotlib"}),
     ],
 )
 def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):
