@@ -38,7 +38,7 @@ bench: $(VENV)/.test
 	@$(BIN)/python benchmarks/speed.py
 
 reproduce: $(VENV)/.test
-	@$(BIN)/python benchmarks/reproduction.py
+	@$(BIN)/python -m threecpo.experiments all --output docs/results
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -18,6 +18,7 @@ PUBLIC = {
     "cocluster",
     "column_information",
     "datasets",
+    "experiments",
     "io",
     "load",
     "methods",
@@ -67,6 +68,7 @@ def modules_after(statement):
             {"numba", "anndata", "h5py", "snowballstemmer"},
         ),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
+        ("from threecpo import experiments", {"numpy", "sklearn", "matplotlib"}),
     ],
 )
 def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):

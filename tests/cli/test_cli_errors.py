@@ -159,6 +159,21 @@ def test_lines_are_clean(text, cleaned):
     assert clean(text) == cleaned
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("pass layer= as one of 'raw'", "pass --layer as one of 'raw'"),
+        ("pass format='h5ad'.", "pass --format 'h5ad'."),
+        ("pass header=False if it is", "pass --no-header if it is"),
+        ("out exists; pass force=True to", "out exists; pass --force to"),
+        ("pass it as labels= or index=.", "pass it as --labels or --index."),
+        ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
+    ],
+)
+def test_messages_name_the_options_of_commands(text, told):
+    assert _main._as_options(text) == told
+
+
 def test_lists_are_cut_short():
     assert listed("abc") == "a, b, c"
     assert listed(range(12), 3) == "0, 1, 2, … (12 in all)"

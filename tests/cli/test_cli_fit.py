@@ -217,6 +217,16 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("options", "n_columns"),
+    [([], 10), (["--index", 0], 10), (["--no-index"], 11), (["--drop", "gene 3"], 9)],
+)
+def test_row_names_may_be_told(options, n_columns, run, tmp_path):
+    path = written_csv(tmp_path / "cells.csv", rows=[str(i) for i in range(len(X))])
+    told = run("info", path, *options, "--json").json
+    assert told["columns"] == n_columns
+
+
+@pytest.mark.parametrize(
     ("name", "folder"),
     [
         ("atlas.csv", "atlas.threecpo"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,6 +17,7 @@ import click
 from .. import __version__
 from ._options import examples
 from ._say import note
+from ._source import READING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +87,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        note(str(error))
+        note(_as_options(str(error)))
         return 2
     except MemoryError:
         note("not enough memory for this; try a part of the rows or columns.")
@@ -99,6 +101,19 @@ def _spelled(error: click.ClickException) -> str:
     if context is None:
         return text
     return f"{text} See: {context.command_path} --help"
+
+
+def _as_options(text: str) -> str:
+    """Options of functions, which messages name, as those of commands."""
+
+    def spelled(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if value in ("", "True"):
+            return f"--{name}"
+        return f"--no-{name}" if value == "False" else f"--{name} {value}"
+
+    names = "|".join(("force", *READING))
+    return re.sub(rf"\b({names})=([\w'-]*)", spelled, text)
 
 
 @contextmanager

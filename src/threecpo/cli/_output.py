@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 RUN_FORMAT = "threecpo-run"
 RUN_FILE = "run.json"
+# Only folders that hold nothing else are replaced.
+RESULTS = r"(labels|columns|top_columns|k_path)\.csv|model\.npz|run\.json|report\.html"
 
 
 @contextmanager
@@ -21,24 +23,16 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     With ``force`` an older folder of results is replaced, and stays as it is until
     the new one is complete.
     """
-    target = _followed(target)
-    _check_folder(target, force=force)
-    with _beside(target) as beside:
-        beside.mkdir()
-        yield beside
-        _check_folder(target, force=force)
-        _replace(target, beside)
+    with _beside(target, force=force, parts=RESULTS) as folder:
+        folder.mkdir()
+        yield folder
 
 
 @contextmanager
 def new_file(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of ``target`` in the end."""
-    target = _followed(target)
-    _check_file(target, force=force)
-    with _beside(target) as beside:
-        yield beside
-        _check_file(target, force=force)
-        beside.replace(target)
+    with _beside(target, force=force, parts=None) as path:
+        yield path
 
 
 def is_results(folder: Path) -> bool:
@@ -50,73 +44,19 @@ def is_results(folder: Path) -> bool:
     return isinstance(told, dict) and told.get("format") == RUN_FORMAT
 
 
-def _check_folder(target: Path, *, force: bool) -> None:
-    if not target.exists():
-        return
-    if not target.is_dir():
-        message = f"{target} is a file; choose another folder with -o."
-        raise FileExistsError(message)
-    if not force:
-        message = f"{target} exists; replace it with --force or choose another with -o."
-        raise FileExistsError(message)
-    if any(target.iterdir()) and not is_results(target):
-        message = (
-            f"{target} holds other files than results of threecpo and is not replaced; "
-            "choose another folder with -o."
-        )
-        raise FileExistsError(message)
-
-
-def _check_file(target: Path, *, force: bool) -> None:
-    if target.is_dir():
-        message = f"{target} is a folder; choose a file with -o."
-        raise IsADirectoryError(message)
-    if target.exists() and not force:
-        message = f"{target} exists; replace it with --force or choose another with -o."
-        raise FileExistsError(message)
-
-
 @contextmanager
-def _beside(target: Path) -> Iterator[Path]:
-    """Yield a hidden name beside the target; after an error nothing new is left."""
-    missing = [parent for parent in target.absolute().parents if not parent.exists()]
-    beside = _hidden(target, "part")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        yield beside
-    except BaseException:
-        if beside.is_dir():
-            import shutil
+def _beside(target: Path, *, force: bool, parts: str | None) -> Iterator[Path]:
+    """Folders above are made, links stay links, and an error leaves nothing new."""
+    from ..io._files import put_in_place
 
-            shutil.rmtree(beside, ignore_errors=True)
-        beside.unlink(missing_ok=True)
+    place = target.resolve() if target.is_symlink() else target
+    missing = [parent for parent in place.absolute().parents if not parent.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with put_in_place(place, force=force, parts=parts) as path:
+            yield path
+    except BaseException:
         for parent in missing:
             with suppress(OSError):
                 parent.rmdir()
         raise
-
-
-def _replace(target: Path, new: Path) -> None:
-    import shutil
-
-    old = _hidden(target, "old")
-    try:
-        if target.exists():
-            target.rename(old)
-        new.rename(target)
-    except BaseException:
-        if old.exists() and not target.exists():
-            old.rename(target)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def _followed(target: Path) -> Path:
-    """What a link leads to: the link itself stays."""
-    return target.resolve() if target.is_symlink() else target
-
-
-def _hidden(target: Path, kind: str) -> Path:
-    from uuid import uuid4
-
-    return target.with_name(f".{target.name}.{uuid4().hex}.{kind}")

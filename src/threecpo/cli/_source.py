@@ -35,6 +35,9 @@ _OPTIONS = {
     "index": click.option(
         "--index", metavar="COLUMN", help="Column of row names. [default: found]"
     ),
+    "no_index": click.option(
+        "--no-index", is_flag=True, help="There are no row names."
+    ),
     "drop": click.option(
         "--drop", metavar="COLUMN", multiple=True, help="Column to leave out. Repeats."
     ),
@@ -57,6 +60,7 @@ _OPTIONS = {
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
+READING = tuple(name for name in _OPTIONS if name != "no_index")
 
 
 class Source(NamedTuple):
@@ -96,13 +100,8 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def wrapped(*, file: Path, **given: Any) -> Any:
-        read = {name: given.pop(name) for name in _OPTIONS}
-        kept = {name: value for name, value in read.items() if value not in (None, ())}
-        if not kept["transpose"]:
-            del kept["transpose"]
-        if "index" in kept:
-            kept["index"] = _place(kept["index"])
-        return function(source=Source(file, kept), **given)
+        options = _read_options({name: given.pop(name) for name in _OPTIONS})
+        return function(source=Source(file, options), **given)
 
     decorated = wrapped
     for option in reversed(_OPTIONS.values()):
@@ -110,9 +109,15 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("file", type=click.Path(path_type=Path))(decorated)
 
 
-def _place(index: str) -> str | int:
-    """Places of columns may be given as numbers."""
-    return int(index) if index.isdecimal() else index
+def _read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of ``read_counts`` that were set on the command line."""
+    index = given["index"]
+    if given.pop("no_index"):
+        given["index"] = False
+    elif index is not None and index.isdecimal():
+        given["index"] = int(index)
+    given["transpose"] = given["transpose"] or None
+    return {name: value for name, value in given.items() if value not in (None, ())}
 
 
 def _files(folder: Path) -> Iterator[Path]:

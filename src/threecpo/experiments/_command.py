@@ -102,14 +102,32 @@ def _as_fields(options: dict[str, Any]) -> dict[str, Any]:
 def _checked(options: Any) -> Any:
     from .._options import check_integer
 
-    numbers = ("executions", "restarts", *(["jobs"] if options.jobs else []))
+    numbers = (
+        "executions",
+        "restarts",
+        *(["jobs"] if options.jobs is not None else []),
+    )
     for name in numbers:
         check_integer(name, getattr(options, name), 1)
+    known = _known_methods()
+    for name in options.methods:
+        if name not in known:
+            message = f"There is no method {name!r}; there are {', '.join(known)}."
+            raise ValueError(message)
     for path in options.data:
         if not path.is_file():
             message = f"There is no file {path}."
             raise ValueError(message)
     return options
+
+
+def _known_methods() -> list[str]:
+    from .._methods import methods
+    from ._noise import RANDOM_COLUMNS
+    from .ablation import VARIANTS as ABLATION
+    from .initialisation import VARIANTS as INITIALISATION
+
+    return list(dict.fromkeys([*methods(), *ABLATION, *INITIALISATION, RANDOM_COLUMNS]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:

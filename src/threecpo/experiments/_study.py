@@ -130,7 +130,11 @@ class Study:
             self.notes.append(text)
 
     def write_csv(self, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-        write_csv(self._path("csv"), columns, rows)
+        listed = list(rows)
+        if not listed:
+            message = f"{self.name} is left out: none of its methods was asked for."
+            raise NothingToDoError(message)
+        write_csv(self._path("csv"), columns, listed)
 
     def write_page(self, title: str, *parts: str) -> None:
         """Write Markdown: a title, parts, and the notes at the end."""
@@ -147,6 +151,7 @@ class Study:
 
     def finish(self) -> None:
         """Write the manifest."""
+        path = self._path("json")
         spent = [value.get("seconds") for value in self._cells.values()]
         manifest = {
             "experiment": self.name,
@@ -165,7 +170,7 @@ class Study:
             "files": sorted(self._written),
             **environment(),
         }
-        write_json(self._path("json"), manifest)
+        write_json(path, manifest)
 
     def _path(self, suffix: str) -> Path:
         name = f"{self.name}.{suffix}"
