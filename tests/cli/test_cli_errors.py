@@ -12,7 +12,7 @@ from running import X, assert_one_line, everything, runner, started, table, writ
 
 import threecpo
 from threecpo.cli import _main, main
-from threecpo.cli._say import clean, listed, plain
+from threecpo.cli._say import clean, listed, plain, say_table
 
 
 @pytest.fixture
@@ -172,6 +172,22 @@ def test_lines_are_clean(text, cleaned):
 )
 def test_messages_name_the_options_of_commands(text, told):
     assert _main._as_options(text) == told
+
+
+def test_tables_show_few_digits_and_names_as_they_are(capsys):
+    say_table(
+        {
+            "[b]name[/b]": ["[red]", "b\n"],
+            "loss": [-1234567.89, float("nan")],
+            "ARI": [0.123456, 1.0],
+            "n": [3, 12],
+        }
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "[b]name[/b]        loss     ARI   n",
+        "[red]        -1234567.9  0.1235   3",
+        "b                             1  12",
+    ]
 
 
 def test_lists_are_cut_short():

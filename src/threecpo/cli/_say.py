@@ -83,9 +83,12 @@ def say_table(columns: Mapping[str, Sequence[Any]]) -> None:
 
 
 def _shown(value: Any) -> str:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else f"{value:.6g}"
-    return clean(value)
+    if not isinstance(value, float):
+        return clean(value)
+    if math.isnan(value):
+        return ""
+    # Losses are large and differ little.
+    return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def listed(names: Iterable[object], few: int = FEW) -> str:
