@@ -43,7 +43,7 @@ def test_a_suffix_that_is_wrong_is_told(kind, suffix, tmp_path):
 def test_text_of_another_suffix_is_refused(suffix, tmp_path):
     path = tmp_path / f"counts{suffix}"
     path.write_text("a,b\n1,2\n")
-    with pytest.raises(DataFormatError, match="of another kind|line 1 is not that of"):
+    with pytest.raises(DataFormatError, match=r"of another kind|line 1 is not that of"):
         read_counts(path)
 
 

@@ -199,6 +199,20 @@ def test_damaged_files_are_refused(change, write):
         read_counts(path)
 
 
+@pytest.mark.parametrize("place", ["X", "obs/_index", "obs/site"])
+def test_arrays_that_claim_more_than_they_store_are_refused(place, write):
+    def inflate(file):
+        attributes = dict(file[place].attrs)
+        del file[place]
+        shape = (2**20, 2**10) if place == "X" else (2**30,)
+        file.create_dataset(place, shape=shape, dtype="f4", chunks=True)
+        file[place].attrs.update(attributes)
+
+    path = damaged(write(adata(Y)), inflate)
+    with pytest.raises(DataFormatError, match=f"/{place} claims 4294967296 bytes"):
+        read_counts(path, labels="site")
+
+
 def test_other_hdf5_files_are_told(tmp_path):
     with h5py.File(tmp_path / "t.h5ad", "w") as file:
         file["x"] = [1, 2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from .._errors import DataFormatError
 from ._archives import opened
@@ -35,14 +35,19 @@ class _Start:
 
 def read(path: Path, options: Options) -> Parts:
     with opened(path) as file:
-        lines = Lines(file)
-        start = _begin(lines, path, options)
-        if of_triples(start.header, start.records[0], options):
-            return _read_triples(lines, start, options)
-        return _read_wide(lines, start, options)
+        return read_table(file, options, usual=_usual(path))
 
 
-def _begin(lines: Lines, path: Path, options: Options) -> _Start:
+def read_table(file: IO[bytes], options: Options, *, usual: str) -> Parts:
+    """Read a table from a stream in which a delimiter is the usual one."""
+    lines = Lines(file)
+    start = _begin(lines, options, usual)
+    if of_triples(start.header, start.records[0], options):
+        return _read_triples(lines, start, options)
+    return _read_wide(lines, start, options)
+
+
+def _begin(lines: Lines, options: Options, usual: str) -> _Start:
     line = lines.line()
     # biom-format begins its tables with a line that says so.
     while line.startswith(b"# "):
@@ -50,7 +55,7 @@ def _begin(lines: Lines, path: Path, options: Options) -> _Start:
     second = lines.line()
     lines.number -= bool(line) + bool(second)
     lines.give_back(line + second)
-    delimiter = options.delimiter or _delimiter(line, second, path)
+    delimiter = options.delimiter or _delimiter(line, second, usual)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         message = f"delimiter={delimiter!r} must be one character, no quote or line end"
         raise DataFormatError(message)
@@ -70,10 +75,10 @@ def _begin(lines: Lines, path: Path, options: Options) -> _Start:
     return _Start(delimiter, header, [first])
 
 
-def _delimiter(first: bytes, second: bytes, path: Path) -> str:
+def _delimiter(first: bytes, second: bytes, usual: str) -> str:
     """The one that the first two lines have equally often, and most often.
 
-    That of the suffix goes first, as names may hold any of the others.
+    The usual one goes first, as names may hold any of the others.
     """
     above, below = (_outside_quotes(line) for line in (first, second))
 
@@ -81,7 +86,7 @@ def _delimiter(first: bytes, second: bytes, path: Path) -> str:
         often = above.count(delimiter)
         # R leaves out the corner above the names of rows.
         fits = often > 0 and below.count(delimiter) - often in (0, 1)
-        return fits, fits and delimiter == _usual(path), often
+        return fits, fits and delimiter == usual, often
 
     most = max("\t,;|", key=score)
     return most if most in above else ","
