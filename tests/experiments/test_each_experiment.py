@@ -25,6 +25,7 @@ COMPARED = (
     "traditional",
     "coclustering",
     "text",
+    "rules",
     "outliers",
     "columns",
     "ablation",
@@ -103,6 +104,29 @@ def test_tables_share_their_cells(matrix, tmp_path):
     for name in ("coclustering", "columns", "ablation", "initialisation", "text"):
         run(name, matrix, tmp_path, **chosen)
     assert set(tmp_path.rglob("scores-*.json")) == before
+
+
+def test_finished_cells_are_shown_without_running_any(matrix, tmp_path, capsys):
+    chosen = {"datasets": ["mine"], "methods": ["3CPO", "SKM"]}
+    run("traditional", matrix, tmp_path, **chosen)
+    (first, *_) = sorted(tmp_path.rglob("scores-*.json"))
+    first.unlink()
+    before = set(tmp_path.rglob("scores-*.json"))
+    run("traditional", matrix, tmp_path, cached=True, **chosen)
+    assert set(tmp_path.rglob("scores-*.json")) == before
+    page = (tmp_path / "traditional.md").read_text(encoding="utf-8")
+    assert "3 of 4 cells are finished and shown." in page
+    assert page.count("on mine: 1 execution of the best of 1.") == 1
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_without_finished_cells_there_is_nothing_to_show(name, matrix, tmp_path):
+    if name == "characteristics":
+        return
+    chosen = {} if name in FIXED else {"datasets": ["mine"]}
+    with pytest.raises(ValueError, match=f"{name} is left out: "):
+        run(name, matrix, tmp_path, cached=True, **chosen)
+    assert not list(tmp_path.iterdir())
 
 
 def test_methods_and_executions_cut_a_run_down(matrix, tmp_path):

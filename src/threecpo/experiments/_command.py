@@ -21,6 +21,7 @@ EXPERIMENTS = {
         "traditional",
         "coclustering",
         "text",
+        "rules",
         "synth",
         "outliers",
         "columns",
@@ -52,8 +53,8 @@ def reproduce(name: str, **options: Any) -> None:
     **options
         ``executions`` and ``restarts`` (10 each), ``datasets`` and ``methods`` (names;
         all of the experiment's by default), ``jobs`` (processes), ``output`` and
-        ``cache`` (folders), ``data`` (files of prepared matrices), ``download`` and
-        ``quiet``.
+        ``cache`` (folders), ``data`` (files of prepared matrices), ``download``,
+        ``cached`` (show finished cells, run none) and ``quiet``.
 
     Examples
     --------
@@ -126,8 +127,10 @@ def _known_methods() -> list[str]:
     from ._noise import RANDOM_COLUMNS
     from .ablation import VARIANTS as ABLATION
     from .initialisation import VARIANTS as INITIALISATION
+    from .rules import VARIANTS as RULES
 
-    return list(dict.fromkeys([*methods(), *ABLATION, *INITIALISATION, RANDOM_COLUMNS]))
+    variants = [*ABLATION, *INITIALISATION, *RULES, RANDOM_COLUMNS]
+    return list(dict.fromkeys([*methods(), *variants]))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -173,6 +176,7 @@ def _parser() -> argparse.ArgumentParser:
         "shape) with labels",
     )
     add("--download", action="store_true", help="get data sets that are not here")
+    add("--cached", action="store_true", help="show finished cells, run none")
     add("--quiet", action="store_true", help="no progress")
     return parser
 

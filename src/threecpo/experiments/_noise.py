@@ -47,44 +47,43 @@ def run_noise(
         for point, options in points.items()
         for draw in study.seeds
     }
-    places = [(p, name, d) for p in points for name in names for d in study.seeds]
-    cells = [
-        Cell(
-            scores,
-            data[point, draw],
-            factories[name](3, random_state=draw, n_init=study.options.restarts),
-            title=f"{name}, {label} {point}",
-        )
-        for point, name, draw in places
-    ]
-    values = dict(zip(places, study.measure(cells), strict=True))
-    found = {
-        (point, name): spread(
-            [values[point, name, draw] for draw in study.seeds], "ARI"
-        )
+    cells = {
+        (point, name): [
+            Cell(
+                scores,
+                data[point, draw],
+                factories[name](3, random_state=draw, n_init=study.options.restarts),
+                title=f"{name}, {label} {point}",
+            )
+            for draw in study.seeds
+        ]
         for point in points
         for name in names
     }
+    values = study.measure(cells)
+    found = {place: spread(each, "ARI") for place, each in values.items()}
     study.write_csv(
         COLUMNS,
         (
-            dict(zip(COLUMNS, (*place, *ari, len(study.seeds)), strict=True))
+            dict(zip(COLUMNS, (*place, *ari, len(values[place])), strict=True))
             for place, ari in found.items()
         ),
     )
     figure, grid = axes(2, 1, figsize=(7.5, 7), sharex=True)
     for ax, (panel, members) in zip(grid[:, 0], PANELS.items(), strict=True):
         for number, name in enumerate(m for m in members if m in names):
-            means = [found[point, name].mean for point in points]
+            done = [point for point in points if (point, name) in found]
+            means = [found[point, name].mean for point in done]
             first = name.startswith("3CPO")
             style = {"linewidth": 2.2, "zorder": 3} if first else {"linewidth": 1}
             dashed = "--" if name == RANDOM_COLUMNS else "-"
             colour = "black" if first else f"C{number % 10}"
-            ax.plot(list(points), means, dashed, color=colour, label=name, **style)
+            ax.plot(done, means, dashed, color=colour, label=name, **style)
         ax.set_ylabel(f"ARI, {panel}")
         ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     grid[-1, 0].set_xlabel(label)
-    rows = [[name, *(f"{found[p, name].mean:.1f}" for p in points)] for name in names]
+    shown = {place: f"{ari.mean:.1f}" for place, ari in found.items()}
+    rows = [[name, *(shown.get((p, name), "") for p in points)] for name in names]
     study.write_page(
         title,
         f"Mean ARI of {len(study.seeds)} draws of the first four columns of Synth, "

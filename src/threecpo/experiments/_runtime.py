@@ -37,22 +37,23 @@ def run_runtime(
     data = {size: synth(**options) for size, options in sizes.items()}
     factories = study.methods(METHODS)
     repeats = min(REPEATS, study.options.executions)
-    places = [(s, name, r) for s in sizes for name in factories for r in range(repeats)]
-    cells = [
-        Cell(
-            seconds,
-            data[size],
-            factories[name](3, random_state=0, n_init=study.options.restarts),
-            {"repeat": repeat, "threads": 1},
-            title=f"{name}, {label} {size}",
-        )
-        for size, name, repeat in places
-    ]
-    values = dict(zip(places, study.measure(cells, jobs=1), strict=True))
-    found = {
-        (size, name): [values[size, name, r]["seconds"] for r in range(repeats)]
+    cells = {
+        (size, name): [
+            Cell(
+                seconds,
+                data[size],
+                factories[name](3, random_state=0, n_init=study.options.restarts),
+                {"repeat": repeat, "threads": 1},
+                title=f"{name}, {label} {size}",
+            )
+            for repeat in range(repeats)
+        ]
         for size in sizes
         for name in factories
+    }
+    found = {
+        place: [value["seconds"] for value in values]
+        for place, values in study.measure(cells, jobs=1).items()
     }
     study.write_csv(
         COLUMNS,
@@ -60,7 +61,7 @@ def run_runtime(
             dict(
                 zip(
                     COLUMNS,
-                    (*place, median(times), min(times), max(times), repeats),
+                    (*place, median(times), min(times), max(times), len(times)),
                     strict=True,
                 )
             )
@@ -70,19 +71,18 @@ def run_runtime(
     figure, grid = axes(1, 1, figsize=(7, 4))
     ax = grid[0, 0]
     for number, name in enumerate(factories):
-        times = [median(found[size, name]) for size in sizes]
+        done = [size for size in sizes if (size, name) in found]
+        times = [median(found[size, name]) for size in done]
         width = 2.2 if name == "3CPO" else 1.2
         colour = "black" if name == "3CPO" else f"C{number}"
-        ax.plot(list(sizes), times, ".-", label=name, color=colour, linewidth=width)
+        ax.plot(done, times, ".-", label=name, color=colour, linewidth=width)
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(label)
     ax.set_ylabel("seconds")
     ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
-    rows = [
-        [name, *(f"{median(found[size, name]):.3g}" for size in sizes)]
-        for name in factories
-    ]
+    shown = {place: f"{median(times):.3g}" for place, times in found.items()}
+    rows = [[name, *(shown.get((s, name), "") for s in sizes)] for name in factories]
     study.write_page(
         title,
         f"Seconds of {study.options.restarts} runs (TauCC: one run) on one thread, "

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._methods import methods
 from ._cells import Cache, Cell
@@ -16,10 +16,12 @@ from ._run import run
 from ._write import environment, write_csv, write_figure, write_json, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .._methods import Factory
     from ._cells import Values
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Options:
     data: tuple[Path, ...] = ()
     download: bool = False
     quiet: bool = False
+    cached: bool = False
 
 
 class NothingToDoError(ValueError):
@@ -109,20 +112,34 @@ class Study:
         self._used[data.name] = data
 
     def measure(
-        self, cells: Sequence[Cell], *, jobs: int | None = None
-    ) -> list[Values]:
-        """Values of the cells, from the cache or made now."""
+        self, groups: Mapping[Key, Sequence[Cell]], *, jobs: int | None = None
+    ) -> dict[Key, list[Values]]:
+        """Values of groups of cells, from the cache or made now.
+
+        With the option ``cached``, those that are there; groups without any are gone.
+        """
+        cells = [cell for group in groups.values() for cell in group]
         values = run(
             cells,
             self._cache,
             title=self.name,
             jobs=jobs or self.options.jobs,
             shown=not self.options.quiet,
+            cached=self.options.cached,
         )
         for cell, value in zip(cells, values, strict=True):
-            self._cells[cell.digest] = value
-            self.use(cell.data)
-        return values
+            if value is not None:
+                self._cells[cell.digest] = value
+                self.use(cell.data)
+        if None in values:
+            done = len(cells) - values.count(None)
+            self.note(f"{done} of {len(cells)} cells are finished and shown.")
+        each = iter(values)
+        found = {
+            key: [value for _ in group if (value := next(each)) is not None]
+            for key, group in groups.items()
+        }
+        return {key: group for key, group in found.items() if group}
 
     def note(self, text: str) -> None:
         """Tell readers of the results something, once."""
@@ -132,7 +149,10 @@ class Study:
     def write_csv(self, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
         listed = list(rows)
         if not listed:
-            message = f"{self.name} is left out: none of its methods was asked for."
+            message = (
+                f"{self.name} is left out: none of its methods was asked for, or none "
+                "of its cells is finished."
+            )
             raise NothingToDoError(message)
         write_csv(self._path("csv"), columns, listed)
 

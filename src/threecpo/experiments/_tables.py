@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ._cells import Cell
-from ._cuts import protocol
+from ._cuts import Protocol, protocol
 from ._measures import scores
 from ._paper import LEAST_DEVIATION, MANY, Spread, difference, paper_value
 from ._write import markdown_table
@@ -83,40 +83,38 @@ def compared(
     data_sets: Iterable[Data],
     variants: Mapping[str, Factory],
     metrics: Mapping[str, str] = METRICS,
+    paper_method: str | None = None,
 ) -> list[Entry]:
     """Run variants on data sets; ``metrics`` has the paper's name of each value."""
-    planned = [
-        (
-            data,
-            name,
-            protocol(name, data, study.options.executions, study.options.restarts),
-        )
+    options = study.options
+    asked = Protocol(options.executions, options.restarts)
+    planned = {
+        (data, name): protocol(name, data, *asked)
         for data in data_sets
         for name in variants
-    ]
-    cells = [
-        Cell(
-            scores,
-            data,
-            variants[name](data.n_clusters, random_state=seed, n_init=run.restarts),
-            title=f"{name} {seed}",
-        )
-        for data, name, run in planned
-        for seed in range(run.executions)
-    ]
-    values = iter(study.measure(cells))
+    }
+    cells = {
+        (data, name): [
+            Cell(
+                scores,
+                data,
+                variants[name](data.n_clusters, random_state=seed, n_init=run.restarts),
+                title=f"{name} {seed}",
+            )
+            for seed in range(run.executions)
+        ]
+        for (data, name), run in planned.items()
+    }
     entries = []
-    for data, name, run in planned:
-        mine = [next(values) for _ in range(run.executions)]
-        asked = (study.options.executions, study.options.restarts)
-        cut = "" if tuple(run) == asked else str(run)
+    for (data, name), values in study.measure(cells).items():
+        run = Protocol(len(values), planned[data, name].restarts)
+        cut = "" if run == asked else str(run)
         if cut:
             study.note(f"† {name} on {data.name}: {cut}.")
-        entries += [
-            Entry(data.name, name, metric, spread(mine, key), paper, *run, cut)
-            for metric, key in metrics.items()
-            for paper in [paper_value(table, data.name, name, metric)]
-        ]
+        for metric, key in metrics.items():
+            paper = paper_value(table, data.name, paper_method or name, metric)
+            ours = spread(values, key)
+            entries.append(Entry(data.name, name, metric, ours, paper, *run, cut))
     return entries
 
 

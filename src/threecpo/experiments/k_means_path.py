@@ -23,16 +23,15 @@ COLUMNS = ("data_set", "method", "criterion", "K", "value", "chosen")
 def run(study: Study) -> None:
     data_sets = study.data(DATA_SETS)
     names = study.chosen(K_MEANS)
-    cells = [path_cell(study, data, name) for data in data_sets for name in names]
-    places = [(data.name, name) for data in data_sets for name in names]
-    values = dict(zip(places, study.measure(cells), strict=True))
+    cells = {(d.name, n): [path_cell(study, d, n)] for d in data_sets for n in names}
+    values = study.measure(cells)
     height = 2.4 * len(data_sets)
     figure, grid = axes(len(data_sets), len(CURVES), figsize=(9, height + 0.4))
     rows = []
     for line, data in zip(grid, data_sets, strict=True):
         for ax, (criterion, curve) in zip(line, CURVES.items(), strict=True):
-            for name in names:
-                found = values[data.name, name]
+            for name in (n for n in names if (data.name, n) in values):
+                (found,) = values[data.name, name]
                 k = np.array(found["n_clusters"])
                 value = np.array(found["curves"][curve])
                 chosen = found["choices"][criterion]["K"]

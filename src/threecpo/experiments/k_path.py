@@ -18,16 +18,17 @@ COLUMNS = ("data_set", "K", "total", "relevant", "chosen")
 
 def run(study: Study) -> None:
     data_sets = study.data(DATA_SETS, prepared=True)
-    cells = [path_cell(study, data, THREECPO) for data in data_sets]
-    figure, grid = axes(1, len(cells), figsize=(3.4 * len(cells), 2.8))
+    cells = {data: [path_cell(study, data, THREECPO)] for data in data_sets}
+    found = study.measure(cells)
+    figure, grid = axes(1, max(1, len(found)), figsize=(3.4 * max(1, len(found)), 2.8))
     rows = []
-    for ax, cell, values in zip(grid[0], cells, study.measure(cells), strict=True):
+    for ax, (data, (values,)) in zip(grid[0], found.items(), strict=False):
         k, totals = values["n_clusters"], values["curves"]["mdl"]
         relevant = values["curves"]["relevant"]
         best = k[int(np.argmin(totals))]
         ax.plot(k, totals, color="tab:blue", marker=".")
         ax.axvline(best, color="tab:red", linestyle="--")
-        ax.set_title(f"{cell.data.name}: {best} (truth {cell.data.n_clusters})")
+        ax.set_title(f"{data.name}: {best} (truth {data.n_clusters})")
         ax.set_xlabel("clusters K")
         ax.set_ylabel("loss + v(K)", color="tab:blue")
         beside = ax.twinx()
@@ -38,7 +39,7 @@ def run(study: Study) -> None:
             dict(
                 zip(
                     COLUMNS,
-                    (cell.data.name, *point, int(point[0] == best)),
+                    (data.name, *point, int(point[0] == best)),
                     strict=True,
                 )
             )

@@ -26,11 +26,10 @@ def run(study: Study) -> None:
     data_sets = study.data()
     prepared = [d for d in study.data(prepared=True) if d not in data_sets]
     planned = _planned(study, data_sets, study.chosen([THREECPO, "TauCC", *K_MEANS]))
-    planned += _planned(study, prepared, study.chosen([THREECPO]))
-    values = iter(study.measure([cell for _, _, cells in planned for cell in cells]))
+    planned |= _planned(study, prepared, study.chosen([THREECPO]))
     entries = []
-    for data, name, cells in planned:
-        entries += _entries(data, name, [next(values) for _ in cells])
+    for (data, name), values in study.measure(planned).items():
+        entries += _entries(data, name, values)
     study.write_csv(COLUMNS, (entry.row() for entry in entries))
     parts = []
     for metric in METRICS:
@@ -55,8 +54,8 @@ def run(study: Study) -> None:
 
 def _planned(
     study: Study, data_sets: list[Data], names: list[str]
-) -> list[tuple[Data, str, list[Cell]]]:
-    planned = []
+) -> dict[tuple[Data, str], list[Cell]]:
+    planned = {}
     for data in data_sets:
         for name in names:
             if name == "TauCC":
@@ -78,7 +77,7 @@ def _planned(
             else:
                 paths = min(PATHS, study.options.executions) if name == THREECPO else 1
                 cells = [path_cell(study, data, name, seed) for seed in range(paths)]
-            planned.append((data, name, cells))
+            planned[data, name] = cells
     return planned
 
 

@@ -27,21 +27,23 @@ TRUE_GROUPS = [1, 1, 0, 0, -1, -1]
 def run(study: Study) -> None:
     draws = [synth(random_state=seed) for seed in range(DRAWS)]
     methods = study.methods(dict.fromkeys([*TRADITIONAL, *COCLUSTERING]))
-    places = [(name, draw) for name in methods for draw in range(DRAWS)]
-    cells = [
-        Cell(
-            scores,
-            draws[draw],
-            methods[name](3, random_state=draw, n_init=study.options.restarts),
-            title=f"{name} {draw}",
-        )
-        for name, draw in places
-    ]
-    values = dict(zip(places, study.measure(cells), strict=True))
+    cells = {
+        name: [
+            Cell(
+                scores,
+                data,
+                methods[name](3, random_state=draw, n_init=study.options.restarts),
+                title=f"{name} {draw}",
+            )
+            for draw, data in enumerate(draws)
+        ]
+        for name in methods
+    }
+    values = study.measure(cells)
     rows = []
-    for name in methods:
+    for name, each in values.items():
         for metric in METRICS:
-            found = [values[name, draw][metric] for draw in range(DRAWS)]
+            found = [value[metric] for value in each]
             low, mean, high = min(found), float(np.mean(found)), max(found)
             paper = _paper(name, metric)
             # The paper prints one digit.
@@ -58,13 +60,11 @@ def run(study: Study) -> None:
         ),
         *(f"## {metric}\n\n{_table(rows, metric)}" for metric in METRICS),
     ]
-    if "3CPO" in methods:
-        groups = [
-            values["3CPO", draw]["groups"] == TRUE_GROUPS for draw in range(DRAWS)
-        ]
+    if "3CPO" in values:
+        right = [value["groups"] == TRUE_GROUPS for value in values["3CPO"]]
         parts.append(
-            f"3CPO finds the right group of all six columns in {sum(groups)} of "
-            f"{DRAWS} draws."
+            f"3CPO finds the right group of all six columns in {sum(right)} of "
+            f"{len(right)} draws."
         )
     study.write_page("Synth, twenty draws", *parts)
 
