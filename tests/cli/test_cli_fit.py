@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import resource
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from running import (
     X,
     assert_one_line,
     contents,
+    elsewhere,
     everything,
     runner,
     same,
@@ -274,6 +277,61 @@ def test_warnings_are_one_line_each_and_kept(run, tmp_path):
     told = json.loads(Path("out/run.json").read_text())
     assert len(told["warnings"]) == 1
     assert "not whole numbers" in told["warnings"][0]
+
+
+def test_without_a_report(run, npz, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    before = everything(tmp_path)
+    # Told before anything is read.
+    done = run("fit", "nowhere.npz", "-k", 3, "-o", "out")
+    assert_one_line(done, "jinja2", "threecpo[report]", "--no-report")
+    assert everything(tmp_path) == before
+    done = run("fit", npz, "-k", 3, "-o", "out", "--no-report")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "results: out"
+    assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
+    monkeypatch.undo()
+    assert run("report", tmp_path / "out").code == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["wholesales", "bbcsports"])
+def test_real_counts_give_the_bits_of_the_library(name, run, data_dir, load_data):
+    X, _ = load_data(name)
+    done = run("fit", data_dir / f"{name}.npz", "-k", 5, "--outliers", "final")
+    assert done.code == 0, done.err
+    model = ThreeCPO(5, outliers="final", random_state=0).fit(X)
+    folder = Path(f"{name}.threecpo")
+    assert_same_model(folder / "model.npz", model)
+    read = results.read_table(folder / "labels.csv")
+    expected = results.row_table(model, X)
+    for column, values in expected.items():
+        assert same(read[column], values), column
+
+
+@pytest.mark.slow
+def test_a_command_costs_little_more_than_its_fit(data_dir, load_data, tmp_path):
+    """In processor time, which others on the machine hardly change."""
+    X, _ = load_data("newsgroups20")
+
+    def fit():
+        ThreeCPO(20, random_state=0).fit(X)
+
+    def command():
+        path = data_dir / "newsgroups20.npz"
+        assert elsewhere("fit", path, "-k", 20, cwd=tmp_path).code == 0
+
+    fit()
+    alone = processor_seconds(resource.RUSAGE_SELF, fit)
+    whole = processor_seconds(resource.RUSAGE_CHILDREN, command)
+    assert whole < 1.5 * alone + 3
+
+
+def processor_seconds(who, action):
+    before = resource.getrusage(who)
+    action()
+    after = resource.getrusage(who)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 HOSTILE = [

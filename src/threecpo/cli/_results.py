@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from .._extras import require
 from ._fitting import fit
 from ._output import RUN_FILE, new_file, new_folder
 from ._run_info import input_info, remembered_warnings, run_info
@@ -15,6 +16,8 @@ from ._say import number_of, plain, say, say_json
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
+
+    Table = dict[str, Any]
 
 REPORT = "report.html"
 
@@ -28,9 +31,17 @@ class Readable(Protocol):
 
 
 def fit_to_folder(
-    source: Readable, model: ThreeCPO, target: Path, *, force: bool
+    source: Readable,
+    model: ThreeCPO,
+    target: Path,
+    *,
+    force: bool,
+    with_report: bool = True,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return what run.json says."""
+    if with_report:
+        # A long fit should not end in what could be told before.
+        require("jinja2", "report", "The report (--no-report leaves it out)")
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         table = source.read()
@@ -42,35 +53,42 @@ def fit_to_folder(
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
         }
-        write_results(folder, model, table, plain(told))
+        rows, path = write_tables(folder, model, table)
+        model.save(folder / "model.npz")
+        write_run(folder, told)
+        if with_report:
+            write_report(folder, model, rows, path, plain(told))
     return told
 
 
-def write_results(
-    folder: Path, model: ThreeCPO, table: CountTable, told: dict[str, Any]
-) -> None:
-    """Write the tables, the model, the run and the report."""
+def write_tables(
+    folder: Path, model: ThreeCPO, table: CountTable
+) -> tuple[Table, Table | None]:
+    """Write the csv files; return the table of rows and that of the path."""
     from .. import results
 
     rows = results.row_table(model, table.X, row_names=table.row_names)
-    path = None
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
-    if hasattr(model, "k_path_"):
-        path = results.path_table(model.k_path_)
-        results.write_table(path, folder / "k_path.csv")
-    model.save(folder / "model.npz")
-    text = json.dumps(told, indent=2, allow_nan=False)
+    if not hasattr(model, "k_path_"):
+        return rows, None
+    path = results.path_table(model.k_path_)
+    results.write_table(path, folder / "k_path.csv")
+    return rows, path
+
+
+def write_run(folder: Path, told: dict[str, Any]) -> None:
+    """Write run.json."""
+    text = json.dumps(plain(told), indent=2, allow_nan=False)
     (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
-    write_report(folder, model, rows, path, told)
 
 
 def write_report(
     folder: Path,
     model: ThreeCPO,
-    rows: dict[str, Any],
-    path: dict[str, Any] | None,
+    rows: Table,
+    path: Table | None,
     told: dict[str, Any],
 ) -> None:
     """Write report.html from what the other files hold."""
@@ -100,7 +118,8 @@ def tell(told: dict[str, Any], target: Path, *, as_json: bool) -> None:
     )
     if "agreement" in told:
         say(f"adjusted Rand index with the labels: {told['agreement']['ARI']:.3f}")
-    say(f"report: {target / REPORT}")
+    page = target / REPORT
+    say(f"report: {page}" if page.exists() else f"results: {target}")
 
 
 def default_folder(path: Path) -> Path:

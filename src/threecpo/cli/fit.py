@@ -60,10 +60,17 @@ if TYPE_CHECKING:
 )
 @run_options
 @source_options
+@click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
 def command(
-    source: Source, output: Path | None, *, force: bool, as_json: bool, **options: Any
+    source: Source,
+    output: Path | None,
+    *,
+    no_report: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Cluster the rows of FILE and write a folder of results.
 
@@ -76,5 +83,5 @@ def command(
 
     target = output or default_folder(source.path)
     model = ThreeCPO(**given(options))
-    told = fit_to_folder(source, model, target, force=force)
+    told = fit_to_folder(source, model, target, force=force, with_report=not no_report)
     tell(told, target, as_json=as_json)
