@@ -20,6 +20,16 @@ if TYPE_CHECKING:
     Table = dict[str, Any]
 
 REPORT = "report.html"
+# The rest of run.json the report knows from the model.
+REPORTED = (
+    "command",
+    "finished",
+    "input",
+    "agreement",
+    "seconds",
+    "warnings",
+    "versions",
+)
 
 
 class Readable(Protocol):
@@ -95,7 +105,8 @@ def write_report(
     from .. import report
 
     title = told["input"].get("name", "")
-    summary = report.summarise(model, rows, path=path, run=told, title=title)
+    facts = {name: told[name] for name in REPORTED if told.get(name)}
+    summary = report.summarise(model, rows, path=path, run=facts, title=title)
     with new_file(folder / REPORT, force=True) as beside:
         beside.write_text(report.render(summary), encoding="utf-8", newline="\n")
 

@@ -77,7 +77,7 @@ class Source(NamedTuple):
     def told(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""
         return {
-            "path": str(self.path.absolute()),
+            "path": str(self.path),
             "sha256": self.sha256(),
             "options": self.options,
         }
