@@ -218,6 +218,15 @@ class TestMap:
         assert (axes[np.abs(axes).argmax(axis=0), [0, 1]] > 0).all()
         np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-12)
 
+    def test_two_clusters_on_a_line_leave_one_direction_of_centred_scores(self):
+        from threecpo.results._map import _principal_axes
+
+        line = np.array([1.0, -3.0, 2.0])
+        axes = _principal_axes(np.outer(line, line))
+        np.testing.assert_allclose(axes.sum(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-9)
+        np.testing.assert_allclose(axes[:, 1] @ line, 0, atol=1e-6)
+
     def test_many_rows_are_cheap(self):
         counts, _ = planted(3, 60)
         model = fit(counts)

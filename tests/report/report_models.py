@@ -59,7 +59,7 @@ def edges():
     yield "no shared", fitted(X, 3, groups=(1, -1)), X
     yield "no prior", fitted(X, 3, prior=0), X
     yield "iterative outliers", fitted(X, 3, outliers="iterative"), X
-    yield "final outliers", fitted(X, 3, outliers="final", outlier_threshold=2.0), X
+    yield "final outliers", fitted(X, 3, outliers="final", outlier_threshold=20.0), X
     yield "nearly all outliers", fitted(flat, 3, outliers="final"), flat
     yield "forty clusters", fitted(many, 40), many
     yield "chosen", fitted(X, "auto", max_clusters=5), X

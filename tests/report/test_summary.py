@@ -132,6 +132,20 @@ def test_all_columns_have_three_digits_of_their_numbers(planted_model):
     np.testing.assert_allclose(behind.T, expected, rtol=5e-3)
 
 
+def test_columns_without_counts_show_none():
+    """The prior alone is no count."""
+    part = summary_of(*EDGES["no counts"])["columns"]
+    assert not unpack(part["overall"]).any()
+
+
+def test_only_scores_above_the_threshold_count():
+    model, X = EDGES["final outliers"]
+    scores = model.outlier_scores_
+    assert ((scores > 0) & (scores <= 20)).any()
+    part = summary_of(model, X)["outliers"]
+    assert part["above"] == part["marked"] == (scores > 20).sum()
+
+
 def test_groups_that_are_not_allowed_have_no_score():
     part = summary_of(*EDGES["only relevant"])["columns"]
     assert np.isnan([unpack(values) for values in part["behind"][1:]]).all()
@@ -175,11 +189,12 @@ def test_far_rows_do_not_squeeze_the_map(planted_model):
     model, X = planted_model
     rows = results.row_table(model, X)
     rows["map_x"] = rows["map_x"].copy()
-    rows["map_x"][0] = 1e6
+    rows["map_x"][:2] = [1e6, -1e6]
     part = report.summarise(model, rows)["map"]
     low, high = part["limits"][0]
     assert high - low < 100
     assert max(part["x"]) == pytest.approx(high, abs=1e-4)
+    assert min(part["x"]) == pytest.approx(low, abs=1e-4)
     assert all(low <= x <= high for x, _ in part["centres"])
 
 

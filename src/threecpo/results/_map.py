@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 
 from ._shares import Shares
 
@@ -97,12 +98,11 @@ def _directions(model: ThreeCPO) -> tuple[NDArray[np.float64], NDArray[np.float6
 def _principal_axes(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     """Two leading directions of centred scores, of which the largest entry is positive.
 
-    Scores are centred, so equal scores (the vector of ones) are no direction. Two
-    clusters lie on one line; the other direction is then the one that is left.
+    Centred scores are orthogonal to the vector of ones, so the directions are sought
+    there. Two clusters lie on one line; the other direction is then the one left over.
     """
-    n = len(spread)
-    ridge = 1e-9 * max(float(np.trace(spread)), 1e-300)
-    values, vectors = np.linalg.eigh(spread + ridge * (np.eye(n) - 1.0 / n))
-    axes = vectors[:, np.argsort(-values, kind="stable")[:2]]
+    centred = scipy.linalg.helmert(len(spread)).T
+    values, vectors = np.linalg.eigh(centred.T @ spread @ centred)
+    axes = centred @ vectors[:, np.argsort(-values, kind="stable")[:2]]
     largest = np.abs(axes).argmax(axis=0)
     return axes * np.sign(axes[largest, [0, 1]])
