@@ -81,6 +81,11 @@ def test_a_folder_that_may_not_be_written(run):
     assert_one_line(done, "/proc")
 
 
+def test_errors_of_the_system_name_the_file(run):
+    done = run("predict", "nowhere/model.npz", "cells.npz")
+    assert done == (2, "", "threecpo: nowhere/model.npz: No such file or directory.\n")
+
+
 def test_a_missing_library_names_its_extra(run, monkeypatch):
     for name in ("anndata", "h5py"):
         monkeypatch.setitem(sys.modules, name, None)

@@ -26,7 +26,7 @@ from running import (
 )
 
 import threecpo
-from threecpo import ThreeCPO, results
+from threecpo import CountTable, ThreeCPO, results
 from threecpo.cli._results import default_folder
 from threecpo.cli._source import Source
 from threecpo.persistence import _ATTRIBUTES
@@ -332,6 +332,29 @@ def processor_seconds(who, action):
     action()
     after = resource.getrusage(who)
     return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+DEGENERATE = {
+    "one count": [[3]],
+    "nothing": [[0]],
+    "only zeros": np.zeros((5, 4), dtype=int),
+    "one row": [[1, 2, 3]],
+    "one column": [[1], [5], [0], [7]],
+    "all alike": np.full((6, 3), 4),
+    "huge counts": [[2**51, 1], [3, 2**51], [1, 1]],
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_tables_go_all_the_way(name, run, tmp_path):
+    threecpo.write_counts(CountTable(np.array(DEGENERATE[name])), "x.npz")
+    for k in (1, "auto"):
+        assert run("fit", "x.npz", "-k", k, "--force").code == 0
+        assert run("predict", "x.threecpo", "x.npz").code == 0
+        assert run("report", "x.threecpo").code == 0
+    for command in ("info", "select-k"):
+        for more in ([], ["--json"]):
+            assert run(command, "x.npz", *more).code == 0
 
 
 HOSTILE = [

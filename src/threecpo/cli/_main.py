@@ -87,7 +87,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        note(_as_options(str(error)))
+        note(_as_options(_about(error)))
         return 2
     except MemoryError:
         note("not enough memory for this; try a part of the rows or columns.")
@@ -101,6 +101,12 @@ def _spelled(error: click.ClickException) -> str:
     if context is None:
         return text
     return f"{text} See: {context.command_path} --help"
+
+
+def _about(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error)
 
 
 def _as_options(text: str) -> str:

@@ -133,5 +133,6 @@ def around(
     known = [value for value in values if value is not None] or [0.0]
     low, high = (0.0 if zero else min(known)), max(known)
     if not high > low:
-        return low - (0.0 if zero else 1.0), low + 1.0
+        room = max(1.0, 1e-6 * abs(low))  # 1 is nothing beside very large values
+        return low - (0.0 if zero else room), low + room
     return low - (0.0 if zero else 0.04 * (high - low)), high + 0.04 * (high - low)
