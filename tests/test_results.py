@@ -115,6 +115,21 @@ class TestFiles:
             results.read_table(path)
         assert str(path) in str(caught.value)
 
+    def test_long_tables_are_written_and_read_in_parts(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("threecpo.results._csv.BATCH", 4)
+        for n in (3, 4, 5, 8, 13):
+            table = {"row": as_names(HOSTILE[:n]), "scale": np.arange(n) / 7}
+            results.write_table(table, tmp_path / "long.csv")
+            same(results.read_table(tmp_path / "long.csv"), table)
+        (tmp_path / "long.csv").write_text("row,scale\n" + "a,1\n" * 9 + "b\n")
+        with pytest.raises(ValueError, match="line 11: 1 cells where"):
+            results.read_table(tmp_path / "long.csv")
+
+    def test_columns_of_different_lengths_are_no_table(self, tmp_path):
+        with pytest.raises(ValueError, match="must have the same length"):
+            results.write_table({"row": ["a"], "scale": [1, 2]}, tmp_path / "t.csv")
+        assert not (tmp_path / "t.csv").exists()
+
     def test_a_header_alone_is_an_empty_table(self, tmp_path):
         results.write_table({"row": [], "scale": []}, tmp_path / "empty.csv")
         table = results.read_table(tmp_path / "empty.csv")

@@ -106,7 +106,7 @@ def test_convergence_is_the_history(model):
 
 
 def test_the_heat_map_is_log_ratios_under_the_columns_names(model):
-    names = [f"${j}_" for j in range(10)]
+    names = [f"${j}_$" for j in range(10)]
     ax = plot.heat_map(model, column_names=names)
     (image,) = ax.get_images()
     shown = [text.get_text() for text in ax.get_yticklabels()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ WHOLE = frozenset(
     {"cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"}
 )
 
+# Lines that are text in memory at the same time.
+BATCH = 10_000
 # Spreadsheets run a cell that starts like this.
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _MARKED = re.compile(r"'+[=+\-@\t\r]")
@@ -59,12 +62,20 @@ def write_table(
     "b,c",0.9
     ['=a', 'b,c']
     """
-    columns = [_spelled(name, table[name]) for name in table]
+    columns = {name: np.asarray(table[name]) for name in table}
+    if len({len(values) for values in columns.values()}) > 1:
+        message = "The columns of a table must have the same length."
+        raise ValueError(message)
     with Path(path).open(
         "w", encoding="utf-8", errors="surrogatepass", newline=""
     ) as file:
-        file.write(",".join(map(_quoted, table)) + "\n")
-        file.writelines(",".join(cells) + "\n" for cells in zip(*columns, strict=True))
+        file.write(",".join(map(_quoted, columns)) + "\n")
+        for start in range(0, max(map(len, columns.values()), default=0), BATCH):
+            cells = [
+                _spelled(name, values[start : start + BATCH])
+                for name, values in columns.items()
+            ]
+            file.writelines(",".join(line) + "\n" for line in zip(*cells, strict=True))
 
 
 def read_table(path: str | PathLike[str]) -> Table:
@@ -88,13 +99,19 @@ def read_table(path: str | PathLike[str]) -> Table:
             lines = csv.reader(file, strict=True)
             header = next(lines, [])
             _check_header(header, path)
-            columns = _columns(lines, len(header), path)
+            parts = [
+                [
+                    _parsed(name, cells, path)
+                    for name, cells in zip(header, part, strict=True)
+                ]
+                for part in _batches(lines, len(header), path)
+            ]
     except (csv.Error, UnicodeDecodeError) as error:
         message = f"{path} is not a table written by threecpo: {error}."
         raise ValueError(message) from error
     return {
-        name: _parsed(name, cells, path)
-        for name, cells in zip(header, columns, strict=True)
+        name: np.concatenate(arrays)
+        for name, *arrays in zip(header, *parts, strict=True)
     }
 
 
@@ -106,33 +123,33 @@ def _check_header(header: list[str], path: str | PathLike[str]) -> None:
         raise ValueError(message)
 
 
-def _columns(
+def _batches(
     lines: Any, width: int, path: str | PathLike[str]
-) -> list[tuple[str, ...]]:
-    """Cells by column; a line of another width is refused."""
-
-    def checked() -> Iterator[list[str]]:
-        for line in lines:
+) -> Iterator[list[tuple[str, ...]]]:
+    """Cells by column, some thousand lines at a time; an odd line is refused."""
+    while True:
+        batch = []
+        for line in islice(lines, BATCH):
             if len(line) != width:
                 message = (
                     f"{path}, line {lines.line_num}: {len(line)} cells where the "
                     f"header has {width}. Write the file anew."
                 )
                 raise ValueError(message)
-            yield line
+            batch.append(line)
+        yield list(zip(*batch, strict=True)) or [()] * width
+        if len(batch) < BATCH:
+            return
 
-    return list(zip(*checked(), strict=True)) or [()] * width
 
-
-def _spelled(name: str, values: Any) -> list[str]:
-    array = np.asarray(values)
+def _spelled(name: str, array: NDArray[Any]) -> list[str]:
     if name in TEXT or array.dtype.kind not in "fiub":
         return [
             _quoted(f"'{text}" if _FORMULA.match(text) else text)
             for text in map(str, array.tolist())
         ]
     # str of a Python float is the shortest text that gives the same bits.
-    return [str(value) for value in array.tolist()]
+    return list(map(str, array.tolist()))
 
 
 def _quoted(text: str) -> str:
@@ -149,7 +166,7 @@ def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any
         return texts
     kind: Any = np.int64 if name in WHOLE else np.float64
     try:
-        return np.array([(int if kind is np.int64 else float)(c) for c in cells], kind)
+        return np.array(list(map(int if kind is np.int64 else float, cells)), kind)
     except (ValueError, OverflowError) as error:
         message = f"{path}, column {name!r}: {error}. Write the file anew."
         raise ValueError(message) from error
