@@ -116,7 +116,8 @@ class Study:
     ) -> dict[Key, list[Values]]:
         """Values of groups of cells, from the cache or made now.
 
-        With the option ``cached``, those that are there; groups without any are gone.
+        With the option ``cached``, those that are there; groups without any are gone,
+        and if all are, there is nothing to do.
         """
         cells = [cell for group in groups.values() for cell in group]
         values = run(
@@ -131,8 +132,14 @@ class Study:
             if value is not None:
                 self._cells[cell.digest] = value
                 self.use(cell.data)
-        if None in values:
-            done = len(cells) - values.count(None)
+        done = len(cells) - values.count(None)
+        if not done:
+            message = (
+                f"{self.name} is left out: none of its methods was asked for, or none "
+                "of its cells is finished."
+            )
+            raise NothingToDoError(message)
+        if done < len(cells):
             self.note(f"{done} of {len(cells)} cells are finished and shown.")
         each = iter(values)
         found = {
@@ -147,14 +154,7 @@ class Study:
             self.notes.append(text)
 
     def write_csv(self, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-        listed = list(rows)
-        if not listed:
-            message = (
-                f"{self.name} is left out: none of its methods was asked for, or none "
-                "of its cells is finished."
-            )
-            raise NothingToDoError(message)
-        write_csv(self._path("csv"), columns, listed)
+        write_csv(self._path("csv"), columns, rows)
 
     def write_page(self, title: str, *parts: str) -> None:
         """Write Markdown: a title, parts, and the notes at the end."""

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from .._methods import _of
 from ..cluster import ThreeCPO
 from ._cells import Cell
-from ._study import NothingToDoError
 
 if TYPE_CHECKING:
     from .._methods import Factory
@@ -40,8 +39,5 @@ def best_execution(
         )
         for seed in study.seeds
     ]
-    found = study.measure({data.name: cells}).get(data.name)
-    if found is None:
-        message = f"{study.name} is left out: nothing is finished on {data.name}."
-        raise NothingToDoError(message)
+    (found,) = study.measure({data.name: cells}).values()
     return min(found, key=lambda values: values["loss"])

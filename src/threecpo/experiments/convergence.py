@@ -19,15 +19,17 @@ COLUMNS = ("data_set", "iteration", "loss", "relevant", "shared", "noise", "rows
 
 
 def run(study: Study) -> None:
-    data_sets = study.data(DATA_SETS)
-    figure, grid = axes(1, len(data_sets), figsize=(3.4 * len(data_sets), 2.8))
+    found = {
+        data.name: best_execution(study, history, data, threecpo())["history"]
+        for data in study.data(DATA_SETS)
+    }
+    figure, grid = axes(1, len(found), figsize=(3.4 * len(found), 2.8))
     rows, falls = [], []
-    for ax, data in zip(grid[0], data_sets, strict=True):
-        kept = best_execution(study, history, data, threecpo())["history"]
+    for ax, (name, kept) in zip(grid[0], found.items(), strict=True):
         loss = np.array(kept["loss"])
         iteration = np.arange(1, len(loss) + 1)
         ax.plot(iteration, loss, color="tab:blue")
-        ax.set_title(data.name)
+        ax.set_title(name)
         ax.set_xlabel("iteration")
         ax.set_ylabel("loss", color="tab:blue")
         beside = ax.twinx()
@@ -41,9 +43,7 @@ def run(study: Study) -> None:
             ax.plot(iteration[moved], at, "|", color=colour, transform=transform, ms=5)
         falls.append(bool((np.diff(loss) <= 0).all()))
         series = zip(iteration.tolist(), *(kept[c] for c in COLUMNS[2:]), strict=True)
-        rows += [
-            dict(zip(COLUMNS, (data.name, *values), strict=True)) for values in series
-        ]
+        rows += [dict(zip(COLUMNS, (name, *values), strict=True)) for values in series]
     study.write_csv(COLUMNS, rows)
     study.write_page(
         "Convergence",

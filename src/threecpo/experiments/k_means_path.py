@@ -25,6 +25,7 @@ def run(study: Study) -> None:
     names = study.chosen(K_MEANS)
     cells = {(d.name, n): [path_cell(study, d, n)] for d in data_sets for n in names}
     values = study.measure(cells)
+    data_sets = [d for d in data_sets if any(d.name == name for name, _ in values)]
     height = 2.4 * len(data_sets)
     figure, grid = axes(len(data_sets), len(CURVES), figsize=(9, height + 0.4))
     rows = []

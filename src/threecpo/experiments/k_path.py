@@ -20,9 +20,9 @@ def run(study: Study) -> None:
     data_sets = study.data(DATA_SETS, prepared=True)
     cells = {data: [path_cell(study, data, THREECPO)] for data in data_sets}
     found = study.measure(cells)
-    figure, grid = axes(1, max(1, len(found)), figsize=(3.4 * max(1, len(found)), 2.8))
+    figure, grid = axes(1, len(found), figsize=(3.4 * len(found), 2.8))
     rows = []
-    for ax, (data, (values,)) in zip(grid[0], found.items(), strict=False):
+    for ax, (data, (values,)) in zip(grid[0], found.items(), strict=True):
         k, totals = values["n_clusters"], values["curves"]["mdl"]
         relevant = values["curves"]["relevant"]
         best = k[int(np.argmin(totals))]

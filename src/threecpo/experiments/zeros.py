@@ -19,25 +19,27 @@ COLUMNS = ("data_set", "group", "zeros_from", "zeros_to", "columns")
 
 
 def run(study: Study) -> None:
-    data_sets = study.data(DATA_SETS)
+    found = {
+        data.name: best_execution(study, zeros, data, threecpo(), bins=BINS)
+        for data in study.data(DATA_SETS)
+    }
     figure, grid = axes(
-        len(data_sets), len(GROUPS), figsize=(9, 2.2 * len(data_sets)), sharex=True
+        len(found), len(GROUPS), figsize=(9, 2.2 * len(found)), sharex=True
     )
     rows, medians = [], []
-    for line, data in zip(grid, data_sets, strict=True):
-        values = best_execution(study, zeros, data, threecpo(), bins=BINS)
+    for line, (name, values) in zip(grid, found.items(), strict=True):
         edges = values["edges"]
         for ax, group, colour in zip(line, GROUPS, COLOURS, strict=True):
             counts = values["histograms"][group]
             ax.bar(edges[:-1], counts, width=1 / BINS, align="edge", color=colour)
-            ax.set_title(f"{data.name}, {group}: {sum(counts)} columns", fontsize=8)
+            ax.set_title(f"{name}, {group}: {sum(counts)} columns", fontsize=8)
             rows += [
-                dict(zip(COLUMNS, (data.name, group, *place), strict=True))
+                dict(zip(COLUMNS, (name, group, *place), strict=True))
                 for place in zip(edges[:-1], edges[1:], counts, strict=True)
             ]
         line[0].set_ylabel("columns")
         shares = [values["medians"][group] for group in GROUPS[1:]]
-        medians.append([data.name, *("" if s is None else f"{s:.2f}" for s in shares)])
+        medians.append([name, *("" if s is None else f"{s:.2f}" for s in shares)])
     for ax in grid[-1]:
         ax.set_xlabel("share of zeros")
     study.write_csv(COLUMNS, rows)
