@@ -61,5 +61,5 @@ def command(
     from ._results import fit_to_folder, tell
 
     target = output or Path("digits.threecpo")
-    model = ThreeCPO(10, random_state=0, n_jobs=n_jobs)
+    model = ThreeCPO(10, outliers="final", random_state=0, n_jobs=n_jobs)
     tell(fit_to_folder(Digits(), model, target, force=force), target, as_json=as_json)
