@@ -75,6 +75,14 @@ class TestSelectK:
         done = run("select-k", "cells.npz", "--min", 500, "--max", 600)
         assert_one_line(done, "500", "rows")
 
+    def test_an_existing_file_is_refused_before_the_work(self, run, tmp_path):
+        (tmp_path / "path.csv").write_text("old")
+        done = run("select-k", "nowhere.npz", "-o", "path.csv")
+        assert_one_line(done, "path.csv exists", "--force")
+        done = run("compare", "nowhere.npz", "-o", "path.csv")
+        assert_one_line(done, "path.csv exists", "--force")
+        assert (tmp_path / "path.csv").read_text() == "old"
+
     def test_the_end_of_the_path_is_told(self, run):
         done = run("select-k", "cells.npz", "--min", 2, "--max", 3)
         assert "a larger --max" in done.out
@@ -214,8 +222,8 @@ class TestInfo:
             "most": sums.max(),
             "median": np.median(sums),
         }
-        assert told["column_names"] == COLUMNS
-        assert told["row_names"] == ROWS
+        assert told["first_column_names"] == COLUMNS[:4]
+        assert told["first_row_names"] == ROWS[:4]
         assert told["labels"] == KINDS
         assert told["warnings"] == []
 

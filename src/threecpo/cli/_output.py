@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    Writer = Callable[[dict[str, Any]], None]
 
 RUN_FORMAT = "threecpo-run"
 RUN_FILE = "run.json"
@@ -33,6 +35,25 @@ def new_file(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of ``target`` in the end."""
     with _beside(target, force=force, parts=None) as path:
         yield path
+
+
+@contextmanager
+def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
+    """Yield a function that writes a table, if there is a target for one.
+
+    Entered before the work begins, so that nobody waits for what may not be written.
+    """
+    if target is None:
+        yield lambda _: None
+        return
+    with new_file(target, force=force) as path:
+
+        def write(table: dict[str, Any]) -> None:
+            from ..results import write_table
+
+            write_table(table, path)
+
+        yield write
 
 
 def is_results(folder: Path) -> bool:

@@ -19,7 +19,7 @@ from ._options import (
     output_option,
     seed_option,
 )
-from ._output import new_file
+from ._output import table_file
 from ._say import listed, note, say_json, say_table
 from ._source import Source, source_options
 
@@ -78,21 +78,16 @@ def command(
     normalised mutual information (NMI), accuracy (ACC) and purity, 1 at best; the
     number of clusters found, and seconds.
     """
-    from ..results import write_table
-
     chosen = _chosen(methods)
-    table = source.read()
-    if table.labels is None:
-        message = (
-            f"{source.path} has no labels to compare with; name a column by --labels."
-        )
-        raise ValueError(message)
-    if n_clusters is None:
-        n_clusters = max(1, table.n_clusters or 0)
-    rows = compared(table, chosen, n_clusters, n_init, random_state)
-    if output is not None:
-        with new_file(output, force=force) as beside:
-            write_table(rows, beside)
+    with table_file(output, force=force) as write:
+        table = source.read()
+        if table.labels is None:
+            message = f"{source.path} has no labels; name their column by --labels."
+            raise ValueError(message)
+        if n_clusters is None:
+            n_clusters = max(1, table.n_clusters or 0)
+        rows = compared(table, chosen, n_clusters, n_init, random_state)
+        write(rows)
     if as_json:
         say_json({"n_clusters": n_clusters, "methods": rows})
     else:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 PRIOR = 1e-3
+FEW = 4
 
 
 @click.command(
@@ -50,9 +51,9 @@ def command(source: Source, *, as_json: bool) -> None:
         "overdispersion": "median {:.3g}, above 2 in {:.0%} of the columns".format(
             *dispersion.values()
         ),
-        "row names": _examples(told["row_names"]),
-        "column names": _examples(told["column_names"]),
-        "labels": _examples(told["labels"]),
+        "row names": _examples(told["first_row_names"], told["rows"]),
+        "column names": _examples(told["first_column_names"], told["columns"]),
+        "labels": "none" if told["labels"] is None else listed(told["labels"]),
     }
     for name, text in lines.items():
         say_indented(name, text)
@@ -64,8 +65,14 @@ def say_indented(name: str, text: str) -> None:
     click.echo(f"  {name:15} {clean(text)}")
 
 
-def _examples(names: list[str] | None) -> str:
-    return "none" if names is None else listed(names, 4)
+def _examples(names: list[str] | None, n: int) -> str:
+    if names is None:
+        return "none"
+    return ", ".join(names) + (", …" if n > len(names) else "")
+
+
+def _first(names: NDArray[Any] | None) -> list[str] | None:
+    return None if names is None else names[:FEW].tolist()
 
 
 def described(table: CountTable) -> dict[str, Any]:
@@ -98,8 +105,8 @@ def described(table: CountTable) -> dict[str, Any]:
             "median": float(np.median(dispersion)) if len(dispersion) else 0.0,
             "above_2": float(np.mean(dispersion > 2)) if len(dispersion) else 0.0,
         },
-        "row_names": table.row_names,
-        "column_names": table.column_names,
+        "first_row_names": _first(table.row_names),
+        "first_column_names": _first(table.column_names),
         "labels": table.label_names,
         "warnings": list(_warnings(table, counts, sums)),
     }
@@ -132,9 +139,10 @@ def _warnings(table: CountTable, counts: Counts, sums: NDArray[Any]) -> Iterator
     empty = int(np.count_nonzero(sums == 0))
     if empty:
         yield f"{number_of(empty, 'row')} with no counts"
-    used = len(np.unique(counts.indices))
-    if used < counts.n_columns:
-        yield f"{number_of(counts.n_columns - used, 'column')} with no counts"
+    unused = np.ones(counts.n_columns, dtype=bool)
+    unused[counts.indices] = False
+    if unused.any():
+        yield f"{number_of(int(unused.sum()), 'column')} with no counts"
     if counts.n_rows > 1 and len(np.unique(sums)) == 1 and sums[0] > 0:
         yield f"all rows have the sum {sums[0]:g}: looks normalised or rarefied"
     if len(counts.data) and counts.data.max() == 1 and counts.data.min() == 1:

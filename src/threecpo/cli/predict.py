@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._options import examples, force_option, jobs_option, json_option, output_option
-from ._output import new_file
+from ._output import table_file
 from ._say import listed, note, number_of, say_json
 from ._source import Source, source_options
 
@@ -55,16 +55,14 @@ def command(
     their names; those that the model does not know are listed and left out.
     """
     from ..persistence import load
-    from ..results import write_table
 
-    fitted = load(model / "model.npz" if model.is_dir() else model)
-    fitted.set_params(n_jobs=n_jobs)
-    table = source.read()
-    X, told = aligned(fitted, table, source.path, zero=missing == "zero")
-    rows = row_table(fitted, X, table)
-    if output is not None:
-        with new_file(output, force=force) as path:
-            write_table(rows, path)
+    with table_file(output, force=force) as write:
+        fitted = load(model / "model.npz" if model.is_dir() else model)
+        fitted.set_params(n_jobs=n_jobs)
+        table = source.read()
+        X, told = aligned(fitted, table, source.path, zero=missing == "zero")
+        rows = row_table(fitted, X, table)
+        write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
         say_json(told | extra)

@@ -17,7 +17,7 @@ from ._options import (
     output_option,
     run_options,
 )
-from ._output import new_file
+from ._output import table_file
 from ._say import number_of, plain, say, say_json, say_table
 from ._source import Source, source_options
 
@@ -65,42 +65,39 @@ def command(
     Tries every number K from --min to --max; the best has the smallest total. For the
     results of the best one use `threecpo fit FILE -k auto`.
     """
-    from .. import results
     from ..cluster import ThreeCPO
+    from ..results import path_table
     from ..select import select_n_clusters
 
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
-    table = source.read()
-    wanted = range(least, min(most, table.shape[0]) + 1)
-    if not wanted:
-        held = number_of(table.shape[0], "row")
-        message = f"{source.path} has only {held}, fewer than --min {least}."
-        raise ValueError(message)
-    path = select_n_clusters(
-        table.X,
-        wanted,
-        estimator=ThreeCPO(**given(options)),
-        n_init=given(options).get("n_init"),
-        criterion=criterion,
-        verbose=int(sys.stderr.isatty()),
-    )
-    if len(path.n_clusters) < len(wanted):
-        # What was finished before Ctrl-C.
+    with table_file(output, force=force) as write:
+        table = source.read()
+        wanted = range(least, min(most, table.shape[0]) + 1)
+        if not wanted:
+            held = number_of(table.shape[0], "row")
+            message = f"{source.path} has only {held}, fewer than --min {least}."
+            raise ValueError(message)
+        path = select_n_clusters(
+            table.X,
+            wanted,
+            estimator=ThreeCPO(**given(options)),
+            n_init=given(options).get("n_init"),
+            criterion=criterion,
+            verbose=int(sys.stderr.isatty()),
+        )
+        rows = path_table(path)
         if not as_json:
-            say_table(plain(results.path_table(path)))
-        raise KeyboardInterrupt
-    rows = results.path_table(path)
-    if output is not None:
-        with new_file(output, force=force) as beside:
-            results.write_table(rows, beside)
+            shown = {name: rows[name] for name in rows if name != "criterion"}
+            say_table(plain(shown))
+        if len(path.n_clusters) < len(wanted):
+            # Only what was finished before Ctrl-C.
+            raise KeyboardInterrupt
+        write(rows)
     if as_json:
         say_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
         return
-    say_table(
-        {name: column for name, column in plain(rows).items() if name != "criterion"}
-    )
     say(f"best by {criterion}: {number_of(path.best_k, 'cluster')}")
     if path.best_k == wanted[-1] > 2:
         say("the best is the last one tried: a larger --max may find a better one")
