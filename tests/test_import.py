@@ -18,6 +18,7 @@ PUBLIC = {
     "cocluster",
     "column_information",
     "datasets",
+    "distributed",
     "experiments",
     "io",
     "load",

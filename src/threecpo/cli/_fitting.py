@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .._progress import progress
+from ._blocks import OnDisk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 
-def fit(model: ThreeCPO, table: CountTable) -> None:
+def fit(model: ThreeCPO, table: CountTable | OnDisk) -> None:
     """Fit, with a bar on a terminal; the model gets the names of the columns."""
     with _bar(model):
-        model.fit(table.X)
+        if isinstance(table, OnDisk):
+            table.fit(model)
+        else:
+            model.fit(table.X)
     if table.column_names is not None:
         model.feature_names_in_ = table.column_names
 

@@ -16,6 +16,7 @@ from ._say import number_of, plain, say, say_json
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
+    from ._blocks import OnDisk
 
     Table = dict[str, Any]
 
@@ -35,7 +36,7 @@ REPORTED = (
 class Readable(Protocol):
     """Where counts come from, and what is known of that place."""
 
-    def read(self) -> CountTable: ...
+    def read(self) -> CountTable | OnDisk: ...
 
     def told(self) -> dict[str, Any]: ...
 
@@ -72,7 +73,7 @@ def fit_to_folder(
 
 
 def write_tables(
-    folder: Path, model: ThreeCPO, table: CountTable
+    folder: Path, model: ThreeCPO, table: CountTable | OnDisk
 ) -> tuple[Table, Table | None]:
     """Write the csv files; return the table of rows and that of the path."""
     from .. import results

@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 
     from ..cluster import ThreeCPO
     from ..table import CountTable
+    from ._blocks import OnDisk
 
 RUN_VERSION = 1
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 _GROUPS = {1: "relevant", 0: "shared", -1: "noise"}
 
 
-def run_info(model: ThreeCPO, table: CountTable) -> dict[str, Any]:
+def run_info(model: ThreeCPO, table: CountTable | OnDisk) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
     import numpy as np
 
@@ -68,7 +69,7 @@ def _arguments() -> tuple[str, ...]:
     return arguments
 
 
-def input_info(table: CountTable) -> dict[str, Any]:
+def input_info(table: CountTable | OnDisk) -> dict[str, Any]:
     """What the table says about itself."""
     told = {"name": table.name, "citation": table.citation, "source": table.source}
     return {name: text for name, text in told.items() if text}

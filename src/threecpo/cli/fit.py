@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._blocks import NAMES, block_options, blocks_of
 from ._options import (
     AT_LEAST_ONE,
     CRITERIA,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         "threecpo fit atlas.h5ad -k auto",
         "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
         "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
+        "threecpo fit atlas.h5ad -k 20 --max-memory 2GB --checkpoint atlas.state",
     )
 )
 @click.option(
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
 )
 @run_options
 @source_options
+@block_options
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
@@ -82,6 +85,9 @@ def command(
     from ._results import default_folder, fit_to_folder, tell
 
     target = output or default_folder(source.path)
+    blocks = blocks_of(source, {name: options.pop(name) for name in NAMES})
     model = ThreeCPO(**given(options))
-    told = fit_to_folder(source, model, target, force=force, with_report=not no_report)
+    told = fit_to_folder(
+        blocks or source, model, target, force=force, with_report=not no_report
+    )
     tell(told, target, as_json=as_json)
