@@ -259,7 +259,10 @@ class TestForeign:
 
 
 class TestFullDisk:
-    def test_says_so_and_keeps_what_was_there(self, X, folder, monkeypatch, crash_at):
+    @pytest.mark.parametrize("kind", ["run", "state"])
+    def test_says_so_and_keeps_what_was_there(
+        self, X, folder, monkeypatch, crash_at, kind
+    ):
         expected = fit(X, **LONG)
         crash_at(3)
         with pytest.raises(Crash):
@@ -269,6 +272,8 @@ class TestFullDisk:
         to_disk = _checkpoint.Checkpoint._to_disk
 
         def full(self, name, content):
+            if not name.startswith(kind):
+                return to_disk(self, name, content)
             to_disk(self, name, content[:100])
             raise OSError(errno.ENOSPC, "No space left on device")
 
