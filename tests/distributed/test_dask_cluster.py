@@ -215,6 +215,7 @@ def slowly(path, log, index):
     return block
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize("n_workers", [1, 4])
 def test_neither_the_number_of_workers_nor_a_killed_one_changes_anything(
