@@ -28,7 +28,7 @@ _OF_ROWS = {
     "margins_": ("f8", "n"),
     "row_scales_": ("f8", "n"),
 }
-_ATTRIBUTES = {
+_ATTRIBUTES = _OF_ROWS | {
     "column_groups_": ("i1", "m"),
     "column_scores_": ("f8", "m3"),
     "cluster_rates_": ("f8", "km"),
@@ -51,9 +51,8 @@ _IN_ARRAYS = {"stored": "array"}
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """Write a fitted model beside the target, then rename it into place."""
     fitted = model._fitted
-    of_rows = _OF_ROWS if hasattr(model, "labels_") else {}
     arrays: dict[str, Any] = {
-        name: getattr(model, name) for name in (*of_rows, *_ATTRIBUTES)
+        name: getattr(model, name) for name in _attributes(vars(model))
     }
     arrays |= {
         "sums": fitted.statistics.sums,
@@ -135,7 +134,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     }
     parameters["groups"] = tuple(parameters["groups"])
     model = ThreeCPO(**parameters)
-    for name in (*_of_rows(arrays), *_ATTRIBUTES):
+    for name in _attributes(arrays):
         setattr(model, name, arrays[name])
     for name in _NUMBERS:
         setattr(model, name, header["numbers"][name])
@@ -165,9 +164,10 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     return model
 
 
-def _of_rows(arrays: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """What a file tells of its rows: all of it or nothing."""
-    return _OF_ROWS if any(name in arrays for name in _OF_ROWS) else {}
+def _attributes(held: Any) -> dict[str, tuple[str, str]]:
+    """Attributes of a model: what is told of its rows is all there, or not at all."""
+    without = {} if any(name in held for name in _OF_ROWS) else _OF_ROWS
+    return {n: shape for n, shape in _ATTRIBUTES.items() if n not in without}
 
 
 def _check_shapes(arrays: dict[str, Any], header: dict[str, Any]) -> None:
@@ -176,7 +176,7 @@ def _check_shapes(arrays: dict[str, Any], header: dict[str, Any]) -> None:
     sizes = {"3": 3, "n": int(header["n_rows"]), "m": int(numbers["n_features_in_"])}
     sizes["k"], sizes["i"] = int(numbers["n_clusters_"]), int(numbers["n_iter_"])
     sizes |= {"o": sizes["k"] + 1, "r": len(arrays["restart_losses_"])}
-    expected = _of_rows(arrays) | _ATTRIBUTES | _SUMS
+    expected = _attributes(arrays) | _SUMS
     for name in header["history"]:
         expected[f"history_{name}"] = ("f8" if name == "loss" else "i8", "i")
     for name, (kind, letters) in expected.items():

@@ -17,6 +17,13 @@ def counts_of(seed=0, n_rows=300, n_clusters=3, **options):
     return sp.csr_array(Y), labels
 
 
+def shapeless(n_rows=400, seed=0):
+    """Counts without clear clusters, in which runs take many passes."""
+    rng = np.random.default_rng(seed)
+    scales = rng.gamma(1.0, 2.0, size=(n_rows, 1))
+    return sp.csr_array(rng.poisson(scales * rng.gamma(2.0, 1.0, size=(n_rows, 12))))
+
+
 def cut(X, *bounds):
     """Readers of the rows between bounds."""
     ends = [0, *sorted(bounds), X.shape[0]]

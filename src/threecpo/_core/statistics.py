@@ -56,6 +56,11 @@ class Statistics:
     def n_clusters(self) -> int:
         return len(self.sizes) - 1
 
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays, which is how Dask weighs what it moves."""
+        arrays = (self.sums, self.sizes, self.log_scales, self.totals)
+        return sum(array.nbytes for array in arrays)
+
     def add(self, other: Statistics) -> None:
         """Add the sums of other rows."""
         self.sums += other.sums

@@ -62,6 +62,8 @@ class Checkpoint:
             "drop_hopeless": drop_hopeless,
         }
         self._files: dict[str, dict[str, str]] = {}
+        # Files of runs that have ended, which do not change any more.
+        self._final: set[str] = set()
         self._prepare()
 
     def _prepare(self) -> None:
@@ -118,11 +120,13 @@ class Checkpoint:
                 self._files["sums"] = self._write("sums", ride.n_passes, totals)
             for i, rider in enumerate(ride.riders):
                 name = f"run-{i}"
-                if not rider.ended or (name in self._files) != _has_sums(rider):
+                if not _has_sums(rider):
                     self._files.pop(name, None)
-                    if _has_sums(rider):
-                        arrays = _arrays(rider)
-                        self._files[name] = self._write(name, ride.n_passes, arrays)
+                elif name not in self._final:
+                    arrays = _arrays(rider)
+                    self._files[name] = self._write(name, ride.n_passes, arrays)
+                    if rider.ended:
+                        self._final.add(name)
             state = {
                 "format": FORMAT,
                 "version": VERSION,
@@ -173,6 +177,8 @@ class Checkpoint:
     ) -> Rider:
         loss = np.inf if told["loss"] is None else float(told["loss"])
         state = {"loss": loss, "ended": told["ended"], "twin": told["twin"]}
+        if told["ended"]:
+            self._final.add(f"run-{i}")
         if f"run-{i}" not in self._files:
             return Rider(np.empty(0, np.int8), **state)
         arrays = self._read(f"run-{i}")

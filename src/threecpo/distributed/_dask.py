@@ -11,7 +11,7 @@ import sys
 from concurrent.futures import CancelledError
 from copy import deepcopy
 from functools import reduce
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._extras import require
@@ -50,10 +50,12 @@ class Cluster:
         n_shares = min(len(readers), SHARES_PER_THREAD * threads)
         bounds = [i * len(readers) // n_shares for i in range(n_shares + 1)]
         self._firsts = bounds[:-1]
+        shares = [tuple(readers[a:b]) for a, b in pairwise(bounds)]
         # Sent once; the scheduler keeps them for workers that come later.
-        self._shares = [
-            client.submit(_itself, tuple(readers[a:b]), pure=False)
-            for a, b in pairwise(bounds)
+        self._shares = [client.submit(_itself, share, pure=False) for share in shares]
+        self._persisted = [
+            [future for read in share for future in getattr(read, "futures", ())]
+            for share in shares
         ]
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
@@ -71,8 +73,8 @@ class Cluster:
         client = self._client
         asked = client.scatter(work, broadcast=True, hash=False)
         parts = [
-            client.submit(_fold_share, share, first, asked, combine, pure=False)
-            for share, first in zip(self._shares, self._firsts, strict=True)
+            client.submit(_fold_share, *share, asked, combine, pure=False)
+            for share in zip(self._shares, self._firsts, self._persisted, strict=True)
         ]
         while len(parts) > 1:
             parts = [
@@ -89,9 +91,17 @@ def _itself(readers: tuple[Reader, ...]) -> tuple[Reader, ...]:
 
 
 def _fold_share(
-    readers: Sequence[Reader], first: int, work: Work[T], combine: Callable[[T, T], T]
+    readers: Sequence[Reader],
+    first: int,
+    persisted: Sequence[Any],
+    work: Work[T],
+    combine: Callable[[T, T], T],
 ) -> T:
-    results = (work(first + i, read()) for i, read in enumerate(readers))
+    values = iter(persisted)
+    results = (
+        work(first + i, read(*islice(values, getattr(read, "n_values", 0))))
+        for i, read in enumerate(readers)
+    )
     return reduce(combine, results)
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from .._errors import DataFormatError
 from .._extras import require
 from ._archives import opened
+from ._hdf5 import check_stored
 from ._parts import Parts
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ def _of_hdf5(path: Path) -> Parts:
             kind = "; pass format='h5ad'" if "obs" in file else ""
             message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
             raise DataFormatError(message)
+        for name in ("sample/ids", "observation/ids", "sample/matrix"):
+            check_stored(file[name])
         samples, observations = (
             [_text(name) for name in file[axis]["ids"][:].tolist()]
             for axis in ("sample", "observation")

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from .._errors import DataFormatError
 from .._extras import require
+from ._hdf5 import check_stored
 from ._parts import Parts, encoded, label_text, written_names
 
 if TYPE_CHECKING:
@@ -88,6 +89,7 @@ def _in_memory(element: Any) -> Any:
     """Make a sparse matrix of what is sparse, and block by block of what is dense."""
     from anndata.io import read_elem
 
+    check_stored(element)
     if not hasattr(element, "shape"):
         found: Any = read_elem(element)
         if getattr(found, "format", None) not in ("csr", "csc"):
@@ -120,9 +122,12 @@ def frame_names(frame: Any) -> list[str]:
 
     if hasattr(frame, "dtype"):
         # Before version 0.7 a frame was a table of records.
+        check_stored(frame)
         found = frame["index"]
     else:
-        found = read_elem(frame[frame.attrs["_index"]])
+        index = frame[frame.attrs["_index"]]
+        check_stored(index)
+        found = read_elem(index)
     return [
         name.decode() if isinstance(name, bytes) else str(name)
         for name in np.asarray(found).tolist()
@@ -137,7 +142,11 @@ def _labels(obs: Any, name: str) -> dict[str, Any]:
     if name not in columns:
         message = f"obs has no column {name!r} for labels=, but {', '.join(columns)}"
         raise DataFormatError(message)
-    values = obs[name] if hasattr(obs, "dtype") else read_elem(obs[name])
+    if hasattr(obs, "dtype"):
+        values = obs[name]
+    else:
+        check_stored(obs[name])
+        values = read_elem(obs[name])
     if isinstance(values, pd.Categorical):
         names = [str(category) for category in values.categories]
         return {"labels": np.asarray(values.codes), "label_names": names}

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ._options import Options, WriteOptions
 
 _PURPOSE = "Reading and writing parquet files"
-_CELLS = 1 << 21
+_CELLS = 1 << 22
 
 
 def read(path: Path, options: Options) -> Parts:
@@ -83,12 +83,12 @@ def _wide(file: Any, layout: Layout) -> Parts:
     done = 0
     for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
         blocks.append(_block(batch, layout, done))
-        done += batch.num_rows
         if layout.index is not None:
             names += _strings(batch.column(layout.index), done)
         if layout.labels is not None:
             values = batch.column(layout.labels).to_pylist()
             labels += [label_text(value) for value in values]
+        done += batch.num_rows
     if not blocks:
         message = "it has no rows"
         raise DataFormatError(message)
@@ -98,29 +98,28 @@ def _wide(file: Any, layout: Layout) -> Parts:
 
 
 def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:
-    dense = np.empty((batch.num_rows, len(layout.counted)))
+    dense = np.empty((len(layout.counted), batch.num_rows))
     for column, place in enumerate(layout.counted):
-        dense[:, column] = _numbers(batch.column(place), layout.called(column), before)
-    return sp.csr_array(dense)
+        dense[column] = _numbers(batch.column(place), layout.called(column), before)
+    bad = ~((dense >= 0) & (dense < EXACT))
+    if bad.any():
+        row, column = np.argwhere(bad.T)[0].tolist()
+        where = f"row {before + row + 1}, {layout.called(column)}"
+        raise no_count(where, dense[column, row])
+    return sp.csr_array(dense.T)
 
 
-def _numbers(values: Any, called: str, before: int) -> NDArray[np.float64]:
-    """Counts of a column; where there is none, or no count, is an error."""
+def _numbers(values: Any, called: str, before: int) -> NDArray[Any]:
+    """Numbers of a column, of which none may be missing."""
     import pyarrow as pa
 
     if values.null_count:
         row = before + values.is_null().to_pylist().index(True) + 1
         message = f"row {row}, {called} is empty; fill in 0 for no count"
         raise DataFormatError(message)
-    if not pa.types.is_floating(values.type):
+    if pa.types.is_decimal(values.type):
         values = values.cast(pa.float64(), safe=False)
-    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
-    bad = ~((numbers >= 0) & (numbers < EXACT))
-    if bad.any():
-        row = before + int(np.argmax(bad)) + 1
-        where = f"row {row}, {called}"
-        raise no_count(where, numbers[np.argmax(bad)])
-    return numbers
+    return values.to_numpy(zero_copy_only=False)
 
 
 def _strings(values: Any, before: int) -> list[str]:
@@ -151,7 +150,12 @@ def _triples(file: Any, places: Places) -> Parts:
         message = f"column {shown(wanted[2])} holds {counts.type}, no numbers"
         raise DataFormatError(message)
     called = f"column {shown(wanted[2])}"
-    values = _numbers(counts.combine_chunks(), called, 0)
+    values = _numbers(counts.combine_chunks(), called, 0).astype(np.float64)
+    bad = ~((values >= 0) & (values < EXACT))
+    if bad.any():
+        at = int(np.argmax(bad))
+        where = f"row {at + 1}, {called}"
+        raise no_count(where, values[at])
     shape = (len(different[0]), len(different[1]))
     X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
     return Parts(X, *different)

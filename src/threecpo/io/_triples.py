@@ -11,11 +11,12 @@ import scipy.sparse as sp
 
 from .._core.counts import EXACT
 from .._errors import DataFormatError
+from ._cut import Cut
 from ._layout import is_number
 from ._parts import Parts, no_count, shown, written_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
@@ -90,42 +91,58 @@ def of_triples(header: list[str] | None, first: list[str], options: Options) -> 
 
 
 def read_triples(
-    lines: Lines, delimiter: str, first: list[str], places: Places
+    lines: Lines, delimiter: str, first: list[list[str]], places: Places
 ) -> Parts:
-    """Read a count a line; ``first`` is the record before the lines."""
+    """Read a count a line; ``first`` are the records before the lines."""
     found = Triples()
-    rows, columns = found.row_number, found.column_number
-    at_row, at_column, at_count, width = places
-    for fields in _all_records(lines, delimiter, first):
-        try:
-            if len(fields) != width:
-                raise ValueError
-            count = float(fields[at_count])
-            if not 0 <= count < EXACT or "_" in fields[at_count]:
-                raise ValueError
-        except ValueError:
-            raise _wrong(fields, lines.number, places) from None
-        found.rows.append(rows[fields[at_row]])
-        found.columns.append(columns[fields[at_column]])
-        found.counts.append(count)
+    _add_records(found, first, lines, places)
+    while block := lines.block():
+        if not _add_tidy(found, block, delimiter, places):
+            lines.give_back(block)
+            records = lines.records(delimiter, block=True)
+            _add_records(found, records, lines, places)
+        else:
+            lines.number += block.count(b"\n")
     return found.parts()
 
 
-def _all_records(lines: Lines, delimiter: str, first: list[str]) -> Iterator[list[str]]:
-    yield first
-    yield from lines.records(delimiter)
+def _add_tidy(found: Triples, block: bytes, delimiter: str, places: Places) -> bool:
+    """Add all lines of a block or, if something is odd, none."""
+    cut = Cut.of(block, delimiter, places.width)
+    counts = None if cut is None else cut.numbers(places.value)
+    if cut is None or counts is None:
+        return False
+    try:
+        rows, columns = cut.texts(places.row), cut.texts(places.column)
+    except UnicodeDecodeError:
+        return False
+    found.rows.extend(map(found.row_number.__getitem__, rows))
+    found.columns.extend(map(found.column_number.__getitem__, columns))
+    found.counts.frombytes(counts.tobytes())
+    return True
 
 
-def _wrong(fields: list[str], number: int, places: Places) -> DataFormatError:
-    if len(fields) != places.width:
-        return DataFormatError(
-            f"line {number} has {len(fields)} fields, not {places.width}"
-        )
-    text = fields[places.value]
-    where = f"line {number}, column {places.value + 1}"
-    if not is_number(text):
-        return DataFormatError(f"{where} holds {shown(text)}, which is no count")
-    return no_count(where, float(text))
+def _add_records(
+    found: Triples, records: Iterable[list[str]], lines: Lines, places: Places
+) -> None:
+    """Add lines one by one, of which every field is checked."""
+    for fields in records:
+        if len(fields) != places.width:
+            message = (
+                f"line {lines.number} has {len(fields)} fields, not {places.width}"
+            )
+            raise DataFormatError(message)
+        text = fields[places.value]
+        where = f"line {lines.number}, column {places.value + 1}"
+        if not is_number(text):
+            message = f"{where} holds {shown(text)}, which is no count"
+            raise DataFormatError(message)
+        count = float(text)
+        if not 0 <= count < EXACT:
+            raise no_count(where, count)
+        found.rows.append(found.row_number[fields[places.row]])
+        found.columns.append(found.column_number[fields[places.column]])
+        found.counts.append(count)
 
 
 def written_triples(

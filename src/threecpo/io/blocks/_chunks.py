@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import DataFormatError
@@ -12,22 +12,45 @@ if TYPE_CHECKING:
     from ..._core.counts import Counts
 
 
-@dataclass(frozen=True)
 class _Chunk:
-    """One chunk by the tasks that make it, which run wherever it is read."""
+    """One chunk by the tasks that make it, which run wherever it is read.
 
-    number: int
-    tasks: dict[Any, Any]
-    key: Any
+    What was persisted on a cluster stands among them as futures. These do not travel
+    inside of other things: a reader that is sent gets their ``values`` beside it.
+    """
 
-    def __call__(self) -> Counts:
+    def __init__(self, number: int, tasks: dict[Any, Any], key: Any) -> None:
+        self.futures = [task for task in tasks.values() if _is_future(task)]
+        self._names = [name for name, task in tasks.items() if _is_future(task)]
+        self._tasks = {n: task for n, task in tasks.items() if n not in self._names}
+        self._number, self._key = number, key
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"futures": []}
+
+    def __call__(self, *values: Any) -> Counts:
         from dask.local import get_sync
 
-        block = get_sync(self.tasks, self.key)
-        if hasattr(block, "result"):  # a chunk that was persisted on a cluster
-            block = block.result()
-        with problems_of(f"Chunk {self.number}"):
+        if not values:
+            values = tuple(future.result() for future in self.futures)
+        known = dict(zip(self._names, values, strict=True))
+        block = known.get(self._key)
+        if block is None:
+            block = get_sync(self._tasks | known, self._key)
+        with problems_of(f"Chunk {self._number}"):
             return counts_of(block)
+
+    @property
+    def n_values(self) -> int:
+        return len(self._names)
+
+
+def _is_future(task: Any) -> bool:
+    if "distributed" not in sys.modules:
+        return False
+    from distributed import Future
+
+    return isinstance(task, Future)
 
 
 def is_dask_array(X: Any) -> bool:
@@ -45,6 +68,6 @@ def of_dask_array(X: Any) -> Source:
         )
         raise DataFormatError(message)
     keys = [row[0] for row in X.__dask_keys__()]
-    graph = dict(X.__dask_optimize__(X.__dask_graph__(), keys))
+    graph = dict(X.__dask_graph__())
     chunks = [_Chunk(i, cull(graph, [key])[0], key) for i, key in enumerate(keys)]
     return Source(tuple(chunks), "the Dask array")

@@ -64,7 +64,7 @@ def of_anndata(path: Path, layer: str | None, block_counts: int) -> Source:
             raise DataFormatError(message)
         matrix = _h5ad._choose(file, layer)
         element = matrix.element
-        names = np.array(_h5ad.frame_names(matrix.var), dtype=object)
+        names = np.array(_names(matrix.var), dtype=object)
         ends, n_columns = _row_pointers(element)
         if n_columns != len(names):
             message = f"{matrix.called} has {n_columns} columns for {len(names)} names"
@@ -84,6 +84,15 @@ def of_anndata(path: Path, layer: str | None, block_counts: int) -> Source:
         None if matrix.asked else hint,
         largest_of(ends, cuts),
     )
+
+
+def _names(frame: Any) -> list[str]:
+    """Names of var, in either kind of file."""
+    if type(frame).__module__.startswith("h5py"):
+        return _h5ad.frame_names(frame)
+    from anndata.io import read_elem
+
+    return [str(name) for name in read_elem(frame[frame.attrs["_index"]])]
 
 
 def _row_pointers(element: Any) -> tuple[Any, int]:

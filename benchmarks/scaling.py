@@ -1,0 +1,391 @@
+"""Fits past memory and past one process: time, memory, bytes, recovered clusters.
+
+    python benchmarks/scaling.py                        # all, about an hour
+    python benchmarks/scaling.py --rows 20000 --only disk dask
+
+Sections: disk (a fit with max_memory=2GB beside reading and the pass in memory), dask
+(the same on two single-threaded workers), restarts (ten runs against one) and curves
+(one pass over rows, columns, clusters, threads and workers). The counts are made by a
+seeded generator and written to disk block by block; they are removed at the end unless
+--keep names a folder for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+
+from _common import HERE, Report, say
+from _planted import Planted
+from _scaling_fit import start_cluster
+from threecpo._core import blocks as work
+from threecpo._core import model
+from threecpo._core.run import Request
+from threecpo._core.statistics import (
+    Statistics,
+    Workers,
+    assign,
+    sum_by_labels,
+)
+from threecpo.distributed._dask import Cluster
+from threecpo.io.blocks import open_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from threecpo._core.blocks import Engine, Reader
+
+SECTIONS = ("disk", "dask", "restarts", "curves")
+N_JOBS = 2
+PICTURE = HERE.parent / "docs" / "images" / "scaling.png"
+
+
+def fit_in_child(**task: Any) -> dict[str, Any]:
+    """Fit in a process of its own; also the peak memory of it and its children."""
+    command = [sys.executable, str(HERE / "_scaling_fit.py"), json.dumps(task)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peak = 0
+
+    def watch() -> None:
+        nonlocal peak
+        while child.poll() is None:
+            peak = max(peak, _resident(child.pid))
+            time.sleep(0.05)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    out, _ = child.communicate()
+    watcher.join()
+    if child.returncode:
+        message = f"The fit of {task} failed."
+        raise RuntimeError(message)
+    return json.loads(out.splitlines()[-1]) | {"peak": peak}
+
+
+def _resident(pid: int) -> int:
+    try:
+        process = psutil.Process(pid)
+        family = [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return 0
+    total = 0
+    for each in family:
+        try:
+            total += each.memory_info().rss
+        except psutil.Error:
+            continue
+    return total
+
+
+def random_request(
+    readers: Sequence[Reader], planted: Planted, n_clusters: int, *, with_scales: bool
+) -> Request:
+    """What a run asks whose clusters are those of a few thousand rows at random."""
+    counts = readers[0]()
+    rng = np.random.default_rng(0)
+    labels = rng.integers(n_clusters, size=counts.n_rows, dtype=np.int32)
+    found = sum_by_labels(counts, labels, n_clusters, planted.groups, 1e-3)
+    sums = model.Sums.of(found, 1e-3)
+    return Request(model.profile(sums, planted.groups), with_scales)
+
+
+def seconds_of_pass(engine: Engine, request: Request, repeats: int = 3) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        engine.fold(partial(work.answer, [request]), work.add_each)
+        times.append(time.perf_counter() - start)
+    return median(times)
+
+
+def _n_stored(_: int, counts: Any) -> int:
+    return len(counts.data)
+
+
+def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]:
+    """Seconds to read all blocks, and of the pass over the same counts in memory."""
+    with open_blocks(folder) as source, Workers(N_JOBS) as workers:
+        readers = source.readers
+        request = random_request(
+            readers, planted, planted.n_clusters, with_scales=False
+        )
+        engine = work.Threads(readers, workers)
+        start = time.perf_counter()
+        n_stored = engine.fold(_n_stored, int.__add__)
+        reading = time.perf_counter() - start
+        passing = 0.0
+        for read in readers:
+            counts = read()
+            assert counts.whole
+            labels = np.full(counts.n_rows, -2, dtype=np.int32)
+            sums = Statistics.zeros(planted.n_clusters, counts.n_columns)
+            start = time.perf_counter()
+            assign(counts, request.profile, labels, sums, workers, with_scales=False)
+            passing += time.perf_counter() - start
+    return reading, passing, n_stored
+
+
+def on_disk(folder: Path, planted: Planted, report: Report) -> dict[str, Any]:
+    say("disk: reading and passing …")
+    before = reading_and_pass(folder, planted)
+    say("disk: fitting …")
+    fit = fit_in_child(
+        folder=str(folder),
+        n_clusters=planted.n_clusters,
+        n_init=6,
+        max_memory="2GB",
+        planted=vars(planted),
+    )
+    after = reading_and_pass(folder, planted)
+    reading, passing = ((a + b) / 2 for a, b in zip(before[:2], after[:2], strict=True))
+    a_pass = median(each["seconds"] / each["runs"] for each in fit["passes"])
+    ratio = median(
+        each["seconds"] / (reading + each["runs"] * passing) for each in fit["passes"]
+    )
+    report.add("## On disk")
+    report.add_table(
+        ["", f"{planted.n_rows} x {planted.n_columns}, K = {planted.n_clusters}"],
+        [
+            ["stored counts, millions", f"{before[2] / 1e6:.0f}"],
+            ["on disk, GB", f"{_size(folder) / 1e9:.2f}"],
+            ["max_memory, GB", "2"],
+            ["peak memory of all processes, GB", f"{fit['peak'] / 1e9:.2f}"],
+            ["adjusted Rand index with the planted clusters", f"{fit['ari']:.5f}"],
+            ["columns in their planted group", f"{fit['groups']:.4f}"],
+            ["runs", 6],
+            ["passes", len(fit["passes"])],
+            ["runs in each pass", _runs(fit)],
+            ["whole fit, s", f"{fit['seconds']:.1f}"],
+            ["one pass, s a run", f"{a_pass:.2f}"],
+            ["reading the blocks, s", f"{reading:.2f}"],
+            ["the pass of one run over the same counts in memory, s", f"{passing:.2f}"],
+            ["a pass over reading and the passes in memory, median", f"{ratio:.2f}"],
+        ],
+    )
+    return fit
+
+
+def _median_pass(fit: dict[str, Any]) -> float:
+    return median(each["seconds"] for each in fit["passes"])
+
+
+def _runs(fit: dict[str, Any]) -> str:
+    """How many runs shared each pass, as 6, 4, 46 x 1."""
+    numbers = [int(each["runs"]) for each in fit["passes"]]
+    return ", ".join(
+        f"{n}" if often == 1 else f"{often} x {n}"
+        for n in sorted(set(numbers), reverse=True)
+        for often in [numbers.count(n)]
+    )
+
+
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def on_dask(
+    folder: Path, planted: Planted, report: Report, disk: dict[str, Any] | None
+) -> None:
+    task = {
+        "folder": str(folder),
+        "n_clusters": planted.n_clusters,
+        "n_init": 6,
+        "max_memory": "2GB",
+        "planted": vars(planted),
+    }
+    say("dask: on disk for comparison …")
+    disk = disk or fit_in_child(**task)
+    say("dask: fitting …")
+    fit = fit_in_child(**task, workers=2)
+    assert fit["loss"] == disk["loss"], "not the same fit"
+    n_blocks = len(list(folder.iterdir()))
+    last = fit["passes"][-1]
+    report.add("## On two Dask workers")
+    report.add_table(
+        ["", "on disk", "Dask"],
+        [
+            ["whole fit, s", f"{disk['seconds']:.1f}", f"{fit['seconds']:.1f}"],
+            *(
+                [
+                    name,
+                    *(f"{how([p['seconds'] for p in f['passes']]):.2f}" for f in both),
+                ]
+                for name, how in (("one pass, s", median), ("longest pass, s", max))
+                for both in [(disk, fit)]
+            ),
+            ["Dask over disk", "", f"{fit['seconds'] / disk['seconds']:.2f}"],
+            ["loss", f"{disk['loss']:.6f}", f"{fit['loss']:.6f}"],
+            ["tasks a pass", "", f"{last['tasks']} ({n_blocks} blocks)"],
+            ["sums of one run, MB", "", f"{last['statistics'] / 1e6:.1f}"],
+            ["sent by workers a pass, MB", "", f"{last['sent'] / 1e6:.1f}"],
+            [
+                "peak memory of all processes, GB",
+                f"{disk['peak'] / 1e9:.2f}",
+                f"{fit['peak'] / 1e9:.2f}",
+            ],
+        ],
+    )
+
+
+def restarts(folder: Path, planted: Planted, report: Report) -> None:
+    rows = []
+    for seed in (0, 1, 2):
+        found = {}
+        for name, options in (
+            ("one", {"n_init": 1}),
+            ("ten", {"n_init": 10}),
+            ("dropping", {"n_init": 10, "drop_hopeless": True}),
+        ):
+            say(f"restarts: seed {seed}, {name} …")
+            found[name] = fit_in_child(
+                folder=str(folder), n_clusters=planted.n_clusters, seed=seed, **options
+            )
+        n_read = {name: len(fit["passes"]) + 3 for name, fit in found.items()}
+        per_run = sum(each["runs"] for each in found["ten"]["passes"])
+        rows.append(
+            [
+                seed,
+                n_read["one"],
+                n_read["ten"],
+                f"{n_read['ten'] / n_read['one']:.2f}",
+                n_read["dropping"],
+                per_run,
+                f"{found['one']['seconds']:.1f}",
+                f"{found['ten']['seconds']:.1f}",
+                f"{found['one']['loss']:.0f}",
+                f"{found['ten']['loss']:.0f}",
+            ]
+        )
+    report.add("## Ten restarts")
+    report.add_table(
+        [
+            "seed",
+            "readings, one run",
+            "ten runs",
+            "ratio",
+            "ten, dropping hopeless",
+            "passes of ten runs one by one",
+            "s, one",
+            "s, ten",
+            "loss, one",
+            "loss, ten",
+        ],
+        rows,
+    )
+
+
+def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> None:
+    """Seconds of one pass of one run, over one size at a time."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    with open_blocks(folder) as source, Workers(N_JOBS) as workers:
+        readers = source.readers
+        step = max(1, len(readers) // 8)
+        base = readers[: 2 * step]
+        ask = partial(random_request, readers, planted, with_scales=False)
+        say("curves: rows …")
+        found["rows"] = [
+            (
+                planted.block_rows * n,
+                seconds_of_pass(work.Threads(readers[:n], workers), ask(10)),
+            )
+            for n in (step, 2 * step, 4 * step, 8 * step)
+        ]
+        say("curves: clusters …")
+        engine = work.Threads(base, workers)
+        found["clusters"] = [
+            (k, seconds_of_pass(engine, ask(k))) for k in (5, 10, 20, 40, 80)
+        ]
+        say("curves: threads and workers …")
+        with Workers(1) as one:
+            found["threads"] = [
+                (1, seconds_of_pass(work.Threads(base, one), ask(10))),
+                (2, seconds_of_pass(engine, ask(10))),
+            ]
+        found["workers"] = []
+        for n in (1, 2):
+            with ExitStack() as stack:
+                cluster = Cluster(start_cluster(stack, n), base)
+                found["workers"].append((n, seconds_of_pass(cluster, ask(10))))
+        found["columns"] = []
+        for n_columns in (5000, 10_000, 20_000, 40_000, 80_000):
+            say(f"curves: {n_columns} columns …")
+            other = Planted(20_000, n_columns, 10)
+            other.write(scratch / str(n_columns))
+            with open_blocks(scratch / str(n_columns)) as narrow:
+                request = random_request(narrow.readers, other, 10, with_scales=False)
+                engine = work.Threads(narrow.readers, workers)
+                found["columns"].append((n_columns, seconds_of_pass(engine, request)))
+            shutil.rmtree(scratch / str(n_columns))
+    report.add("## One pass of one run")
+    for name, points in found.items():
+        report.add_table(
+            [name, *(f"{x:g}" for x, _ in points)],
+            [["s", *(f"{y:.2f}" for _, y in points)]],
+        )
+    draw(found)
+
+
+def draw(found: dict[str, list[tuple[float, float]]]) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    fig, axes = plt.subplots(1, 4, figsize=(13, 3), layout="constrained")
+    for ax, names in zip(
+        axes, (["rows"], ["columns"], ["clusters"], ["threads", "workers"]), strict=True
+    ):
+        for name in names:
+            ax.plot(*zip(*found[name], strict=True), "o-", label=name)
+        ax.set(xlabel=" or ".join(names), ylabel="s a pass", ylim=(0, None))
+    axes[-1].legend()
+    PICTURE.parent.mkdir(exist_ok=True)
+    fig.savefig(PICTURE, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--columns", type=int, default=20_000)
+    parser.add_argument("--clusters", type=int, default=10)
+    parser.add_argument("--keep", type=Path, help="folder for the counts, made if new")
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    report = Report(options.output)
+    planted = Planted(options.rows, options.columns, options.clusters)
+    with tempfile.TemporaryDirectory(prefix="threecpo-scaling-") as scratch:
+        folder = options.keep or Path(scratch) / "X"
+        if not folder.exists():
+            say(f"writing {planted} …")
+            planted.write(folder)
+        disk = None
+        if "disk" in options.only:
+            disk = on_disk(folder, planted, report)
+        if "dask" in options.only:
+            on_dask(folder, planted, report, disk)
+        if "restarts" in options.only:
+            small = Planted(min(40_000, options.rows), options.columns, 10)
+            small.write(Path(scratch) / "small")
+            restarts(Path(scratch) / "small", small, report)
+        if "curves" in options.only:
+            curves(folder, planted, Path(scratch), report)
+    report.write()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""Fits of files that do not fit into memory, or of several processes."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from .._extras import require
+from ._options import AT_LEAST_ONE, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..cluster import ThreeCPO
+    from ._source import Source
+
+block_options = together(
+    click.option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Read FILE in blocks of rows and keep to this, such as 2GB.",
+    ),
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="Folder to go on from after a crash; FILE is read in blocks.",
+    ),
+    click.option(
+        "--sample-rows",
+        type=AT_LEAST_ONE,
+        help="Rows to start from where FILE is read in blocks. [default: 20000]",
+    ),
+    click.option(
+        "--dask", metavar="ADDRESS", help="Dask scheduler to work on, as tcp://…"
+    ),
+    click.option(
+        "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
+    ),
+)
+NAMES = ("max_memory", "checkpoint", "sample_rows", "dask", "workers")
+
+
+class OnDisk:
+    """A file whose counts stay there: what results need to know of it."""
+
+    X = labels = row_names = column_names = None
+    citation = ""
+
+    def __init__(self, path: Path, options: dict[str, Any]) -> None:
+        self._path, self._options = path, options
+        self.name = path.stem
+        self.source = str(path)
+        self.shape = (0, 0)
+
+    def fit(self, model: ThreeCPO) -> None:
+        """Fit a model to the blocks of the file."""
+        from .. import distributed
+
+        options = dict(self._options)
+        with _client(options.pop("dask", None), options.pop("workers", None)) as client:
+            distributed.fit(model, self._path, client=client, **options)
+        self.shape = (len(model.labels_), model.n_features_in_)
+
+
+class Blocks(NamedTuple):
+    """A source whose counts are read in blocks, by these options of a fit."""
+
+    source: Source
+    options: dict[str, Any]
+
+    def read(self) -> OnDisk:
+        return OnDisk(self.source.path, self.options)
+
+    def told(self) -> dict[str, Any]:
+        return self.source.told()
+
+
+def blocks_of(source: Source, given: dict[str, Any]) -> Blocks | None:
+    """Return the source in blocks, if some option asks for that."""
+    options = {name: value for name, value in given.items() if value is not None}
+    if not options:
+        return None
+    asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    for name in source.options:
+        if name != "layer":
+            message = f"--{name.replace('_', '-')} does not go with {asked}."
+            raise click.UsageError(message)
+    if "dask" in options and "workers" in options:
+        message = "--dask and --workers are two ways to say where to work; pass one."
+        raise click.UsageError(message)
+    return Blocks(source, options | source.options)
+
+
+@contextmanager
+def _client(address: str | None, n_workers: int | None) -> Iterator[Any]:
+    if address is None and n_workers is None:
+        yield None
+        return
+    distributed = require("distributed", "dask", "Working on several processes")
+    if address is not None:
+        with distributed.Client(address, timeout="10s") as client:
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client

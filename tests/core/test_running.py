@@ -1,0 +1,129 @@
+"""A run between two passes, told by hand what the passes found."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from strategies import planted
+from threecpo._core import riding
+from threecpo._core.counts import from_dense
+from threecpo._core.run import UNKNOWN, Running, Settings, digest
+from threecpo._core.statistics import sum_by_labels
+from threecpo._options import resolve_penalty
+
+GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+SETTINGS = Settings(
+    n_clusters=3,
+    max_iter=50,
+    penalty=resolve_penalty("mdl"),
+    groups=(1, 0, -1),
+    exact=True,
+    outliers=False,
+    threshold=0.0,
+    prior=1e-3,
+)
+
+
+@pytest.fixture
+def found(seed):
+    """Sums of the planted clusters."""
+    Y, labels = planted(np.random.default_rng(seed), 120)
+    return sum_by_labels(from_dense(Y), labels.astype(np.int32), 3, GROUPS, 1e-3)
+
+
+def settled(found):
+    """A run whose groups no longer change."""
+    running = Running(found, GROUPS, SETTINGS)
+    while not np.array_equal(running.groups, running.step.groups):
+        running.take(running.statistics.copy(), None)
+    assert not running.finished
+    return running
+
+
+def moved_one(statistics):
+    """The same sizes, but two rows have changed places."""
+    other = statistics.copy()
+    other.sums[0, 0] += 1
+    other.sums[1, 0] -= 1
+    return other
+
+
+def test_sums_and_groups_that_repeat_are_a_fixed_point(found):
+    running = settled(found)
+    running.take(running.statistics.copy(), None)
+    assert running.converged
+    assert running.history[-1]["rows_moved"] == 0
+
+
+def test_sizes_that_repeat_are_none(found):
+    running = settled(found)
+    running.take(moved_one(running.statistics), None)
+    assert not running.converged
+    assert running.history[-1]["rows_moved"] == UNKNOWN
+
+
+def test_rows_that_moved_without_changing_sums_are_a_fixed_point(found):
+    running = settled(found)
+    running.take(running.statistics.copy(), 4)
+    assert running.converged
+
+
+def test_a_cluster_that_empties_is_dropped_from_what_was_behind_too(found):
+    running = settled(found)
+    other = running.statistics.copy()
+    other.sums[0] += other.sums[2]
+    other.sizes[0] += other.sizes[2]
+    other.sums[2], other.sizes[2] = 0, 0
+    assert running.take(other, None).tolist() == [0, 1]
+    assert running.statistics.n_clusters == running.behind.n_clusters == 2
+
+
+def test_a_request_asks_for_u_only_where_the_columns_in_use_change(found):
+    running = settled(found)
+    assert not running.request.with_scales
+    changed = running.step.groups.copy()
+    changed[0] = -1
+    running.step = replace(running.step, groups=changed)
+    assert running.request.with_scales
+
+
+def ride_of(*runs, ended):
+    riders = [
+        riding.Rider(GROUPS, running=run, loss=float(i), ended=i in ended)
+        for i, run in enumerate(runs)
+    ]
+    return riding.Ride(riders, SETTINGS, runs[0].statistics.totals, 120)
+
+
+def test_states_differ_wherever_sums_sizes_or_groups_do(found):
+    sizes = found.copy()
+    sizes.sizes[0] += 1
+    states = {
+        digest(found, GROUPS),
+        digest(moved_one(found), GROUPS),
+        digest(sizes, GROUPS),
+        digest(found, GROUPS[::-1].copy()),
+    }
+    assert len(states) == 4
+    assert digest(found.copy(), GROUPS.copy()) in states
+
+
+def test_only_runs_of_the_same_state_become_one(found):
+    runs = [
+        Running(each, GROUPS, SETTINGS)
+        for each in (found, moved_one(found), found.copy())
+    ]
+    ride = ride_of(*runs, ended=())
+    ride._leave(range(3))
+    assert [rider.twin for rider in ride.riders] == [None, None, 0]
+    assert [rider.ended for rider in ride.riders] == [False, False, True]
+    np.testing.assert_array_equal(ride.losses, [0.0, 1.0, 0.0])
+
+
+def test_the_best_that_ended_keeps_its_sums_while_others_run(found):
+    """A rule without guarantee may end the others above it."""
+    runs = [Running(found, GROUPS, SETTINGS) for _ in range(3)]
+    ride = ride_of(*runs, ended={1, 2})
+    ride._leave([0])
+    assert [rider.running is None for rider in ride.riders] == [False, False, True]

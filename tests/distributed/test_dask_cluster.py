@@ -1,0 +1,238 @@
+"""The same fit on the processes of a Dask cluster, some of which die."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from block_fits import (
+    assert_same_answer,
+    assert_same_bits,
+    counts_of,
+    evenly,
+    fit,
+    model_of,
+    shapeless,
+    write,
+)
+
+from threecpo import distributed as ours
+
+da = pytest.importorskip("dask.array")
+distributed = pytest.importorskip("distributed")
+
+LONG = {
+    "n_clusters": 6,
+    "init": "random-labels",
+    "n_init": 6,
+    "outliers": "iterative",
+    "column_penalty": None,
+}
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@contextmanager
+def cluster_of(n_workers):
+    with (
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        client.wait_for_workers(n_workers, timeout=120)
+        yield cluster, client
+
+
+@pytest.fixture(scope="module")
+def running():
+    with cluster_of(2) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def client(running):
+    return running[1]
+
+
+@pytest.fixture(scope="module", name="X")
+def counts():
+    return shapeless()
+
+
+@pytest.fixture(scope="module")
+def expected(X):
+    return fit(X, **LONG)
+
+
+@pytest.fixture(scope="module")
+def folder(X, tmp_path_factory):
+    return write(X, tmp_path_factory.mktemp("blocks") / "X", 11)
+
+
+def as_dask(X, rows):
+    return da.from_array(X.toarray(), chunks=(rows, -1)).map_blocks(sp.csr_array)
+
+
+def test_a_folder_gives_the_same_bits(client, folder, expected):
+    assert_same_bits(fit(folder, fitting={"client": client}, **LONG), expected)
+
+
+@pytest.mark.parametrize("rows", [57, 400])
+def test_an_array_of_sparse_chunks_gives_the_same_bits(client, X, expected, rows):
+    found = fit(as_dask(X, rows), fitting={"client": client}, **LONG)
+    assert_same_bits(found, expected)
+
+
+def test_a_persisted_array_gives_the_same_bits(client, X, expected):
+    array = client.persist(da.from_array(X.toarray(), chunks=(100, -1)))
+    for persisted in (array, array.map_blocks(sp.csr_array)):
+        found = fit(persisted, fitting={"client": client}, **LONG)
+        assert_same_bits(found, expected)
+
+
+def test_fractions_give_the_same_answer(client):
+    X, _ = counts_of(fractional=True)
+    with pytest.warns(UserWarning, match="not whole numbers"):
+        expected = fit(X)
+    with pytest.warns(UserWarning, match="not whole numbers"):
+        found = fit(evenly(X, 9), fitting={"client": client})
+    assert_same_answer(found, expected)
+
+
+def test_results_may_stay_where_they_are_made(client, folder, expected, tmp_path):
+    options = {"client": client, "write_to": tmp_path / "rows"}
+    model = fit(folder, fitting=options, **LONG)
+    assert not hasattr(model, "labels_")
+    for name in ("labels", "margins", "row_scales", "outlier_scores"):
+        found = ours.read_rows(tmp_path / "rows", name)
+        np.testing.assert_array_equal(found, getattr(expected, f"{name}_"))
+
+
+class TestArrays:
+    """Arrays without a cluster, which threads of this process compute."""
+
+    def test_fit_takes_them(self, X):
+        model = model_of(**LONG)
+        assert_same_bits(model.fit(as_dask(X, 90)), model_of(**LONG).fit(X))
+
+    def test_chunks_may_be_full_or_of_unknown_length(self, X, expected):
+        full = da.from_array(X.toarray(), chunks=(130, -1))
+        assert_same_bits(fit(full, **LONG), expected)
+        unknown = full[da.from_array(np.ones(400, bool), chunks=130)]
+        assert np.isnan(unknown.shape[0])
+        assert_same_bits(fit(unknown, **LONG), expected)
+
+    def test_columns_may_not_be_cut(self, X):
+        array = da.from_array(X.toarray(), chunks=(100, 5))
+        with pytest.raises(ValueError, match="cut along its rows alone"):
+            fit(array)
+
+    def test_the_current_client_does_the_work(self, client, X, expected):
+        from threecpo.distributed import _dask
+
+        with client.as_current():
+            assert _dask.current_client() is client
+            assert_same_bits(fit(as_dask(X, 100), **LONG), expected)
+
+
+def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
+    """Bytes that a pass sends to the driver, and tasks that it makes."""
+    from threecpo.distributed import _fit
+
+    class Counter:
+        def __init__(self, client):
+            self.client, self.n_tasks = client, 0
+
+        def __getattr__(self, name):
+            return getattr(self.client, name)
+
+        def submit(self, *args, **options):
+            self.n_tasks += 1
+            return self.client.submit(*args, **options)
+
+    moved, tasks = {}, {}
+    for n_blocks in (6, 48):
+        folder = write(shapeless(50 * n_blocks), tmp_path / f"{n_blocks}", n_blocks)
+        counter = Counter(client)
+        sizes = []
+
+        def recording(self, requests, whole=_fit._Fitting._pass, sizes=sizes):
+            answers = whole(self, requests)
+            sizes.append(sum(a.sums.nbytes for a in answers) / len(requests))
+            return answers
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_fit._Fitting, "_pass", recording)
+            model = fit(folder, fitting={"client": counter}, **LONG | {"max_iter": 3})
+        moved[n_blocks] = set(sizes)
+        n_folds = 3 + len(sizes)
+        tasks[n_blocks] = counter.n_tasks / n_folds
+        assert model.n_iter_ == 3
+    assert moved[6] == moved[48]
+    # Two shares for each of two threads, one addition, and the shares themselves once.
+    assert tasks[6] == tasks[48] < 7
+
+
+def kill_soon(cluster, after):
+    """Kill one worker's process once a block is being read for the n-th time."""
+    pid = next(iter(cluster.workers.values())).process.pid
+
+    def kill():
+        deadline = time.monotonic() + 60
+        while not after() and time.monotonic() < deadline:
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)
+
+    thread = threading.Thread(target=kill)
+    thread.start()
+    return thread, pid
+
+
+def slowly(path, log, index):
+    """Read a block, not too quickly, and tell that it is read."""
+    with np.load(path) as file:
+        parts = (file["data"], file["indices"], file["indptr"])
+        block = sp.csr_array(parts, shape=tuple(file["shape"]))
+    with log.open("a") as file:
+        file.write(f"{index}\n")
+    time.sleep(0.02)
+    return block
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+@pytest.mark.parametrize("n_workers", [1, 4])
+def test_neither_the_number_of_workers_nor_a_killed_one_changes_anything(
+    folder, expected, tmp_path, n_workers
+):
+    log = tmp_path / "reads"
+    log.touch()
+    readers = [
+        partial(slowly, path, log, i) for i, path in enumerate(sorted(folder.iterdir()))
+    ]
+    with cluster_of(n_workers) as (cluster, client):
+        n_reads = 4 * len(readers) + 3
+        thread, pid = kill_soon(
+            cluster, lambda: len(log.read_bytes().splitlines()) >= n_reads
+        )
+        found = fit(readers, fitting={"client": client}, **LONG)
+        thread.join()
+        pids = [worker.process.pid for worker in cluster.workers.values()]
+        assert pid not in pids
+    assert_same_bits(found, expected)
