@@ -305,12 +305,12 @@ def test_sorting_goes_both_ways_and_is_announced(visit):
 
 def test_numbers_sort_as_numbers_with_the_unknown_last(visit):
     page = visit("plain")
-    page.get_by_role("button", name="Overall count").click()
+    page.get_by_role("button", name="Overall count", exact=True).click()
     texts = page.locator("#body td:nth-child(4)").all_inner_texts()
     values = [float(text) for text in texts]
     assert values == sorted(values, reverse=True)
     page = visit("wide")
-    page.get_by_role("button", name="Lead").click()
+    page.get_by_role("button", name="Lead", exact=True).click()
     first = page.locator("#body tr td:nth-child(3)").first.inner_text()
     assert first != "–"
 
