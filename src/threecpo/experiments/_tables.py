@@ -110,12 +110,14 @@ def compared(
     for (data, name), values in study.measure(cells).items():
         run = Protocol(len(values), planned[data, name].restarts)
         cut = "" if run == asked else str(run)
+        restarts = getattr(cells[data, name][0].estimator, "n_init", run.restarts)
         if cut:
             study.note(f"† {name} on {data.name}: {cut}.")
         for metric, key in metrics.items():
             paper = paper_value(table, data.name, paper_method or name, metric)
             ours = spread(values, key)
-            entries.append(Entry(data.name, name, metric, ours, paper, *run, cut))
+            made = (run.executions, restarts, cut)
+            entries.append(Entry(data.name, name, metric, ours, paper, *made))
     return entries
 
 
