@@ -62,6 +62,7 @@ def run_noise(
     }
     values = study.measure(cells)
     found = {place: spread(each, "ARI") for place, each in values.items()}
+    n_draws = max(map(len, values.values()))
     study.write_csv(
         COLUMNS,
         (
@@ -86,7 +87,7 @@ def run_noise(
     rows = [[name, *(shown.get((p, name), "") for p in points)] for name in names]
     study.write_page(
         title,
-        f"Mean ARI of {len(study.seeds)} draws of the first four columns of Synth, "
+        f"Mean ARI of {n_draws} draws of the first four columns of Synth, "
         "without perturbed entries, and noise columns; each fit the best of "
         f"{study.options.restarts} runs. *3CPO, random columns* starts from a random "
         "half of the columns instead of the most informative half.",
