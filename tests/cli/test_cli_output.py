@@ -71,6 +71,15 @@ def test_a_file_is_not_replaced_by_a_folder(run):
     assert_one_line(done, "cells.npz is something else and stays")
 
 
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_folders_of_other_things_stay(place, run, tmp_path):
+    before = everything(tmp_path)
+    assert_one_line(run("fit", "cells.npz", "-k", 2, "-o", place), "exists")
+    done = run("fit", "cells.npz", "-k", 2, "-o", place, "--force")
+    assert_one_line(done, "is something else and stays")
+    assert everything(tmp_path) == before
+
+
 def test_folders_above_are_made(run):
     assert run("fit", "cells.npz", "-k", 2, "-o", "a/b/c").code == 0
     assert {path.name for path in Path("a/b/c").iterdir()} == FILES

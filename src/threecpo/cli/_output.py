@@ -70,7 +70,8 @@ def _beside(target: Path, *, force: bool, parts: str | None) -> Iterator[Path]:
     """Folders above are made, links stay links, and an error leaves nothing new."""
     from ..io._files import put_in_place
 
-    place = target.resolve() if target.is_symlink() else target
+    unnamed = target.name in ("", "..")
+    place = target.resolve() if unnamed or target.is_symlink() else target
     missing = [parent for parent in place.absolute().parents if not parent.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
