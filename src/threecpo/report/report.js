@@ -167,10 +167,12 @@
 
   const draw = (always, from, to) => {
     if (printing) return;
-    const height = parseFloat(getComputedStyle(document.documentElement).fontSize) * 2.125;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const height = 2.125 * rem;
     const top = Math.floor(viewport.scrollTop / height);
     const start = Math.max(0, from ?? top - MARGIN);
-    const visible = Math.ceil(viewport.clientHeight / height);
+    // It may be small now because it was empty; style lets it grow to 32 rem.
+    const visible = Math.ceil(Math.max(viewport.clientHeight, 32 * rem) / height);
     const stop = Math.min(shown.length, to ?? top + visible + MARGIN);
     if (!always && start === first && stop === last) return;
     first = start;
