@@ -71,12 +71,13 @@ def test_a_file_is_not_replaced_by_a_folder(run):
     assert_one_line(done, "cells.npz is something else and stays")
 
 
-@pytest.mark.parametrize("place", [".", "..", "/"])
-def test_folders_of_other_things_stay(place, run, tmp_path):
+@pytest.mark.parametrize("place", [".", "..", "/", "../empty"])
+def test_the_folder_that_we_are_in_stays(place, run, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
     before = everything(tmp_path)
-    assert_one_line(run("fit", "cells.npz", "-k", 2, "-o", place), "exists")
-    done = run("fit", "cells.npz", "-k", 2, "-o", place, "--force")
-    assert_one_line(done, "is something else and stays")
+    done = run("fit", "../cells.npz", "-k", 2, "-o", place, "--force")
+    assert_one_line(done, f"{place} is where we are and stays")
     assert everything(tmp_path) == before
 
 
