@@ -394,7 +394,6 @@ def test_keys_sort_and_scroll(visit):
     assert page.locator("#body td.kind").first.inner_text() == "noise"
     page.locator("#viewport").focus()
     page.keyboard.press("End")
-    page.wait_for_function("document.querySelector('#viewport').scrollTop > 1e6")
     expect(page.locator('#body tr[aria-rowindex="50001"]')).to_be_visible()
 
 
