@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._cells import Cell
 from ._data import synth
 from ._measures import scores
+from ._paper import one_digit
 from ._tables import spread
 from ._threecpo import threecpo
 from ._write import axes, markdown_table
@@ -83,7 +84,7 @@ def run_noise(
         ax.set_ylabel(f"ARI, {panel}")
         ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     grid[-1, 0].set_xlabel(label)
-    shown = {place: f"{ari.mean:.1f}" for place, ari in found.items()}
+    shown = {place: one_digit(ari.mean) for place, ari in found.items()}
     rows = [[name, *(shown.get((p, name), "") for p in points)] for name in names]
     study.write_page(
         title,
