@@ -55,14 +55,25 @@ class TestSelectK:
         assert a["total"].tobytes() == b["total"].tobytes()
 
     def test_options(self, run):
-        options = ["--min", 2, "--max", 4, "--criterion", "mdl", "--n-init", 2]
-        done = run("select-k", "cells.npz", *options, "--seed", 3, "--json")
-        path = select_n_clusters(
-            X, range(2, 5), criterion="mdl", n_init=2, random_state=3
+        options = ["--min", 2, "--max", 6, "--criterion", "mdl", "--n-init", 1]
+        options += ["--init", "random-labels", "--seed", 3]
+        done = run("select-k", "cells.npz", *options, "--json")
+        start = ThreeCPO(init="random-labels")
+        one, many = (
+            select_n_clusters(
+                X,
+                range(2, 7),
+                estimator=start,
+                criterion="mdl",
+                n_init=n_init,
+                random_state=3,
+            )
+            for n_init in (1, None)
         )
-        assert done.json["best"] == path.best_k
+        assert one.totals.tolist() != many.totals.tolist()
+        assert done.json["best"] == one.best_k
         assert done.json["criterion"] == "mdl"
-        assert done.json["path"]["total"] == path.totals.tolist()
+        assert done.json["path"]["total"] == one.totals.tolist()
 
     def test_no_more_clusters_than_rows(self, run, tmp_path):
         written_csv(tmp_path / "few.csv", X[30:34])

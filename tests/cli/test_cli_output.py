@@ -71,6 +71,16 @@ def test_a_file_is_not_replaced_by_a_folder(run):
     assert_one_line(done, "cells.npz is something else and stays")
 
 
+@pytest.mark.parametrize("place", [".", "..", "/", "../empty"])
+def test_the_folder_that_we_are_in_stays(place, run, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    before = everything(tmp_path)
+    done = run("fit", "../cells.npz", "-k", 2, "-o", place, "--force")
+    assert_one_line(done, f"{place} is where we are and stays")
+    assert everything(tmp_path) == before
+
+
 def test_folders_above_are_made(run):
     assert run("fit", "cells.npz", "-k", 2, "-o", "a/b/c").code == 0
     assert {path.name for path in Path("a/b/c").iterdir()} == FILES

@@ -121,6 +121,22 @@ def test_a_write_that_fails_leaves_nothing(tmp_path):
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
+def test_a_cell_killed_while_it_is_written_is_not_there(tmp_path, monkeypatch):
+    seen = []
+
+    def killed(self, target):
+        seen.append((target.exists(), json.loads(self.read_text())["values"]))
+        raise KeyboardInterrupt
+
+    cache = Cache(tmp_path)
+    monkeypatch.setattr(Path, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        cache.put(cell(), {"ARI": 1.0})
+    assert seen == [(False, {"ARI": 1.0})]
+    assert cache.get(cell()) is None
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
 def counted(data, estimator, *, folder):
     """A measure that tells how often it was run."""
     path = Path(folder) / f"{estimator.random_state}"

@@ -17,13 +17,11 @@ from threecpo.experiments._write import (
     write_json,
 )
 
-cells = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=9)
+cells = st.text("ab|\n<*_é", max_size=9)
 
 
 @given(st.lists(st.lists(cells, min_size=3, max_size=3), max_size=4))
 def test_a_table_has_as_many_cells_as_its_header(rows):
-    # A backslash before a bar would be read as its escape.
-    rows = [[cell.replace("\\", "/") for cell in row] for row in rows]
     (table,) = tables(markdown_table(["a", "b", "c"], rows))
     assert [len(line) for line in table] == [3] * (len(rows) + 2)
     assert table[1] == [" --- ", " ---: ", " ---: "]

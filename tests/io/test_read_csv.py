@@ -152,6 +152,12 @@ def test_names_with_everything_in_quotes(read):
     assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
 
 
+def test_other_delimiters_in_names_do_not_matter(read):
+    table = read("site,a;b;c\nd;e;f,3\n")
+    assert table.row_names.tolist() == ["d;e;f"]
+    assert table.column_names.tolist() == ["a;b;c"]
+
+
 def test_exact_numbers(read):
     largest = 2**53 - 1
     table = read(f"a,b\n{largest},0.1\n1234567890123456,1e-300\n")
@@ -166,6 +172,8 @@ def test_exact_numbers(read):
         ("a,b\n", "no lines below the names"),
         ("a,b\n1,2\n3\n", "line 3 has 1 fields, not 2"),
         ("a,b\n1,2\n3,4,5\n", "line 3 has 3 fields, not 2"),
+        ("a,b,c\n1,2,3\n1,2\n3,4,5,6\n", "line 3 has 2 fields, not 3"),
+        ("n,a\nb,1\nx\ry,1\r\n", "line 3 is no line of a csv file"),
         ("a,b\n1\n", "line 2 has 1 fields, not 2"),
         ("a,b\n1,2\n3,x\n", "line 3, column 'b' holds 'x', which is no number"),
         ("a,b\n1,2\n3,\n", "line 3, column 'b' is empty; fill in 0"),

@@ -141,6 +141,15 @@ def test_what_exists_is_kept_unless_forced(name, tmp_path):
     assert left_in(tmp_path) == [name]
 
 
+def test_nothing_is_written_before_it_is_refused(tmp_path, monkeypatch):
+    from threecpo.io import _csv
+
+    write_counts(PLAIN, tmp_path / "t.csv")
+    monkeypatch.setattr(_csv, "write", None)
+    with pytest.raises(FileExistsError, match=r"t\.csv exists"):
+        write_counts(PLAIN, tmp_path / "t.csv")
+
+
 def test_force_never_removes_something_else(tmp_path):
     folder = tmp_path / "home"
     folder.mkdir()

@@ -80,12 +80,17 @@ def wide(n_columns=50_000, n_clusters=20, n_rows=400):
     rows = np.repeat(np.arange(n_rows), 200)
     ones = np.ones(rows.size)
     X = sp.csr_array((ones, (rows, columns.ravel())), shape=(n_rows, n_columns))
-    return fitted(X, n_clusters, init=labels, max_iter=1), X
+    options = {"init": labels, "max_iter": 1, "column_penalty": None}
+    model = fitted(X, n_clusters, **options)
+    assert model.n_clusters_ == n_clusters
+    return model, X
 
 
 def long(n_rows=100_000):
     rng = np.random.default_rng(0)
-    X, _ = planted(4, 50)
-    X = sp.csr_array(X[rng.integers(0, len(X), n_rows)])
-    labels = np.arange(n_rows) % 4
-    return fitted(X, 4, init=labels, max_iter=3, outliers="final"), X
+    X, labels = planted(4, 50)
+    drawn = rng.integers(0, len(X), n_rows)
+    X = sp.csr_array(X[drawn])
+    model = fitted(X, 4, init=labels[drawn], max_iter=3, outliers="final")
+    assert model.n_clusters_ == 4
+    return model, X

@@ -1,14 +1,18 @@
 """What a report says: true, plain, and for every model."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from report_models import EDGES, HOSTILE, fitted, hostile
 
 from containers import planted
 from threecpo import load, report, results
 from threecpo.report._packed import unpack
+from threecpo.results._parts import outliers
 
 
 def summary_of(model, X, **options):
@@ -144,6 +148,29 @@ def test_only_scores_above_the_threshold_count():
     assert ((scores > 0) & (scores <= 20)).any()
     part = summary_of(model, X)["outliers"]
     assert part["above"] == part["marked"] == (scores > 20).sum()
+
+
+@given(
+    st.lists(st.integers(-3, 3) | st.floats(-1e6, 1e6), min_size=1),
+    st.sampled_from([0.0, 1.0, 2.5]),
+)
+def test_bars_above_the_threshold_are_the_rows_above_it(scores, threshold):
+    model = SimpleNamespace(outlier_threshold=threshold)
+    scores = np.array(scores, np.float64)
+    part = outliers({"outlier_score": scores}, model)
+    above = np.array(part["edges"][:-1]) >= threshold
+    assert np.sum(part["counts"]) == len(scores)
+    assert np.array(part["counts"])[above].sum() == part["above"]
+    assert part["above"] == (scores > threshold).sum()
+    assert above.any()
+    assert not above.all()
+
+
+def test_scores_that_differ_by_rounding_alone_are_equal():
+    part = summary_of(*EDGES["one cluster"])["columns"]
+    behind = np.stack([unpack(values) for values in part["behind"]])
+    assert ((behind == 0) | (behind > 1e-6)).all()
+    assert not behind[:2, np.array(part["groups"]) == 0].any()
 
 
 def test_groups_that_are_not_allowed_have_no_score():

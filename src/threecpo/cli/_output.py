@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     Writer = Callable[[dict[str, Any]], None]
 
@@ -25,6 +25,9 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     With ``force`` an older folder of results is replaced, and stays as it is until
     the new one is complete.
     """
+    if Path.cwd().is_relative_to(target.resolve()):
+        message = f"{target} is where we are and stays; choose another folder with -o."
+        raise FileExistsError(message)
     with _beside(target, force=force, parts=RESULTS) as folder:
         folder.mkdir()
         yield folder

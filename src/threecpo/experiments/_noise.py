@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ._cells import Cell
 from ._data import synth
 from ._measures import scores
+from ._paper import one_digit
 from ._tables import spread
 from ._threecpo import threecpo
 from ._write import axes, markdown_table
@@ -62,6 +63,7 @@ def run_noise(
     }
     values = study.measure(cells)
     found = {place: spread(each, "ARI") for place, each in values.items()}
+    n_draws = max(map(len, values.values()))
     study.write_csv(
         COLUMNS,
         (
@@ -82,11 +84,11 @@ def run_noise(
         ax.set_ylabel(f"ARI, {panel}")
         ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     grid[-1, 0].set_xlabel(label)
-    shown = {place: f"{ari.mean:.1f}" for place, ari in found.items()}
+    shown = {place: one_digit(ari.mean) for place, ari in found.items()}
     rows = [[name, *(shown.get((p, name), "") for p in points)] for name in names]
     study.write_page(
         title,
-        f"Mean ARI of {len(study.seeds)} draws of the first four columns of Synth, "
+        f"Mean ARI of {n_draws} draws of the first four columns of Synth, "
         "without perturbed entries, and noise columns; each fit the best of "
         f"{study.options.restarts} runs. *3CPO, random columns* starts from a random "
         "half of the columns instead of the most informative half.",

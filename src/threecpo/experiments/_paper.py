@@ -32,9 +32,14 @@ class Spread(NamedTuple):
         return cls(float(np.mean(values)), std)
 
     def __str__(self) -> str:
-        mean = f"{self.mean:.1f}"
-        mean = "0.0" if mean == "-0.0" else mean
+        mean = one_digit(self.mean)
         return mean if self.std is None else f"{mean} ± {self.std:.1f}"
+
+
+def one_digit(value: float) -> str:
+    """Return a number as the paper prints it; nothing is minus zero."""
+    text = f"{value:.1f}"
+    return "0.0" if text == "-0.0" else text
 
 
 def difference(ours: Spread, paper: Spread | None) -> float | None:

@@ -81,12 +81,13 @@ def run_runtime(
     ax.set_xlabel(label)
     ax.set_ylabel("seconds")
     ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    n_times = max(map(len, found.values()))
     shown = {place: f"{median(times):.3g}" for place, times in found.items()}
     rows = [[name, *(shown.get((s, name), "") for s in sizes)] for name in factories]
     study.write_page(
         title,
         f"Seconds of {study.options.restarts} runs (TauCC: one run) on one thread, "
-        f"median of {repeats}. All fits in random order, one at a time; compare "
+        f"median of {n_times}. All fits in random order, one at a time; compare "
         "curves, not seconds: the machine may have been busy.",
         study.write_figure(figure),
         markdown_table([label, *map(str, sizes)], rows),

@@ -76,10 +76,12 @@ def axes(n_rows: int, n_columns: int, **options: Any) -> tuple[Any, Any]:
         return pyplot.subplots(n_rows, n_columns, squeeze=False, **options)
 
 
-def markdown_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """The first column to the left, the others to the right."""
+def markdown_table(
+    header: Sequence[str], rows: Iterable[Sequence[Any]], *, texts: int = 1
+) -> str:
+    """The first columns, which are texts, to the left, the others to the right."""
     lines = [[_safe(cell) for cell in line] for line in (header, *rows)]
-    lines.insert(1, ["---", *["---:"] * (len(header) - 1)])
+    lines.insert(1, [*["---"] * texts, *["---:"] * (len(header) - texts)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 

@@ -31,6 +31,7 @@ def run(study: Study) -> None:
         ax.plot(iteration, loss, color="tab:blue")
         ax.set_title(name)
         ax.set_xlabel("iteration")
+        ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set_ylabel("loss", color="tab:blue")
         beside = ax.twinx()
         beside.grid(visible=False)
@@ -38,7 +39,7 @@ def run(study: Study) -> None:
         beside.set_ylabel("relevant columns", color="tab:green")
         for height, (group, colour) in enumerate(GROUPS.items()):
             moved = np.add(kept[f"into_{group}"], kept[f"out_of_{group}"]) > 0
-            at = np.full(np.count_nonzero(moved), 0.02 + 0.03 * height)
+            at = np.full(np.count_nonzero(moved), 0.02 + 0.045 * height)
             transform = ax.get_xaxis_transform()
             ax.plot(iteration[moved], at, "|", color=colour, transform=transform, ms=5)
         falls.append(bool((np.diff(loss) <= 0).all()))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._cells import Cell
 from ._data import synth
 from ._measures import scores
-from ._paper import paper_value
+from ._paper import one_digit, paper_value
 from ._write import markdown_table
 from .coclustering import METHODS as COCLUSTERING
 from .traditional import METHODS as TRADITIONAL
@@ -74,14 +74,12 @@ def _paper(name: str, metric: str) -> Spread | None:
     return traditional or paper_value("co-clustering", "Synth", name, metric)
 
 
-def _table(rows: list[dict[str, object]], metric: str) -> str:
+def _table(rows: list[dict[str, Any]], metric: str) -> str:
     shown = []
     for row in rows:
         if row["metric"] == metric:
-            paper = (
-                f"{row['paper_value']:.1f}" if row["paper_value"] is not None else ""
-            )
+            paper = "" if row["paper_value"] is None else one_digit(row["paper_value"])
             paper = f"**{paper}**" if row["inside"] is False else paper
-            numbers = [f"{row[name]:.1f}" for name in ("lowest", "mean", "highest")]
+            numbers = [one_digit(row[name]) for name in ("lowest", "mean", "highest")]
             shown.append([row["method"], *numbers, paper])
     return markdown_table(["method", "lowest", "mean", "highest", "paper"], shown)

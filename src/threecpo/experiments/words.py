@@ -42,9 +42,10 @@ def run(study: Study) -> None:
             ]
             marked = ", ".join(f"**{w}**" if w in paper else w for w in listed)
             common = f"{len({*listed} & {*paper})} of {len(paper)}" if paper else ""
-            shown.append([f"{partition} {title}", marked, common])
-        header = ["partition", "words, the most telling first", "in the paper's list"]
-        parts += [f"## {data.name}", markdown_table(header, shown)]
+            place = f"{partition}, {title}" if partition == "C1" else partition
+            shown.append([place, marked, common])
+        header = ["group", "words, the most telling first", "in the paper's list"]
+        parts += [f"## {data.name}", markdown_table(header, shown, texts=2)]
     study.write_csv(COLUMNS, rows)
     study.write_page(
         "Words",

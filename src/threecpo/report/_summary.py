@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 HEAT_MAP_COLUMNS = 50
 OUTLIERS_LISTED = 20
+# Scores that differ by less, in nats, are equal.
+ROUNDING = 1e-6
 # On the answer.
 _WITHOUT_EFFECT = ("n_jobs", "verbose")
 # Less than a factor of 20 between the likelihoods of the two best clusters.
@@ -193,6 +195,7 @@ def _columns(model: ThreeCPO, names: list[str]) -> Part:
     scores = model.column_scores_
     with np.errstate(invalid="ignore"):
         behind = scores.max(axis=1, keepdims=True) - scores
+    behind[behind < ROUNDING] = 0.0
     typical = TypicalCounts.of(model).without(model.prior)
     return {
         "names": names,

@@ -135,23 +135,35 @@
     draw(true);
   };
 
-  const cell = (field, j) => {
+  // A row is made once by copying this one, and then only its texts change.
+  const pattern = document.createElement("tr");
+  for (const field of fields) {
     const element = document.createElement(field.css === "name" ? "th" : "td");
     element.className = `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
     if (field.css === "name") {
       element.scope = "row";
-      element.title = data.names[j];
-      const isolated = document.createElement("bdi");
-      isolated.textContent = data.names[j];
-      element.append(isolated);
+      element.append(document.createElement("bdi"));
     } else if (field.css === "kind") {
-      const dot = document.createElement("span");
-      dot.className = `dot g${data.groups[j]}`;
-      element.append(dot, spoken.get(data.groups[j]));
-    } else {
-      element.textContent = (field.text ?? format)(field.values[j]);
+      element.append(document.createElement("span"));
     }
-    return element;
+    element.append(document.createTextNode(""));
+    pattern.append(element);
+  }
+  const pool = [];
+
+  const filled = (row, place) => {
+    const j = shown[place];
+    row.setAttribute("aria-rowindex", String(place + 2));
+    const [name, kind, ...others] = row.children;
+    name.title = data.names[j];
+    name.firstChild.textContent = data.names[j];
+    kind.firstChild.className = `dot g${data.groups[j]}`;
+    kind.lastChild.data = spoken.get(data.groups[j]);
+    others.forEach((element, place) => {
+      const field = fields[place + 2];
+      element.firstChild.data = (field.text ?? format)(field.values[j]);
+    });
+    return row;
   };
 
   const spacer = (rows, height) => {
@@ -167,24 +179,24 @@
 
   const draw = (always, from, to) => {
     if (printing) return;
-    const height = parseFloat(getComputedStyle(document.documentElement).fontSize) * 2.125;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const height = 2.125 * rem;
     const top = Math.floor(viewport.scrollTop / height);
     const start = Math.max(0, from ?? top - MARGIN);
-    const visible = Math.ceil(viewport.clientHeight / height);
+    // It may be small now because it was empty; style lets it grow to 32 rem.
+    const visible = Math.ceil(Math.max(viewport.clientHeight, 32 * rem) / height);
     const stop = Math.min(shown.length, to ?? top + visible + MARGIN);
     if (!always && start === first && stop === last) return;
     first = start;
     last = stop;
-    const rows = document.createDocumentFragment();
-    if (start) rows.append(spacer(start, height));
+    const rows = [];
+    if (start) rows.push(spacer(start, height));
     for (let place = start; place < stop; place++) {
-      const row = document.createElement("tr");
-      row.setAttribute("aria-rowindex", String(place + 2));
-      for (const field of fields) row.append(cell(field, shown[place]));
-      rows.append(row);
+      pool[place - start] ??= pattern.cloneNode(true);
+      rows.push(filled(pool[place - start], place));
     }
-    if (stop < shown.length) rows.append(spacer(shown.length - stop, height));
-    body.replaceChildren(rows);
+    if (stop < shown.length) rows.push(spacer(shown.length - stop, height));
+    body.replaceChildren(...rows);
   };
 
   for (const field of fields) {

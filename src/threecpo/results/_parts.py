@@ -93,9 +93,11 @@ def outliers(rows: Table, model: ThreeCPO) -> Part:
     low, high = min(low - threshold, 0.0), max(high - threshold, 0.0)
     step = (high - low) / 40 or 1.0
     edges = threshold + step * np.arange(
-        np.floor(low / step), max(np.ceil(high / step), 1.0) + 1.0
+        min(np.floor(low / step), -1.0), max(np.ceil(high / step), 1.0) + 1.0
     )
-    counts, _ = np.histogram(np.clip(finite, edges[0], edges[-1]), edges)
+    # Turned round, because a score at the threshold is not above it.
+    inside = np.clip(finite, edges[0], edges[-1])
+    counts = np.histogram(-inside, -edges[::-1])[0][::-1]
     return {
         "edges": edges.tolist(),
         "counts": counts.tolist(),
