@@ -98,12 +98,7 @@ def test_top_columns_of_the_other_groups_have_the_largest_rates(model, group, ra
     np.testing.assert_allclose(part["value"], values[part["column"]])
 
 
-@pytest.mark.parametrize("n_shared", [0, 1])
-def test_top_columns_compare_shares_with_at_most_one_shared_column(n_shared):
-    data = X[:, : 6 + n_shared]
-    groups = (1, 0) if n_shared else (1, -1)
-    model = fit(data, groups=groups, column_penalty=None if not n_shared else "mdl")
-    assert np.count_nonzero(model.column_groups_ == 0) == n_shared
+def check_shares(model, data):
     sums = sums_by_label(data, model.labels_)
     used = model.column_groups_ >= 0
     share = sums / sums[:, used].sum(axis=1, keepdims=True)
@@ -114,6 +109,24 @@ def test_top_columns_compare_shares_with_at_most_one_shared_column(n_shared):
         expected = share[k] - overall
         assert part["column"].tolist() == expected_top(model, expected, 1, 3)
         np.testing.assert_allclose(part["value"], expected[part["column"]])
+
+
+@pytest.mark.parametrize("n_shared", [0, 1])
+def test_top_columns_compare_shares_with_at_most_one_shared_column(n_shared):
+    data = X[:, : 6 + n_shared]
+    groups = (1, 0) if n_shared else (1, -1)
+    model = fit(data, groups=groups, column_penalty=None if not n_shared else "mdl")
+    assert np.count_nonzero(model.column_groups_ == 0) == n_shared
+    check_shares(model, data)
+
+
+def test_top_columns_compare_shares_where_shared_columns_are_nearly_empty():
+    rng = np.random.default_rng(0)
+    rare = (rng.random((len(X), 2)) < 0.05).astype(X.dtype)
+    data = np.hstack([X[:, :6], rare])
+    model = fit(data, groups=(1, 0))
+    assert model.column_groups_.tolist() == [1] * 6 + [0] * 2
+    check_shares(model, data)
 
 
 def test_top_columns_use_the_names_of_a_frame():

@@ -237,8 +237,9 @@ default="information"
         """Most telling columns of each cluster, and the largest of the other groups.
 
         For a cluster, the relevant columns whose rate in it is furthest above the
-        overall rate; where C0 holds at most one column (rates then have no common
-        scale) those whose share of the cluster is furthest above their overall share.
+        overall rate; where C0 holds at most one column or some cluster has fewer than
+        400 counts there (rates then have no common scale), those whose share of the
+        cluster is furthest above their overall share.
         For C0 and C- the columns of the largest rates.
 
         Parameters

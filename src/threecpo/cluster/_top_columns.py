@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     from ._threecpo import ThreeCPO
 
+# The size of a cluster's rows is then known to about 5 %.
+ENOUGH_COUNTS = 400
+
 
 def top_columns(model: ThreeCPO, n: int) -> Any:
     """List the best columns of each cluster, then of C0 and of C-."""
@@ -39,14 +42,25 @@ def top_columns(model: ThreeCPO, n: int) -> Any:
 def _above_average(model: ThreeCPO) -> NDArray[np.float64]:
     """How far each cluster's rates lie above the overall ones (K x m).
 
-    With at most one column in C0 the rates of different clusters have no common scale,
-    so shares of the cluster's counts are compared.
+    Where the rates of different clusters have no common scale, shares of the cluster's
+    counts are compared.
     """
     rates, overall = model.cluster_rates_, model.shared_rates_
-    if np.count_nonzero(model.column_groups_ == 0) > 1:
+    if have_common_scale(model):
         return rates - overall
     used = model.column_groups_ >= 0
     totals = rates[:, used].sum(axis=1, keepdims=True)
     return rates / np.where(totals > 0, totals, 1.0) - overall / max(
         overall[used].sum(), np.finfo(float).tiny
     )
+
+
+def have_common_scale(model: ThreeCPO) -> bool:
+    """Whether C0 tells how large the rows of every cluster are.
+
+    A lone column in C0 is only a choice of scale, and a few counts tell too little.
+    """
+    shared = model.column_groups_ == 0
+    sums = model._fitted.statistics.sums[: model.n_clusters_, shared]
+    enough = (sums.sum(axis=1) >= ENOUGH_COUNTS).all()
+    return bool(np.count_nonzero(shared) > 1 and enough)

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..cluster._top_columns import have_common_scale
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..cluster import ThreeCPO
-
-
-# The size of a cluster's rows is then known to about 5 %.
-ENOUGH_COUNTS = 400
 
 
 @dataclass(frozen=True)
@@ -37,9 +35,8 @@ class Shares:
 class TypicalCounts:
     """Expected count of each column in a row of mean size: by cluster, and overall.
 
-    Rows of equal size have equal counts in C0, whatever their cluster. Where C0 has
-    fewer than two columns, or too few counts to say how large the rows of a cluster
-    are, rows with equal totals are compared.
+    Rows of equal size have equal counts in C0, whatever their cluster. Where C0 does
+    not say how large the rows of a cluster are, rows with equal totals are compared.
     """
 
     clusters: NDArray[np.float64]
@@ -48,10 +45,8 @@ class TypicalCounts:
     @classmethod
     def of(cls, model: ThreeCPO) -> TypicalCounts:
         overall = model.noise_rates_
-        shared = model.column_groups_ == 0
-        counts = model._fitted.statistics.sums[: model.n_clusters_, shared].sum(axis=1)
-        if np.count_nonzero(shared) > 1 and counts.min() >= ENOUGH_COUNTS:
-            return cls(model.cluster_rates_ / len(model.labels_), overall)
+        if have_common_scale(model):
+            return cls(model.cluster_rates_ / model._fitted.statistics.n_rows, overall)
         mean_size = float(overall[model.column_groups_ >= 0].sum())
         return cls(Shares.of(model).clusters * mean_size, overall)
 
