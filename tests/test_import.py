@@ -17,15 +17,18 @@ PUBLIC = {
     "cocluster",
     "column_information",
     "datasets",
+    "io",
     "load",
     "methods",
     "metrics",
     "plot",
     "poisson_distance",
     "preprocessing",
+    "read_counts",
     "select",
     "select_n_clusters",
     "text",
+    "write_counts",
 }
 
 
@@ -55,6 +58,10 @@ def modules_after(statement):
         ("from threecpo.datasets import make_synth; make_synth(9)", {"numba", "pooch"}),
         ("from threecpo.datasets import catalogue; catalogue()", {"numba", "pooch"}),
         ("from threecpo import CountTable; CountTable([[1]])", {"numba", "pooch"}),
+        (
+            "from threecpo import read_counts, write_counts",
+            {"numba", "anndata", "h5py", "snowballstemmer"},
+        ),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
     ],
 )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
         cluster,
         cocluster,
         datasets,
+        io,
         metrics,
         plot,
         preprocessing,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     )
     from ._methods import methods
     from .cluster import ThreeCPO
+    from .io import read_counts, write_counts
     from .metrics import column_information, poisson_distance
     from .persistence import load
     from .select import KPath, select_n_clusters
@@ -34,12 +36,15 @@ _HOMES = {
     "load": ".persistence",
     "methods": "._methods",
     "poisson_distance": ".metrics",
+    "read_counts": ".io",
     "select_n_clusters": ".select",
+    "write_counts": ".io",
 }
 _MODULES = (
     "cluster",
     "cocluster",
     "datasets",
+    "io",
     "metrics",
     "plot",
     "preprocessing",
@@ -55,15 +60,18 @@ __all__ = [
     "cocluster",
     "column_information",
     "datasets",
+    "io",
     "load",
     "methods",
     "metrics",
     "plot",
     "poisson_distance",
     "preprocessing",
+    "read_counts",
     "select",
     "select_n_clusters",
     "text",
+    "write_counts",
 ]
 
 

@@ -11,12 +11,16 @@ def require(module: str, extra: str, purpose: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        name = module.partition(".")[0]
-        message = (
-            f"{purpose} needs {name}, which is not installed. "
-            f'Install it with: pip install "threecpo[{extra}]"'
-        )
-        raise ImportError(message, name=name) from error
+        raise missing(module.partition(".")[0], extra, purpose) from error
+
+
+def missing(name: str, extra: str, purpose: str) -> ImportError:
+    """Error about a library that is not there, with the extra that has it."""
+    message = (
+        f"{purpose} needs {name}, which is not installed. "
+        f'Install it with: pip install "threecpo[{extra}]"'
+    )
+    return ImportError(message, name=name)
 
 
 def frame(table: dict[str, Any]) -> Any:

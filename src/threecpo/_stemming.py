@@ -11,13 +11,10 @@ from importlib import import_module, metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from ._extras import missing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-MISSING = (
-    "Stemming needs snowballstemmer in version 2: "
-    'pip install "threecpo[text]", or pass stem=None.'
-)
 
 
 def stemmer(language: str) -> Callable[[list[str]], list[str]]:
@@ -28,7 +25,8 @@ def stemmer(language: str) -> Callable[[list[str]], list[str]]:
         _check(language, Stemmer.algorithms())
         return Stemmer.Stemmer(language).stemWords
     if not _is_version_2("snowballstemmer"):
-        raise ImportError(MISSING)
+        name = "snowballstemmer in version 2"
+        raise missing(name, "text", "Stemming (any stem= but None)")
     _check(language, _pure_languages())
     module = import_module(f"snowballstemmer.{language}_stemmer")
     return getattr(module, f"{language.title()}Stemmer")().stemWords

@@ -1,6 +1,7 @@
 """Downloads from a server on this machine: retries, checksums, being offline."""
 
 import hashlib
+import io
 import socket
 import sys
 from dataclasses import replace
@@ -19,9 +20,13 @@ from threecpo.datasets import (
     fetch_wholesales,
 )
 
-# Loaded before any test takes tqdm away from it.
 pytest.importorskip("pooch")
 NAME = "wholesale+customers.zip"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
 class Server:
@@ -156,13 +161,36 @@ def test_progress_is_shown_on_demand(server, content, home, monkeypatch, capfd):
     publish(monkeypatch, f"{server.url}/x")
     server.answers["/x"] = [(200, content)]
     fetch_wholesales(data_home=home, progress=True)
-    assert "100%" in capfd.readouterr().err
+    size = len(content)
+    assert capfd.readouterr().err == f"Bytes: {size}/{size} {NAME}\n"
 
 
-def test_without_tqdm_progress_is_refused(home, monkeypatch):
-    monkeypatch.setitem(sys.modules, "tqdm", None)
-    with pytest.raises(ImportError, match="progress=True needs tqdm"):
+def test_a_terminal_has_a_bar_that_every_try_starts_anew(
+    server, content, home, monkeypatch
+):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    publish(monkeypatch, f"{server.url}/x", hashlib.sha256(content).hexdigest())
+    server.answers["/x"] = [(503, b""), (200, content[:-5]), (200, content)]
+    fetch_wholesales(data_home=home, progress=True)
+    size = len(content)
+    assert f"{size - 5}/{size - 5}" in terminal.getvalue()
+    assert f"{size}/{size}" in terminal.getvalue()
+
+
+def test_a_download_that_fails_leaves_no_bar_behind(server, home, monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    publish(monkeypatch, f"{server.url}/x", "0" * 64)
+    server.answers["/x"] = [(200, b"x" * 5000)]
+    with pytest.raises(DataFormatError, match="checksum differs"):
         fetch_wholesales(data_home=home, progress=True)
+    assert "5000/5000" in terminal.getvalue()
+    # The cursor is shown again when a bar ends.
+    assert terminal.getvalue().endswith("\x1b[?25h")
 
 
 def test_without_pooch_local_files_are_read_and_others_ask_for_it(

@@ -11,7 +11,7 @@ import made_up
 import pytest
 
 from threecpo.datasets import DataFormatError, catalogue
-from threecpo.datasets._archives import members
+from threecpo.io._archives import members
 
 CELLS = "dataset1_sm_uc3.txt.gz"
 
@@ -219,13 +219,13 @@ def test_tables_of_another_kind(content, reason, tmp_path):
     ("cells", "reason"),
     [
         (b'"gene"\t"c_2"\n"A"\t1\n', "has 2 cells, the counts 1"),
-        (b'"c-1"\t"c_2"\n"A"\t1\t2\n"B"\t1\n', 'line "B" has 1 values for 2'),
+        (b'"c-1"\t"c_2"\n"A"\t1\t2\n"B"\t1\n', "line 3 has 2 fields, not 3"),
         (b'"c-1"\t"c_2"\n"A"\t1\tmany\n', "no number"),
         (b'"c-1"\t"c_2"\n"A"\t1\tnan\n', "no count"),
-        (b'"c-1"\t"c_2"\n"A"\t1\t1e300\n', "no count"),
-        (b'"c-1"\t"c_2"\n', "no lines of values"),
+        (b'"c-1"\t"c_2"\n"A"\t1\t1e300\n', "holds 1e.300; counts must be"),
+        (b'"c-1"\t"c_2"\n', "no lines below the names"),
         (b'"c-1"\t"c_3"\n"A"\t1\t2\n', "no line for the cell c_3"),
-        (b'"c-1"\t"c_2"\n"A\xff"\t1\t2\n', "codec can't decode"),
+        (b'"c-1"\t"c_2"\n"A\xff"\t1\t2\n', "line 2 is not in UTF-8"),
     ],
 )
 def test_cells_of_another_kind(cells, reason, tmp_path):

@@ -1,9 +1,9 @@
 """Data to try things on: the paper's data sets."""
 
+from .._errors import DataFormatError, DataNotFoundError
 from ._bbc import fetch_bbcnews, fetch_bbcsports
 from ._catalogue import DataSet, catalogue
 from ._cells import fetch_human_dendritic, fetch_mouse_atlas
-from ._errors import DataFormatError, DataNotFoundError
 from ._gene_expression import fetch_gene_expression
 from ._newsgroups import fetch_20newsgroups
 from ._optdigits import fetch_optdigits

@@ -33,7 +33,7 @@ def fetch_bbcsports(
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def fetch_bbcnews(
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

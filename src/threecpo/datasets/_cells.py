@@ -6,8 +6,8 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ._archives import members
-from ._errors import DataFormatError
+from .._errors import DataFormatError
+from ..io._archives import members
 from ._load import encoded, load
 from ._number_lines import read_number_lines, unquoted
 from ._registry import SOURCES
@@ -32,7 +32,7 @@ def fetch_human_dendritic(
         Folder with the files, or to download them to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def fetch_mouse_atlas(*, data_home: Home = None, progress: bool = False) -> Coun
         Folder with the files, or to download them to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._archives import DAMAGE
-from ._errors import DataFormatError, DataNotFoundError
+from .._errors import DataFormatError, DataNotFoundError
+from .._extras import require
+from .._progress import progress as show_progress
+from ..io._archives import DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,13 +71,14 @@ def _downloaded(folder: Path, file: Published, *, progress: bool) -> Path:
         urls={file.name: file.url},
         retry_if_failed=RETRIES,
     )
-    downloader = pooch.HTTPDownloader(
-        progressbar=_bar() if progress else False,
-        timeout=TIMEOUT,
-        hooks={"response": _close_if_failed},
-    )
     try:
-        return Path(store.fetch(file.name, downloader=downloader))
+        with ExitStack() as shown:
+            downloader = pooch.HTTPDownloader(
+                progressbar=_Bar(file.name, shown) if progress else False,
+                timeout=TIMEOUT,
+                hooks={"response": _close_if_failed},
+            )
+            return Path(store.fetch(file.name, downloader=downloader))
     except OSError as error:
         # Connections that fail are OSErrors, and so are folders that cannot be written.
         message = (
@@ -98,25 +101,43 @@ def _close_if_failed(response: Any, *_: object, **__: object) -> None:
         response.close()
 
 
-def _bar() -> bool:
-    try:
-        import tqdm  # noqa: F401
-    except ImportError as error:
-        message = "progress=True needs tqdm: pip install tqdm."
-        raise ImportError(message) from error
-    return True
+class _Bar:
+    """What pooch moves on while it downloads; each try sets ``total`` anew."""
+
+    def __init__(self, name: str, shown: ExitStack) -> None:
+        self._name, self._shown = name, shown
+        self._advance: Any = None
+        self._left = 0
+
+    @property
+    def total(self) -> int:
+        return self._left
+
+    @total.setter
+    def total(self, size: int) -> None:
+        self._shown.close()
+        self._left = size
+        bar = show_progress("Bytes", size, shown=True)
+        self._advance = self._shown.enter_context(bar)
+
+    def update(self, size: int) -> None:
+        # pooch counts full chunks, and all of it once more at the end.
+        steps = min(size, self._left)
+        self._left -= steps
+        self._advance(steps, self._name)
+
+    def reset(self) -> None:
+        """Stay: the last update fills the bar."""
+
+    def close(self) -> None:
+        self._shown.close()
 
 
 def _pooch() -> Any:
-    try:
-        import pooch
-    except ImportError as error:
-        message = (
-            'Downloading data sets needs pooch: pip install "threecpo[datasets]", or '
-            "name a folder that has the files by data_home or THREECPO_DATA."
-        )
-        raise ImportError(message) from error
-    return pooch
+    purpose = (
+        "Downloading data sets (data_home or THREECPO_DATA may name a folder of files)"
+    )
+    return require("pooch", "datasets", purpose)
 
 
 def _damaged(source: Source, paths: list[Path], error: Exception) -> DataFormatError:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._archives import members
-from ._errors import DataFormatError
+from .._errors import DataFormatError
+from ..io._archives import members
 from ._load import encoded, load
 from ._number_lines import read_number_lines, unquoted
 from ._registry import SOURCES
@@ -30,7 +30,7 @@ def fetch_gene_expression(
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

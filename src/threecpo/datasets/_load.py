@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._errors import DataFormatError
+from ..io._archives import members
 from ..table import CountTable
-from ._archives import members
-from ._errors import DataFormatError
 from ._files import files
 from ._parsed import remembered
 

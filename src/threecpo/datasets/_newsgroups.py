@@ -43,7 +43,7 @@ def fetch_20newsgroups(
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

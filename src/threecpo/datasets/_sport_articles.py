@@ -7,7 +7,7 @@ from xml.parsers import expat
 
 import numpy as np
 
-from ._errors import DataFormatError
+from .._errors import DataFormatError
 from ._load import encoded, load, member
 from ._registry import SOURCES
 
@@ -43,7 +43,7 @@ def fetch_sport_articles(
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

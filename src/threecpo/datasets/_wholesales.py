@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._errors import DataFormatError
+from .._errors import DataFormatError
 from ._load import load, member, whole_numbers
 from ._registry import SOURCES
 
@@ -29,7 +29,7 @@ def fetch_wholesales(*, data_home: Home = None, progress: bool = False) -> Count
         Folder with the file, or to download it to. By default the one that the
         environment variable ``THREECPO_DATA`` names, or a folder of the user's cache.
     progress : bool, default=False
-        Show a progress bar while downloading; needs tqdm.
+        Show a progress bar while downloading.
 
     Returns
     -------

@@ -12,6 +12,7 @@ import io
 import lzma
 import stat
 import struct
+import sys
 import tarfile
 import zipfile
 import zlib
@@ -19,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
-from ._errors import DataFormatError
+from .._errors import DataFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,14 @@ def members(path: Path, limit: int) -> Iterator[Members]:
     with path.open("rb") as file:
         _refuse_stand_ins(file)
         yield _walk(path.name, file, limit)
+
+
+@contextmanager
+def opened(path: Path, limit: int = sys.maxsize) -> Iterator[IO[bytes]]:
+    """The content of a file, decompressed where its first bytes say so."""
+    with path.open("rb") as file:
+        _refuse_stand_ins(file)
+        yield _unpacked(file, limit)
 
 
 def _walk(name: str, file: IO[bytes], limit: int) -> Members:

@@ -1,0 +1,199 @@
+"""MatrixMarket: counts without names.
+
+Bodies are read by our own code, as scipy's reader crashes on some damaged files.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._core.counts import EXACT
+from .._errors import DataFormatError
+from ._archives import opened
+from ._cut import Cut
+from ._files import created
+from ._layout import is_number
+from ._lines import Lines, decoded
+from ._parts import Parts, check_size, no_count, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..table import CountTable
+    from ._options import Options, WriteOptions
+
+    # Rows and columns from 0, and counts.
+    Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
+
+
+class Header(NamedTuple):
+    """Sizes of a matrix, and how its counts are listed."""
+
+    shape: tuple[int, int]
+    n_entries: int
+    width: int
+    symmetric: bool
+
+
+def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+    return Parts(read_matrix(path))
+
+
+def read_matrix(path: Path) -> Any:
+    """Return the matrix of a file, plain or compressed, as it lies there."""
+    with open_matrix(path) as (header, blocks):
+        found = list(blocks) or [_entries(np.zeros((0, header.width)), 0, header)]
+    rows, columns, counts = (np.concatenate(part) for part in zip(*found, strict=True))
+    return sp.coo_array((counts, (rows, columns)), shape=header.shape)
+
+
+@contextmanager
+def open_matrix(path: Path) -> Iterator[tuple[Header, Iterator[Entries]]]:
+    """Open a file: what its header says, and its counts some megabytes at a time."""
+    with opened(path) as file:
+        lines = Lines(file)
+        header = _header(lines)
+        yield header, _blocks(lines, header)
+
+
+def _header(lines: Lines) -> Header:
+    words = decoded(lines.line(), 1).lower().split()
+    known = (
+        len(words) == 5
+        and words[:2] == ["%%matrixmarket", "matrix"]
+        and words[2] in ("coordinate", "array")
+        and words[3] in ("integer", "unsigned-integer", "real", "double", "pattern")
+        and words[4] in ("general", "symmetric")
+    )
+    if not known:
+        message = (
+            "line 1 is not that of a MatrixMarket file of integer, real or pattern "
+            "numbers, general or symmetric"
+        )
+        raise DataFormatError(message)
+    line = lines.line()
+    while line.startswith(b"%") or line.isspace():
+        line = lines.line()
+    sizes = decoded(line, lines.number).split()
+    dense = words[2] == "array"
+    if len(sizes) != 3 - dense or not all(size.isdecimal() for size in sizes):
+        message = f"line {lines.number} is not one of sizes, but {shown(str(line))}"
+        raise DataFormatError(message)
+    n_rows, n_columns, *rest = (int(size) for size in sizes)
+    n_entries = rest[0] if rest else n_rows * n_columns
+    check_size((n_rows, n_columns), n_entries)
+    width = 1 if dense else 2 if words[3] == "pattern" else 3
+    symmetric = words[4] == "symmetric"
+    if dense and symmetric:
+        message = "it is symmetric but not sparse; write it as coordinates"
+        raise DataFormatError(message)
+    return Header((n_rows, n_columns), n_entries, width, symmetric)
+
+
+def _blocks(lines: Lines, header: Header) -> Iterator[Entries]:
+    done = 0
+    while block := lines.block():
+        numbers = _tidy(block, header)
+        if numbers is None:
+            numbers = _by_line(block, lines.number, header)
+        lines.number += block.count(b"\n")
+        done += len(numbers)
+        if done > header.n_entries:
+            break
+        yield _entries(numbers, done, header)
+    if done != header.n_entries:
+        message = f"it holds {done} or more counts, not the {header.n_entries} it says"
+        raise DataFormatError(message)
+
+
+def _tidy(block: bytes, header: Header) -> NDArray[np.float64] | None:
+    """Numbers of lines that hold so many; None if something is odd."""
+    cut = Cut.of(block, " ", header.width)
+    if cut is None:
+        return None
+    columns = [cut.numbers(place) for place in range(header.width)]
+    given = [column for column in columns if column is not None]
+    if len(given) < header.width:
+        return None
+    numbers = np.column_stack(given)
+    return numbers if not _is_wrong(numbers, header).any() else None
+
+
+def _is_wrong(numbers: NDArray[np.float64], header: Header) -> NDArray[np.bool_]:
+    """Whether a line has a place outside the matrix, or something that is no count."""
+    wrong = np.zeros(len(numbers), dtype=bool)
+    if header.width > 1:
+        places = numbers[:, :2]
+        inside = (places >= 1) & (places <= header.shape) & (places == np.rint(places))
+        wrong |= ~inside.all(axis=1)
+    if header.width != 2:
+        counts = numbers[:, -1]
+        wrong |= ~((counts >= 0) & (counts < EXACT))
+    return wrong
+
+
+def _by_line(block: bytes, before: int, header: Header) -> NDArray[np.float64]:
+    """Numbers of lines in any spacing, or the error that says where and what."""
+    rows = []
+    for number, line in enumerate(block.split(b"\n"), before + 1):
+        fields = decoded(line, number).split()
+        if not fields or fields[0].startswith("%"):
+            continue
+        if len(fields) != header.width or not all(is_number(text) for text in fields):
+            message = (
+                f"line {number} holds {shown(' '.join(fields))}, "
+                f"not {header.width} numbers"
+            )
+            raise DataFormatError(message)
+        row = np.array([[float(text) for text in fields]])
+        if _is_wrong(row, header).any():
+            raise _wrong_line(row[0], number, header)
+        rows.append(row)
+    return np.concatenate(rows) if rows else np.zeros((0, header.width))
+
+
+def _wrong_line(row: NDArray[np.float64], number: int, header: Header) -> Exception:
+    if header.width != 2 and not 0 <= row[-1] < EXACT:
+        return no_count(f"line {number}", row[-1])
+    n_rows, n_columns = header.shape
+    return DataFormatError(
+        f"line {number} has a count at row {row[0]:g}, column {row[1]:g} of a matrix "
+        f"of {n_rows} rows and {n_columns} columns"
+    )
+
+
+def _entries(numbers: NDArray[np.float64], done: int, header: Header) -> Entries:
+    counts = np.ones(len(numbers)) if header.width == 2 else numbers[:, -1]
+    if header.width == 1:
+        at = np.arange(done - len(numbers), done)
+        columns, rows = np.divmod(at, header.shape[0])
+    else:
+        rows, columns = numbers[:, 0] - 1, numbers[:, 1] - 1
+    rows, columns = rows.astype(np.int32), columns.astype(np.int32)
+    if header.symmetric:
+        other = rows != columns
+        rows, columns = (
+            np.concatenate([rows, columns[other]]),
+            np.concatenate([columns, rows[other]]),
+        )
+        counts = np.concatenate([counts, counts[other]])
+    return rows, columns, counts
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
+    write_matrix(table.X, path)
+
+
+def write_matrix(matrix: Any, path: Path) -> None:
+    """Write a matrix, compressed if the name says so."""
+    from scipy.io import mmwrite
+
+    with created(path) as file:
+        mmwrite(file, matrix, field="integer" if matrix.dtype.kind == "i" else "real")

@@ -1,0 +1,90 @@
+"""npz: what scipy.sparse.save_npz writes, perhaps with names and labels beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._errors import DataFormatError
+from ._parts import Parts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..table import CountTable
+    from ._options import Options, WriteOptions
+
+_COMPRESSED: dict[str, Any] = {"csr": sp.csr_array, "csc": sp.csc_array}
+
+
+def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+        arrays = file if isinstance(file, np.lib.npyio.NpzFile) else {}
+        label_names = _names(arrays, "label_names")
+        return Parts(
+            _matrix(arrays),
+            row_names=_names(arrays, "row_names"),
+            column_names=_names(arrays, "feature_names"),
+            labels=arrays.get("labels"),
+            label_names=label_names,
+        )
+
+
+def _matrix(arrays: Any) -> Any:
+    kind = str(arrays["format"].astype(str)) if "format" in arrays else "csr"
+    needed = ("data", "row", "col") if kind == "coo" else ("data", "indices", "indptr")
+    lacking = [name for name in (*needed, "shape") if name not in arrays]
+    if lacking or kind not in (*_COMPRESSED, "coo"):
+        message = (
+            f"it holds {', '.join(arrays) or 'no arrays'}, not a sparse matrix; write "
+            "one with scipy.sparse.save_npz in format csr, csc or coo"
+        )
+        raise DataFormatError(message)
+    data, first, second = (arrays[name] for name in needed)
+    shape = tuple(int(size) for size in arrays["shape"])
+    if kind == "coo":
+        return sp.coo_array((data, (first, second)), shape=shape)
+    matrix = _COMPRESSED[kind]((data, first, second), shape=shape)
+    # scipy trusts indices, but files may hold any.
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _names(arrays: Any, field: str) -> list[str] | None:
+    if field not in arrays:
+        return None
+    names = arrays[field]
+    if names.dtype.kind not in "US" or names.ndim != 1:
+        message = f"{field} are of type {names.dtype}, not text"
+        raise DataFormatError(message)
+    return names.astype(str).tolist()
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
+    arrays: dict[str, Any] = {
+        "format": np.array(b"csr"),
+        "_is_array": np.array(True),  # noqa: FBT003
+        "shape": np.array(table.shape),
+        "data": table.X.data,
+        "indices": table.X.indices,
+        "indptr": table.X.indptr,
+        "row_names": _text(table.row_names),
+        "feature_names": _text(table.column_names),
+        "labels": table.labels,
+        "label_names": _text(table.label_names),
+    }
+    given = {name: array for name, array in arrays.items() if array is not None}
+    with path.open("xb") as file:
+        np.savez_compressed(file, allow_pickle=False, **given)
+
+
+def _text(names: Any) -> Any:
+    if names is None:
+        return None
+    text = np.array(names, dtype=str)
+    if (text != names).any():
+        message = "a name ends in a null character, which npz does not keep"
+        raise DataFormatError(message)
+    return text

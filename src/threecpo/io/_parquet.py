@@ -1,0 +1,200 @@
+"""parquet: one row a line, or one count a line, as in csv files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._core.counts import EXACT
+from .._errors import DataFormatError
+from .._extras import require
+from ._layout import find_layout
+from ._parts import (
+    Parts,
+    encoded,
+    label_text,
+    no_count,
+    shown,
+    written_labels,
+    written_names,
+)
+from ._triples import Places, of_triples, written_triples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from ..table import CountTable
+    from ._layout import Layout
+    from ._options import Options, WriteOptions
+
+_PURPOSE = "Reading and writing parquet files"
+_CELLS = 1 << 22
+
+
+def read(path: Path, options: Options) -> Parts:
+    parquet = require("pyarrow.parquet", "io", _PURPOSE)
+    with parquet.ParquetFile(path) as file:
+        schema = file.schema_arrow
+        options = _with_index_of_pandas(schema, options)
+        # As a first record of csv: numbers of some kind, or text.
+        first = ["0" if _is_numeric(kind) else "text" for kind in schema.types]
+        if not first:
+            message = "it has no columns"
+            raise DataFormatError(message)
+        if of_triples(schema.names, first, options):
+            return _triples(file, Places.find(schema.names, options.triples))
+        return _wide(file, find_layout(schema.names, first, options))
+
+
+def _with_index_of_pandas(schema: Any, options: Options) -> Options:
+    """Options that name the index which pandas wrote as a column."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    if options.index is None and len(index) == 1 and index[0] in schema.names:
+        return replace(options, index=index[0])
+    return options
+
+
+def _is_numeric(kind: Any) -> bool:
+    from pyarrow import types
+
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _wide(file: Any, layout: Layout) -> Parts:
+    kinds = file.schema_arrow.types
+    for column, place in enumerate(layout.counted):
+        if not _is_numeric(kinds[place]):
+            called = layout.called(column)
+            message = (
+                f"{called} holds {kinds[place]}, no numbers; leave it out by "
+                f"drop=[{called.removeprefix('column ')}] or pass it as labels= or "
+                "index="
+            )
+            raise DataFormatError(message)
+    blocks: list[sp.csr_array] = []
+    names: list[str] = []
+    labels: list[str | None] = []
+    done = 0
+    for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
+        blocks.append(_block(batch, layout, done))
+        if layout.index is not None:
+            names += _strings(batch.column(layout.index), done)
+        if layout.labels is not None:
+            values = batch.column(layout.labels).to_pylist()
+            labels += [label_text(value) for value in values]
+        done += batch.num_rows
+    if not blocks:
+        message = "it has no rows"
+        raise DataFormatError(message)
+    found = {} if layout.labels is None else encoded(labels)
+    rows = None if layout.index is None else names
+    return Parts(sp.vstack(blocks, format="csr"), rows, layout.names, **found)
+
+
+def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:
+    dense = np.empty((len(layout.counted), batch.num_rows))
+    for column, place in enumerate(layout.counted):
+        dense[column] = _numbers(batch.column(place), layout.called(column), before)
+    bad = ~((dense >= 0) & (dense < EXACT))
+    if bad.any():
+        row, column = np.argwhere(bad.T)[0].tolist()
+        where = f"row {before + row + 1}, {layout.called(column)}"
+        raise no_count(where, dense[column, row])
+    return sp.csr_array(dense.T)
+
+
+def _numbers(values: Any, called: str, before: int) -> NDArray[Any]:
+    """Numbers of a column, of which none may be missing."""
+    import pyarrow as pa
+
+    if values.null_count:
+        row = before + values.is_null().to_pylist().index(True) + 1
+        message = f"row {row}, {called} is empty; fill in 0 for no count"
+        raise DataFormatError(message)
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64(), safe=False)
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _strings(values: Any, before: int) -> list[str]:
+    listed = values.to_pylist()
+    if None in listed:
+        message = f"the name of row {before + listed.index(None) + 1} is empty"
+        raise DataFormatError(message)
+    return [str(value) for value in listed]
+
+
+def _triples(file: Any, places: Places) -> Parts:
+    import pyarrow as pa
+    from pyarrow import compute
+
+    names = file.schema_arrow.names
+    wanted = [names[place] for place in (places.row, places.column, places.value)]
+    rows, columns, counts = file.read(columns=wanted).select(wanted).columns
+    codes, different = [], []
+    for values, name in ((rows, wanted[0]), (columns, wanted[1])):
+        if values.null_count:
+            message = f"column {shown(name)} has {values.null_count} empty names"
+            raise DataFormatError(message)
+        text = values.cast(pa.string())
+        unique = compute.unique(text)
+        codes.append(compute.index_in(text, value_set=unique).to_numpy())
+        different.append(unique.to_pylist())
+    if not _is_numeric(counts.type):
+        message = f"column {shown(wanted[2])} holds {counts.type}, no numbers"
+        raise DataFormatError(message)
+    called = f"column {shown(wanted[2])}"
+    values = _numbers(counts.combine_chunks(), called, 0).astype(np.float64)
+    bad = ~((values >= 0) & (values < EXACT))
+    if bad.any():
+        at = int(np.argmax(bad))
+        where = f"row {at + 1}, {called}"
+        raise no_count(where, values[at])
+    shape = (len(different[0]), len(different[1]))
+    X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
+    return Parts(X, *different)
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:
+    pa = require("pyarrow", "io", _PURPOSE)
+    from pyarrow import parquet
+
+    if options.triples:
+        columns = [pa.array(values) for values in written_triples(table)]
+        parquet.write_table(pa.table(columns, names=["row", "column", "count"]), path)
+        return
+    names, before = _names_and_labels(table, options)
+    step = max(1, _CELLS // len(names))
+
+    def block(start: int, stop: int) -> Any:
+        dense = table.X[start:stop].toarray().T
+        counts = [pa.array(values) for values in dense]
+        return pa.table([*(part[start:stop] for part in before), *counts], names)
+
+    with parquet.ParquetWriter(path, block(0, 1).schema) as writer:
+        for start in range(0, table.shape[0], step):
+            writer.write_table(block(start, start + step))
+
+
+def _names_and_labels(
+    table: CountTable, options: WriteOptions
+) -> tuple[list[str], list[Any]]:
+    """Names of all columns; those before the counts, which are names and labels."""
+    import pyarrow as pa
+
+    names = written_names(table.column_names, table.shape[1])
+    before = [pa.array(written_names(table.row_names, table.shape[0]))]
+    if table.labels is None:
+        return ["", *names], before
+    if options.labels in names:
+        message = f"a column is called {options.labels!r}; pass another labels="
+        raise DataFormatError(message)
+    labels = [label or None for label in written_labels(table)]
+    before.append(pa.array(labels, type=pa.string()))
+    return ["", options.labels, *names], before

@@ -1,0 +1,126 @@
+"""10x folders: a matrix of genes x cells, and the names of both beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from .._errors import DataFormatError
+from ._archives import opened
+from ._files import created
+from ._lines import Lines
+from ._mtx import read_matrix, write_matrix
+from ._parts import Parts, shown, written_names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..table import CountTable
+    from ._options import Options, WriteOptions
+
+_MATRIX = "matrix.mtx"
+_FEATURES = ("features.tsv", "genes.tsv")
+_BARCODES = ("barcodes.tsv",)
+PARTS = r"(matrix\.mtx|features\.tsv|genes\.tsv|barcodes\.tsv)(\.gz)?"
+
+
+def is_part(path: Path) -> bool:
+    """Whether the names of genes and cells lie beside a matrix."""
+    prefix = _prefix(path)
+    return prefix is not None and all(
+        _beside(path, prefix, names) is not None for names in (_FEATURES, _BARCODES)
+    )
+
+
+def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+    """Read a folder, or the files that go with a matrix of it."""
+    matrix = _only_matrix(path) if path.is_dir() else path
+    prefix = _prefix(matrix) or ""
+    genes = _gene_names(_fields(_needed(matrix, prefix, _FEATURES)))
+    cells = [fields[0] for fields in _fields(_needed(matrix, prefix, _BARCODES))]
+    X = read_matrix(matrix)
+    if X.shape == (len(genes), len(cells)):
+        X = X.T
+    if X.shape != (len(cells), len(genes)):
+        message = (
+            f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
+            f"{len(genes)} genes and {len(cells)} cells; the files do not go together"
+        )
+        raise DataFormatError(message)
+    return Parts(X, cells, genes)
+
+
+def _only_matrix(folder: Path) -> Path:
+    found = sorted(path for path in folder.iterdir() if _prefix(path) is not None)
+    if not found:
+        message = f"it holds no {_MATRIX}, plain or as .gz"
+        raise DataFormatError(message)
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        message = f"it holds several matrices; name one of them: {names}"
+        raise DataFormatError(message)
+    return found[0]
+
+
+def _prefix(path: Path) -> str | None:
+    """What stands before matrix.mtx in the name of a file."""
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith(_MATRIX):
+        return None
+    return path.name[: len(name) - len(_MATRIX)]
+
+
+def _beside(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path | None:
+    for name in names:
+        for ending in ("", ".gz"):
+            path = matrix.with_name(f"{prefix}{name}{ending}")
+            if path.is_file():
+                return path
+    return None
+
+
+def _needed(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path:
+    path = _beside(matrix, prefix, names)
+    if path is None:
+        wanted = " or ".join(f"{prefix}{name}" for name in names)
+        message = f"beside {matrix.name} there is no {wanted}, plain or as .gz"
+        raise DataFormatError(message)
+    return path
+
+
+def _fields(path: Path) -> list[list[str]]:
+    with opened(path) as file:
+        lines = [line.rstrip("\r\n") for line in Lines(file).text()]
+    return [line.split("\t") for line in lines if line]
+
+
+def _gene_names(genes: list[list[str]]) -> list[str]:
+    """Symbols, or ids where there are none; a symbol of several genes with its id."""
+    symbols = [
+        fields[1] if len(fields) > 1 and fields[1] else fields[0] for fields in genes
+    ]
+    often = Counter(symbols)
+    return [
+        symbol if often[symbol] == 1 else f"{symbol} ({fields[0]})"
+        for symbol, fields in zip(symbols, genes, strict=True)
+    ]
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
+    """Write the three files of a folder as Cell Ranger 3 does."""
+    genes = written_names(table.column_names, table.shape[1])
+    cells = written_names(table.row_names, table.shape[0])
+    path.mkdir()
+    lines = [f"{gene}\t{gene}\tGene Expression" for gene in _of_one_line(genes)]
+    for name, names in (("features", lines), ("barcodes", _of_one_line(cells))):
+        with created(path / f"{name}.tsv.gz") as file:
+            file.write("".join(f"{line}\n" for line in names).encode())
+    write_matrix(table.X.T, path / "matrix.mtx.gz")
+
+
+def _of_one_line(names: list[str]) -> list[str]:
+    for name in names:
+        if not name or any(letter in name for letter in "\t\r\n"):
+            message = f"the name {shown(name)} is empty or has a tab or a line end"
+            raise DataFormatError(message)
+    return names

@@ -1,0 +1,63 @@
+"""Folders of texts: a file a row, a folder a label."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .._errors import DataFormatError
+from ..text import count_terms
+from ._parts import Parts, encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ._options import Options
+
+
+def read(path: Path, options: Options) -> Parts:
+    names = sorted(text_files(path))
+    if not names:
+        message = "it holds no .txt files"
+        raise DataFormatError(message)
+    labels = [name.parts[0] if len(name.parts) > 1 else None for name in names]
+    found = encoded(labels) if any(labels) else {}
+    rows = [name.as_posix() for name in names]
+    return counted([_text(path / name) for name in names], rows, options, found)
+
+
+def text_files(folder: Path) -> Iterator[Path]:
+    """Names of the .txt files in a folder and its folders, but for hidden ones."""
+    for file in folder.rglob("*.txt"):
+        name = file.relative_to(folder)
+        if file.is_file() and not any(part.startswith(".") for part in name.parts):
+            yield name
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        message = (
+            f"line {line} of {path.name} is not in UTF-8 "
+            f"(byte {content[error.start]:#x}); save the file as UTF-8"
+        )
+        raise DataFormatError(message) from error
+
+
+def counted(
+    texts: Sequence[str],
+    rows: Sequence[str] | None,
+    options: Options,
+    labels: dict[str, Any],
+) -> Parts:
+    """Count the terms of texts as the options say."""
+    try:
+        table = count_terms(texts, **dict(options.text_options or {}))
+    except (TypeError, ValueError) as error:
+        message = str(error).removesuffix(".")
+        raise DataFormatError(message) from error
+    columns: Any = table.column_names
+    return Parts(table.X, rows, columns, **labels)

@@ -1,0 +1,159 @@
+"""Which format a file has, and files that are none."""
+
+import gzip
+import os
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tables import PLAIN
+
+from threecpo import read_counts, write_counts
+from threecpo.io import DataFormatError, _read
+from threecpo.io._formats import FORMATS
+
+HERE = ("csv", "npz", "mtx", "h5ad", "parquet")
+
+
+@pytest.mark.parametrize("kind", HERE)
+def test_files_are_known_by_their_content(kind, tmp_path):
+    write_counts(PLAIN, tmp_path / "counts", format=kind)
+    table = read_counts(tmp_path / "counts")
+    np.testing.assert_array_equal(table.X.toarray(), PLAIN.X.toarray())
+    assert table.name == "counts"
+
+
+@pytest.mark.parametrize("kind", HERE[1:])
+@pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5ad", ".parquet", ".mtx"])
+def test_a_suffix_that_is_wrong_is_told(kind, suffix, tmp_path):
+    path = tmp_path / f"counts{suffix}"
+    write_counts(PLAIN, path, format=kind)
+    if suffix in FORMATS[kind].suffixes:
+        assert read_counts(path).shape == PLAIN.shape
+        return
+    named = suffix.removeprefix(".")
+    reason = f"named like {named} but holds {kind}; rename it or pass format='{kind}'"
+    with pytest.raises(DataFormatError, match=reason):
+        read_counts(path)
+    assert read_counts(path, format=kind).shape == PLAIN.shape
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5ad", ".parquet", ".mtx", ".biom"])
+def test_text_of_another_suffix_is_refused(suffix, tmp_path):
+    path = tmp_path / f"counts{suffix}"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(DataFormatError, match=r"of another kind|line 1 is not that of"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize("kind", ["npz", "h5ad", "parquet"])
+def test_binary_files_that_are_packed_once_more_are_told(kind, tmp_path):
+    write_counts(PLAIN, tmp_path / "t", format=kind)
+    path = tmp_path / f"t.{kind}.gz"
+    path.write_bytes(gzip.compress((tmp_path / "t").read_bytes()))
+    with pytest.raises(DataFormatError, match=f"it is {kind} in compressed form"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize(
+    "suffix", ["", *(s for f in FORMATS.values() for s in f.suffixes)]
+)
+def test_an_empty_file_is_empty(suffix, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    path.touch()
+    with pytest.raises(DataFormatError, match="it is empty"):
+        read_counts(path)
+
+
+def test_a_missing_file_is_told(tmp_path):
+    path = tmp_path / "t.csv"
+    for kind in (None, *FORMATS):
+        with pytest.raises(DataFormatError) as caught:
+            read_counts(path, format=kind)
+        assert str(path) in str(caught.value)
+    with pytest.raises(DataFormatError, match="does not exist; check the name"):
+        read_counts(path)
+    with pytest.raises(DataFormatError, match="does not exist"):
+        read_counts(tmp_path / "none" / "t.csv")
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    path.chmod(0)
+    if os.access(path, os.R_OK):
+
+        def forbidden(*_):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(_read, "find_format", forbidden)
+    with pytest.raises(DataFormatError, match="may not be read by this user"):
+        read_counts(path)
+
+
+def test_a_folder_or_a_file_where_the_other_should_be(tmp_path):
+    (tmp_path / "t.csv").mkdir()
+    with pytest.raises(DataFormatError, match="a folder with neither"):
+        read_counts(tmp_path / "t.csv")
+    for kind in FORMATS:
+        with pytest.raises(DataFormatError):
+            read_counts(tmp_path / "t.csv", format=kind)
+    (tmp_path / "file.txt").write_text("words")
+    for kind in ("10x", "texts"):
+        with pytest.raises(DataFormatError):
+            read_counts(tmp_path / "file.txt", format=kind)
+
+
+def test_more_memory_than_there_is_is_told(tmp_path, monkeypatch):
+    sp.save_npz(tmp_path / "t.npz", sp.csr_array(np.eye(2)))
+
+    def hungry(*_, **__):
+        raise MemoryError
+
+    monkeypatch.setattr(_read, "finished", hungry)
+    with pytest.raises(DataFormatError, match="asks for more memory than there is"):
+        read_counts(tmp_path / "t.npz")
+
+
+def test_warnings_of_libraries_do_not_leak(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+    finished = _read.finished
+
+    def noisy(*args, **options):
+        warnings.warn("a library of the future", FutureWarning, stacklevel=1)
+        return finished(*args, **options)
+
+    monkeypatch.setattr(_read, "finished", noisy)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        read_counts(tmp_path / "t.csv")
+    assert caught == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "extra"),
+    [
+        ("parquet", "pyarrow.parquet", "io"),
+        ("h5ad", "anndata", "anndata"),
+    ],
+)
+def test_a_missing_library_is_told_with_its_extra(
+    kind, module, extra, tmp_path, monkeypatch
+):
+    import sys
+
+    path = tmp_path / f"t.{kind}"
+    write_counts(PLAIN, path)
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ImportError, match=rf'pip install "threecpo\[{extra}\]"'):
+        read_counts(path)
+
+
+def test_every_option_is_of_some_format():
+    from dataclasses import fields
+
+    from threecpo.io._options import Options
+
+    used = {option for kind in FORMATS.values() for option in kind.options}
+    assert used == {field.name for field in fields(Options)}

@@ -1,0 +1,238 @@
+"""AnnData files: which matrix, only that one, and never a pickle."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from tables import Planted
+
+from threecpo import read_counts
+from threecpo.io import DataFormatError
+from threecpo.io._h5ad import open_h5ad
+
+anndata = pytest.importorskip("anndata")
+h5py = pytest.importorskip("h5py")
+
+Y = np.array([[3.0, 0, 1], [0, 5, 0]], dtype=np.float32)
+
+
+def adata(X=None, **options):
+    obs = pd.DataFrame(
+        {
+            "kind": pd.Categorical(["b", "a"], categories=["b", "a", "c"]),
+            "depth": [10.0, np.nan],
+            "site": ["x", "y"],
+            "good": [True, False],
+        },
+        index=["cell1", "cell2"],
+    )
+    var = pd.DataFrame(index=["g1", "g2", "g3"])
+    return anndata.AnnData(X, obs=obs, var=var, **options)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writing(data, name="t.h5ad"):
+        data.write_h5ad(tmp_path / name)
+        return tmp_path / name
+
+    return writing
+
+
+@pytest.mark.parametrize(
+    "make", [np.asarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array]
+)
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_x_is_read_if_it_holds_whole_numbers(make, dtype, write):
+    table = read_counts(write(adata(make(Y.astype(dtype)))))
+    np.testing.assert_array_equal(table.X.toarray(), Y)
+    assert table.row_names.tolist() == ["cell1", "cell2"]
+    assert table.column_names.tolist() == ["g1", "g2", "g3"]
+
+
+def test_the_layer_of_counts_goes_first(write):
+    layers = {"counts": sp.csr_matrix(Y), "other": sp.csr_matrix(2 * Y)}
+    path = write(adata(sp.csr_matrix(3 * Y), layers=layers))
+    np.testing.assert_array_equal(read_counts(path).X.toarray(), Y)
+    for layer, factor in {"other": 2, "X": 3, "counts": 1}.items():
+        table = read_counts(path, layer=layer)
+        np.testing.assert_array_equal(table.X.toarray(), factor * Y)
+
+
+def test_raw_has_columns_of_its_own(write):
+    data = adata(sp.csr_matrix(Y))
+    data.raw = data
+    part = data[:, :2].copy()
+    part.X = part.X / 3
+    path = write(part)
+    assert read_counts(path, layer="raw").shape == (2, 3)
+    assert read_counts(path, layer="X").shape == (2, 2)
+    reason = r"not whole numbers; pass layer= .* one of 'raw', 'X' \('X' takes X as"
+    with pytest.raises(DataFormatError, match=reason):
+        read_counts(path)
+
+
+def test_a_layer_that_is_not_there_is_told(write):
+    path = write(adata(sp.csr_matrix(Y), layers={"log": sp.csr_matrix(Y / 3)}))
+    reason = "it has no layer 'counts'; pass layer= as one of 'log', 'X'"
+    with pytest.raises(DataFormatError, match=reason):
+        read_counts(path, layer="counts")
+    nothing = write(adata(None), "nothing.h5ad")
+    with pytest.raises(DataFormatError, match=r"it has no X; pass layer="):
+        read_counts(nothing)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_matrix])
+def test_values_that_are_no_counts_are_told_with_their_names(make, write):
+    bad = Y.copy()
+    bad[1, 2] = -1
+    with pytest.raises(DataFormatError, match="row 'cell2', column 'g3' holds -1"):
+        read_counts(write(adata(make(bad))))
+    bad[1, 2] = np.nan
+    with pytest.raises(DataFormatError, match="row 'cell2', column 'g3' holds NaN"):
+        read_counts(write(adata(make(bad))))
+
+
+@pytest.mark.parametrize(
+    ("column", "labels", "names"),
+    [
+        ("kind", [0, 1], ["b", "a", "c"]),
+        ("depth", [0, -1], ["10"]),
+        ("site", [0, 1], ["x", "y"]),
+        ("good", [1, 0], ["False", "True"]),
+    ],
+)
+def test_labels_are_a_column_of_obs(column, labels, names, write):
+    table = read_counts(write(adata(sp.csr_matrix(Y))), labels=column)
+    assert table.labels.tolist() == labels
+    assert table.label_names.tolist() == names
+
+
+def test_labels_that_are_not_there_are_told(write):
+    with pytest.raises(DataFormatError, match="obs has no column 'type' for labels="):
+        read_counts(write(adata(sp.csr_matrix(Y))), labels="type")
+
+
+def test_names_that_are_not_different_are_told(write):
+    data = adata(sp.csr_matrix(Y))
+    data.var_names = ["g", "g", "h"]
+    with pytest.raises(DataFormatError, match="columns 1 and 2 are both called 'g'"):
+        read_counts(write(data))
+
+
+def test_files_from_before_version_0_7_are_read(tmp_path):
+    path = tmp_path / "old.h5ad"
+    matrix = sp.csr_matrix(Y)
+    with h5py.File(path, "w") as file:
+        group = file.create_group("X")
+        group.attrs["h5sparse_format"] = "csr"
+        group.attrs["h5sparse_shape"] = Y.shape
+        for part in ("data", "indices", "indptr"):
+            group[part] = getattr(matrix, part)
+        for axis, size in (("obs", 2), ("var", 3)):
+            kind = [("index", "S5"), ("kind", "i4")]
+            rows = [(f"{axis}{i}".encode(), i) for i in range(size)]
+            file[axis] = np.array(rows, dtype=kind)
+    table = read_counts(path, labels="kind")
+    np.testing.assert_array_equal(table.X.toarray(), Y)
+    assert table.row_names.tolist() == ["obs0", "obs1"]
+    assert table.labels.tolist() == [0, 1]
+
+
+def test_only_the_chosen_matrix_is_read(write, monkeypatch):
+    layers = {"counts": sp.csr_matrix(Y), "other": sp.csr_matrix(Y)}
+    path = write(adata(Y / 3, layers=layers, obsm={"X_pca": Y}))
+    read, get = [], h5py.Dataset.__getitem__
+
+    def noted(self, *args, **options):
+        read.append(self.name)
+        return get(self, *args, **options)
+
+    monkeypatch.setattr(h5py.Dataset, "__getitem__", noted)
+    read_counts(path, labels="site")
+    assert "/layers/counts/data" in read
+    assert {"/obs/_index", "/var/_index", "/obs/site"} <= set(read)
+    unwanted = ("/X", "/layers/other", "/obsm", "/obs/depth", "/obs/kind")
+    assert not any(name.startswith(unwanted) for name in read)
+
+
+def test_a_dense_matrix_is_read_by_blocks(write, monkeypatch):
+    from threecpo.io import _h5ad
+
+    monkeypatch.setattr(_h5ad, "_CELLS", 4)
+    np.testing.assert_array_equal(read_counts(write(adata(Y))).X.toarray(), Y)
+
+
+def test_a_file_may_be_opened_without_reading_it(write):
+    with open_h5ad(write(adata(sp.csr_matrix(Y)))) as (file, matrix):
+        assert matrix.called == "X"
+        assert matrix.element["data"].shape == (3,)
+        assert file["obs"] is not None
+
+
+def damaged(path, change):
+    with h5py.File(path, "r+") as file:
+        change(file)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda file: file["X"]["indices"].__setitem__(0, 99),
+        lambda file: file["X"]["indices"].__setitem__(0, -1),
+        lambda file: file["X"]["indptr"].__setitem__(1, 99),
+        lambda file: file["X"].attrs.__setitem__("shape", (9, 9)),
+        lambda file: file["X"].attrs.__setitem__("encoding-type", "elephant"),
+        lambda file: file["X"].__delitem__("data"),
+        lambda file: file.__delitem__("X"),
+        lambda file: file.__delitem__("obs"),
+        lambda file: file["obs"].attrs.__delitem__("_index"),
+        lambda file: file["var"].__delitem__("_index"),
+    ],
+)
+def test_damaged_files_are_refused(change, write):
+    path = damaged(write(adata(sp.csr_matrix(Y))), change)
+    with pytest.raises(DataFormatError, match=r"t\.h5ad"):
+        read_counts(path)
+
+
+@pytest.mark.parametrize("place", ["X", "obs/_index", "obs/site"])
+def test_arrays_that_claim_more_than_they_store_are_refused(place, write):
+    def inflate(file):
+        attributes = dict(file[place].attrs)
+        del file[place]
+        shape = (2**20, 2**10) if place == "X" else (2**30,)
+        file.create_dataset(place, shape=shape, dtype="f4", chunks=True)
+        file[place].attrs.update(attributes)
+
+    path = damaged(write(adata(Y)), inflate)
+    with pytest.raises(DataFormatError, match=f"/{place} claims 4294967296 bytes"):
+        read_counts(path, labels="site")
+
+
+def test_other_hdf5_files_are_told(tmp_path):
+    with h5py.File(tmp_path / "t.h5ad", "w") as file:
+        file["x"] = [1, 2]
+    with pytest.raises(DataFormatError, match="it is no AnnData file"):
+        read_counts(tmp_path / "t.h5ad")
+
+
+def test_h5ad_is_never_unpickled(write, tmp_path):
+    mark = tmp_path / "mark"
+    stored = np.void(pickle.dumps(Planted(mark)))
+
+    def plant(file):
+        for place in ("uns/plan", "obs/plan", "layers/plan"):
+            file[place] = stored
+        file["obs"].attrs["pickled"] = stored
+        file["X"].attrs["pickled"] = stored
+
+    path = damaged(write(adata(sp.csr_matrix(Y))), plant)
+    assert read_counts(path).shape == Y.shape
+    for options in ({"labels": "plan"}, {"layer": "plan"}):
+        with pytest.raises(DataFormatError):
+            read_counts(path, **options)
+    assert not mark.exists()

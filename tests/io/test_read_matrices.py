@@ -1,0 +1,317 @@
+"""npz, MatrixMarket and 10x folders."""
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from tables import Planted
+
+from threecpo import read_counts
+from threecpo.io import DataFormatError
+
+Y = np.array([[3, 0, 1], [0, 5, 0]])
+
+
+@pytest.fixture
+def refused(tmp_path):
+    def refusing(path, reason, **options):
+        with pytest.raises(DataFormatError, match=reason) as caught:
+            read_counts(path, **options)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+
+    return refusing
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool])
+def test_what_scipy_saves_is_read(kind, make, dtype, tmp_path):
+    matrix = make(Y.astype(dtype)).asformat(kind)
+    sp.save_npz(tmp_path / "m.npz", matrix)
+    table = read_counts(tmp_path / "m.npz")
+    np.testing.assert_array_equal(table.X.toarray(), matrix.toarray().astype(int))
+    assert table.row_names is None
+
+
+@pytest.mark.parametrize("name", ["bbcsports", "wholesales"])
+def test_the_data_sets_are_read_with_labels_and_names(name, data_dir, load_data):
+    X, labels = load_data(name)
+    table = read_counts(data_dir / f"{name}.npz")
+    assert (table.X != X).nnz == 0
+    np.testing.assert_array_equal(table.labels, labels)
+    assert len(table.column_names) == X.shape[1]
+    assert table.n_clusters == len(table.label_names)
+
+
+def test_npz_is_turned_round_only_without_labels(tmp_path, refused):
+    sp.save_npz(tmp_path / "m.npz", sp.csr_array(Y))
+    turned = read_counts(tmp_path / "m.npz", transpose=True)
+    np.testing.assert_array_equal(turned.X.toarray(), Y.T)
+    parts = sp.csr_array(Y)
+    np.savez(
+        tmp_path / "l.npz",
+        data=parts.data,
+        indices=parts.indices,
+        indptr=parts.indptr,
+        shape=Y.shape,
+        labels=[0, 1],
+    )
+    refused(tmp_path / "l.npz", "would make labels of rows", transpose=True)
+
+
+def saved(path, **changes):
+    matrix = sp.csr_array(Y)
+    arrays = {
+        "data": matrix.data,
+        "indices": matrix.indices,
+        "indptr": matrix.indptr,
+        "shape": np.array(Y.shape),
+    }
+    arrays |= changes
+    given = {name: value for name, value in arrays.items() if value is not None}
+    np.savez(path, **given)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"indices": None}, "not a sparse matrix; write one with scipy"),
+        ({"format": np.array("bsr")}, "in format csr, csc or coo"),
+        ({"format": np.array([1, 2])}, "in format csr|damaged"),
+        ({"indices": np.array([0, 2, 99])}, "damaged or of another kind"),
+        ({"indices": np.array([0, -2, 1])}, "damaged or of another kind"),
+        ({"indptr": np.array([0, 2, 1])}, "damaged or of another kind"),
+        ({"indptr": np.array([0, 2, 99])}, "damaged or of another kind"),
+        ({"shape": np.array([2, 2**40])}, "it claims 1099511627776 columns"),
+        ({"shape": np.array([2])}, "damaged|dimensions"),
+        ({"shape": np.array([2, -3])}, "damaged"),
+        ({"data": np.array([1.0, np.nan, 2])}, "row 1, column 3 holds NaN"),
+        ({"data": np.array([1, 2, -3])}, "row 2, column 2 holds -3"),
+        ({"data": np.array([1, 2, 2**60])}, "counts must be below"),
+        ({"data": np.array([1, 2, 3j])}, "values of type complex128"),
+        ({"data": np.array(["1", "2", "3"])}, "damaged|type"),
+        ({"feature_names": np.array(["a", "b"])}, "2 names for 3 columns"),
+        ({"feature_names": np.array(["a", "b", "b"])}, "columns 2 and 3 are both"),
+        ({"feature_names": np.arange(3)}, "feature_names are of type int64"),
+        ({"row_names": np.array(["a", "a"])}, "rows 1 and 2 are both called 'a'"),
+        ({"labels": np.array([0])}, "labels"),
+        ({"labels": np.array([0, 7]), "label_names": np.array(["a"])}, "labels go up"),
+        ({"labels": np.array([0.5, 1])}, "labels must be whole numbers"),
+    ],
+)
+def test_arrays_that_do_not_go_together_are_refused(changes, reason, tmp_path, refused):
+    refused(saved(tmp_path / "m.npz", **changes), reason)
+
+
+def test_npz_is_never_unpickled(tmp_path, refused):
+    mark = tmp_path / "mark"
+    planted = np.array([Planted(mark)], dtype=object)
+    for field in ("data", "format", "labels", "row_names"):
+        refused(saved(tmp_path / "m.npz", **{field: planted}), "damaged")
+    (tmp_path / "p.npz").write_bytes(pickle.dumps(Planted(mark)))
+    refused(tmp_path / "p.npz", "damaged")
+    np.save(tmp_path / "q", planted)
+    refused(tmp_path / "q.npy", "no known kind")
+    refused(tmp_path / "q.npy", "it holds no arrays|damaged", format="npz")
+    assert not mark.exists()
+    # The plant is alive.
+    pickle.loads((tmp_path / "p.npz").read_bytes()).close()
+    assert mark.exists()
+
+
+def test_a_saved_model_is_no_table(tmp_path, refused):
+    from threecpo import ThreeCPO
+
+    model = ThreeCPO(1, n_init=1, init="random-labels").fit(Y + 1)
+    model.save(tmp_path / "model.npz")
+    refused(tmp_path / "model.npz", "not a sparse matrix")
+
+
+MTX = (
+    b"%%MatrixMarket matrix coordinate integer general\n% remark\n"
+    b"2 3 3\n1 1 3\n1 3 1\n2 2 5\n"
+)
+
+
+@pytest.mark.parametrize("name", ["m.mtx", "m.mtx.gz", "m.mm", "matrix"])
+def test_a_matrix_market_file_is_read(name, tmp_path):
+    content = gzip.compress(MTX) if name.endswith(".gz") else MTX
+    (tmp_path / name).write_bytes(content)
+    np.testing.assert_array_equal(read_counts(tmp_path / name).X.toarray(), Y)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        MTX.rstrip(),
+        MTX.replace(b"\n", b"\r\n"),
+        MTX.replace(b" ", b"  "),
+        MTX.replace(b"1 3 1", b" 1\t3\t1 "),
+        MTX.replace(b"1 3 1", b"\n% remark\n1 3 1\n"),
+        MTX.replace(b"integer", b"real").replace(b"1 3 1", b"1 3 1.0"),
+        MTX.replace(b"%%MatrixMarket matrix", b"%%matrixmarket MATRIX"),
+    ],
+)
+def test_spaces_and_remarks_of_any_kind(content, tmp_path):
+    (tmp_path / "m.mtx").write_bytes(content)
+    np.testing.assert_array_equal(read_counts(tmp_path / "m.mtx").X.toarray(), Y)
+
+
+@pytest.mark.parametrize("block", [7, 1 << 20])
+@pytest.mark.parametrize("dtype", [int, float])
+def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
+    from threecpo.io import _lines
+
+    monkeypatch.setattr(_lines, "BLOCK", block)
+    rng = np.random.default_rng(0)
+    matrix = sp.random_array((30, 20), density=0.2, rng=rng) * 1000
+    path = tmp_path / "m.mtx"
+    scipy.io.mmwrite(path, matrix.astype(dtype))
+    expected = scipy.io.mmread(path, spmatrix=False).toarray()
+    np.testing.assert_array_equal(read_counts(path).X.toarray(), expected)
+
+
+def test_a_matrix_without_counts(tmp_path):
+    path = tmp_path / "m.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
+    assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
+    path = tmp_path / "m.mtx"
+    scipy.io.mmwrite(path, Y)
+    np.testing.assert_array_equal(read_counts(path).X.toarray(), Y)
+    path.write_bytes(
+        b"%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 3\n2 1 4\n"
+    )
+    assert read_counts(path).X.toarray().tolist() == [[3, 4], [4, 0]]
+    path.write_bytes(
+        b"%%MatrixMarket matrix coordinate pattern general\n1 2 2\n1 1\n1 2\n"
+    )
+    assert read_counts(path).X.toarray().tolist() == [[1, 1]]
+    path.write_bytes(MTX.replace(b"1 3 1", b"1 1 4"))
+    assert read_counts(path).X.toarray()[0].tolist() == [7, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b"2 3 3", b"2 3 9", "it holds 3 or more counts, not the 9 it says"),
+        (b"2 3 3", b"2 3 2", "it holds 3 or more counts, not the 2 it says"),
+        (b"2 3 3", b"2 3 99999999999", "not the 99999999999 it says"),
+        (b"2 3 3", b"2 99999999999 3", "it claims 99999999999 columns"),
+        (b"2 3 3", b"999999999 3 3", "it claims 999999999 rows"),
+        (b"2 3 3", b"0 3 0", "no rows"),
+        (b"2 3 3", b"2 3", "line 3 is not one of sizes"),
+        (b"2 3 3", b"2 -3 3", "line 3 is not one of sizes"),
+        (b"1 3 1", b"1 4 1", "line 5 has a count at row 1, column 4 of a matrix of 2"),
+        (b"1 3 1", b"0 3 1", "line 5 has a count at row 0, column 3"),
+        (b"1 3 1", b"1.5 3 1", "line 5 has a count at row 1.5"),
+        (b"1 3 1", b"1 3 -1", "line 5 holds -1; counts are 0 or more"),
+        (b"1 3 1", b"1 3 nan", "line 5 holds NaN"),
+        (b"1 3 1", b"1 3 one", "line 5 holds '1 3 one', not 3 numbers"),
+        (b"1 3 1", b"1 3", "line 5 holds '1 3', not 3 numbers"),
+        (b"1 3 1", b"1 3 99999999999999999999", "line 5 holds 1e.20; counts must be"),
+        (b"2 2 5", b"2 2 5\xff", "line 6 is not in UTF-8"),
+        (b"integer", b"complex", "line 1 is not that of a MatrixMarket file"),
+        (b"coordinate", b"tensor", "line 1 is not that of a MatrixMarket file"),
+        (b"general", b"skew-symmetric", "line 1 is not that of a MatrixMarket file"),
+        (b"coordinate", b"array", "line 3 is not one of sizes"),
+    ],
+)
+def test_damaged_matrices_are_refused(old, new, reason, tmp_path, refused):
+    (tmp_path / "m.mtx").write_bytes(MTX.replace(old, new))
+    refused(tmp_path / "m.mtx", reason)
+
+
+def test_a_matrix_that_ends_early_is_refused(tmp_path, refused):
+    (tmp_path / "m.mtx").write_bytes(MTX[:-6])
+    refused(tmp_path / "m.mtx", "it holds 2 or more counts, not the 3 it says")
+    (tmp_path / "m.mtx.gz").write_bytes(gzip.compress(MTX)[:-9])
+    refused(tmp_path / "m.mtx.gz", "damaged")
+
+
+CELLS = [b"AAAC-1", b"AAAG-1"]
+GENES = [b"ENSG1\tACTB\tGene Expression", b"ENSG2\tTBCE\tx", b"ENSG3\tTBCE\tx"]
+TURNED = (
+    b"%%MatrixMarket matrix coordinate integer general\n3 2 3\n1 1 3\n3 1 1\n2 2 5\n"
+)
+
+
+def folder(path, *, prefix="", genes="features.tsv", pack="", matrix=TURNED, **parts):
+    path.mkdir(exist_ok=True)
+    contents = {
+        "matrix.mtx": matrix,
+        genes: b"\n".join(parts.get("gene_lines", GENES)) + b"\n",
+        "barcodes.tsv": b"\n".join(parts.get("cell_lines", CELLS)) + b"\n",
+    }
+    for name, content in contents.items():
+        packed = gzip.compress(content) if pack else content
+        (path / f"{prefix}{name}{pack}").write_bytes(packed)
+    return path
+
+
+@pytest.mark.parametrize("prefix", ["", "GSM1_", "sample.1."])
+@pytest.mark.parametrize("genes", ["features.tsv", "genes.tsv"])
+@pytest.mark.parametrize("pack", ["", ".gz"])
+def test_10x_folders_are_turned_round(prefix, genes, pack, tmp_path):
+    path = folder(tmp_path / "raw", prefix=prefix, genes=genes, pack=pack)
+    for given in (path, path / f"{prefix}matrix.mtx{pack}"):
+        table = read_counts(given)
+        np.testing.assert_array_equal(table.X.toarray(), Y)
+        assert table.row_names.tolist() == ["AAAC-1", "AAAG-1"]
+        assert table.column_names.tolist() == ["ACTB", "TBCE (ENSG2)", "TBCE (ENSG3)"]
+    assert read_counts(path).name == "raw"
+
+
+def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
+    path = folder(tmp_path / "raw", gene_lines=[b"a", b"b", b"c"])
+    (path / "barcodes.tsv").unlink()
+    (path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c1\r\nc2\r\n"))
+    table = read_counts(path)
+    assert table.column_names.tolist() == ["a", "b", "c"]
+    assert table.row_names.tolist() == ["c1", "c2"]
+
+
+def test_a_folder_of_cells_x_genes_is_not_turned(tmp_path):
+    table = read_counts(folder(tmp_path / "raw", matrix=MTX))
+    np.testing.assert_array_equal(table.X.toarray(), Y)
+
+
+def test_anndata_reads_the_same(tmp_path):
+    anndata = pytest.importorskip("anndata")
+    path = folder(tmp_path / "raw", pack=".gz")
+    adata = anndata.io.read_mtx(path / "matrix.mtx.gz")
+    np.testing.assert_array_equal(read_counts(path).X.toarray().T, adata.X.toarray())
+
+
+def test_a_lone_matrix_of_a_10x_name_is_a_plain_matrix(tmp_path):
+    (tmp_path / "matrix.mtx").write_bytes(MTX)
+    table = read_counts(tmp_path / "matrix.mtx")
+    assert table.row_names is None
+    np.testing.assert_array_equal(table.X.toarray(), Y)
+
+
+def test_folders_that_lack_something_are_told(tmp_path, refused):
+    path = folder(tmp_path / "a")
+    (path / "barcodes.tsv").unlink()
+    refused(path, "beside matrix.mtx there is no barcodes.tsv, plain or as .gz")
+    path = folder(tmp_path / "b", prefix="x_")
+    (path / "x_features.tsv").unlink()
+    refused(path, "there is no x_features.tsv or x_genes.tsv")
+    path = folder(tmp_path / "c", prefix="x_")
+    folder(path, prefix="y_")
+    refused(path, "several matrices; name one of them: x_matrix.mtx, y_matrix.mtx")
+    refused(folder(tmp_path / "d", cell_lines=[b"1"]), "3 genes and 1 cells; the files")
+    refused(folder(tmp_path / "e", cell_lines=[b"1", b"1"]), "rows 1 and 2 are both")
+    refused(
+        folder(tmp_path / "f", cell_lines=[b"1", b"\xff"]), "line 2 is not in UTF-8"
+    )
+    (tmp_path / "g").mkdir()
+    refused(tmp_path / "g", "a folder with neither a matrix.mtx")
+    refused(tmp_path / "g", "it holds no matrix.mtx", format="10x")

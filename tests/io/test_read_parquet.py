@@ -1,0 +1,138 @@
+"""Parquet files of pandas, polars and others."""
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from threecpo import read_counts
+from threecpo.io import DataFormatError, _parquet
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+FRAME = pd.DataFrame([[3, 0], [0, 5]], index=["p1", "p2"], columns=["ants", "bees"])
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(frame, **options):
+        path = tmp_path / "t.parquet"
+        if isinstance(frame, dict):
+            parquet.write_table(pa.table(frame), path)
+        elif isinstance(frame, pl.DataFrame):
+            frame.write_parquet(path)
+        else:
+            frame.to_parquet(path)
+        return read_counts(path, **options)
+
+    return reading
+
+
+def is_wide(table):
+    assert table.row_names.tolist() == ["p1", "p2"]
+    assert table.column_names.tolist() == ["ants", "bees"]
+    assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        FRAME,
+        FRAME.rename_axis("plot"),
+        FRAME.astype("float32"),
+        FRAME.astype("uint8"),
+        FRAME.astype("Int64"),
+        FRAME.reset_index(),
+        pl.DataFrame({"plot": ["p1", "p2"], "ants": [3, 0], "bees": [0, 5]}),
+        pl.DataFrame(
+            {"plot": pl.Series(["p1", "p2"]).cast(pl.Categorical), "ants": [3, 0]}
+        ).with_columns(bees=pl.Series([0, 5])),
+        {"plot": ["p1", "p2"], "ants": [3, 0], "bees": [decimal.Decimal(0), 5]},
+    ],
+)
+def test_wide_tables_are_read(frame, read):
+    is_wide(read(frame))
+
+
+def test_rows_of_a_plain_index_have_no_names(read):
+    table = read(pd.DataFrame({"a": [1, 2], "b": [True, False]}))
+    assert table.row_names is None
+    assert table.X.toarray().tolist() == [[1, 1], [2, 0]]
+
+
+def test_names_that_are_numbers_and_columns_that_are_told(read):
+    frame = pd.DataFrame({"id": [7, 8], "a": [1, 2], "k": [1.0, None], "t": ["x", "y"]})
+    table = read(frame, labels="k", drop="t")
+    assert table.row_names.tolist() == ["7", "8"]
+    assert table.labels.tolist() == [0, -1]
+    assert table.label_names.tolist() == ["1"]
+    assert read(frame, index="t", drop=["id", "k"]).row_names.tolist() == ["x", "y"]
+
+
+def test_many_blocks_are_one_table(read, monkeypatch):
+    monkeypatch.setattr(_parquet, "_CELLS", 7)
+    Y = np.random.default_rng(0).poisson(1, (20, 3))
+    frame = pd.DataFrame(Y, columns=list("abc"), index=[f"r{i}" for i in range(20)])
+    table = read(frame)
+    np.testing.assert_array_equal(table.X.toarray(), Y)
+    assert table.row_names.tolist() == frame.index.tolist()
+
+
+def test_triples_are_found_or_told(read):
+    triples = {"who": ["ann", "bob", "ann"], "what": ["m", "b", "m"], "n": [2, 1, 3]}
+    table = read(triples)
+    assert table.row_names.tolist() == ["ann", "bob"]
+    assert table.column_names.tolist() == ["m", "b"]
+    assert table.X.toarray().tolist() == [[5, 0], [0, 1]]
+    again = read(triples | {"day": [1, 2, 3]}, triples=("who", "what", "n"))
+    assert again.X.toarray().tolist() == [[5, 0], [0, 1]]
+    numbers = read({"r": [1, 1], "c": [7, 8], "count": [2.0, 3.0]})
+    assert numbers.column_names.tolist() == ["7", "8"]
+    text = pl.DataFrame(triples).with_columns(
+        pl.col("who", "what").cast(pl.Categorical)
+    )
+    assert read(text).X.toarray().tolist() == [[5, 0], [0, 1]]
+
+
+NAMES = {"n": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        ({**NAMES, "x": [1, 2], "y": [3, None]}, "row 2, column 'y' is empty"),
+        ({**NAMES, "x": [1, 2], "y": [3, -4]}, "row 2, column 'y' holds -4"),
+        ({**NAMES, "x": [1, 2], "y": [3.0, np.nan]}, "row 2, column 'y' holds NaN"),
+        ({**NAMES, "x": [1, 2], "y": [3, np.inf]}, "holds an infinite number"),
+        ({**NAMES, "x": [1, 2], "y": [3, 2**60]}, "counts must be below"),
+        ({**NAMES, "x": [1, 2], "y": [3, 4], "t": ["k", "l"]}, r"drop=\['t'\]"),
+        ({**NAMES, "x": [1, 2], "y": [[1], [2]]}, "holds list<.*>, no numbers"),
+        ({"n": ["a", None], "x": [1, 2]}, "the name of row 2 is empty"),
+        ({"n": ["a", "a"], "x": [1, 2]}, "rows 1 and 2 are both called 'a'"),
+        ({"n": pa.array([], pa.string()), "x": pa.array([], pa.int8())}, "no rows"),
+        ({"n": ["a", "b"]}, "no columns of counts"),
+        ({"r": ["a", None], "c": ["x", "y"], "n": [1, 2]}, "column 'r' has 1 empty"),
+        ({"r": ["a", "b"], "c": ["x", "y"], "n": [1, None]}, "row 2, column 'n' is"),
+        (
+            {"r": ["a", "b"], "c": ["x", "y"], "n": [1, -2]},
+            "row 2, column 'n' holds -2",
+        ),
+    ],
+)
+def test_what_is_no_table_of_counts_is_told(frame, reason, read):
+    with pytest.raises(DataFormatError, match=reason):
+        read(frame)
+
+
+def test_columns_of_the_same_name_are_told(tmp_path):
+    table = pa.table([[1, 2], [3, 4]], names=["a", "a"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    with pytest.raises(DataFormatError, match="columns 1 and 2 are both called 'a'"):
+        read_counts(tmp_path / "t.parquet")
+
+
+def test_counts_of_triples_are_numbers(read):
+    with pytest.raises(DataFormatError, match=r"column 'n' holds .*string, no numbers"):
+        read({"r": ["a"], "c": ["x"], "n": ["1"]}, triples=True)
