@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 .PHONY: help demo test quick lint bench reproduce clean
 
 help:
-	@echo "make demo       install, cluster handwritten digits, draw demo/digits.png"
+	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
 	@echo "make test       install, run all tests"
 	@echo "make quick      run the tests that are not slow"
 	@echo "make lint       check style, format and types"
@@ -21,7 +21,7 @@ help:
 	@echo "Another Python: make demo PYTHON=python3.13"
 
 demo: $(VENV)/.installed
-	@$(BIN)/python examples/digits.py demo/digits.png
+	@$(BIN)/threecpo demo --output demo --force
 
 test: $(VENV)/.test
 	@$(PYTEST)
@@ -38,11 +38,11 @@ bench: $(VENV)/.test
 	@$(BIN)/python benchmarks/speed.py
 
 reproduce: $(VENV)/.test
-	@$(BIN)/python benchmarks/reproduction.py
+	@$(BIN)/python -m threecpo.experiments all --output docs/results
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks examples -name __pycache__ -prune -exec rm -rf {} + \
+	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
 # Dependency groups need pip 25.1.
@@ -57,7 +57,7 @@ $(VENV)/.pip:
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.pip
 	@echo "Installing threecpo and what it needs ..."
-	@$(PIP) install --editable ".[plot]"
+	@$(PIP) install --editable ".[cli,plot,report]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed

@@ -1,23 +1,20 @@
-"""The methods that the paper compares with: accuracy, speed, memory, parity.
+"""The methods that the paper compares with: speed, memory, parity.
 
-    python benchmarks/baselines.py --only accuracy --executions 10
     python benchmarks/baselines.py --only speed parity --clustpy-python PATH
 
-Sections: accuracy (ARI of every method beside the paper's table), speed (PoissonL,
-PoissonC and SKM beside clustpy's), parity (both programs from the same start), memory
-(every method on 20Newsgroups, each in a process of its own).
+Sections: speed (PoissonL, PoissonC and SKM beside clustpy's), parity (both programs
+from the same start), memory (every method on 20Newsgroups, each in a process of its
+own). Their results stand beside the paper's in docs/results.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import os
 import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from pathlib import Path
 from statistics import median
@@ -26,7 +23,6 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from _common import HERE, Report, add_data_option, load, missing_data, say
-from reproduction import LEAST_DEVIATION, PAPER_NAMES, Spread
 from threecpo import methods
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
@@ -34,57 +30,14 @@ from threecpo._core.statistics import Workers
 from threecpo._validation import check_counts
 from threecpo.cluster import PoissonC, PoissonL
 
-SETS = ("wholesales", "sporta", "bbcsports", "bbcnews")
+SETS = ("wholesales", "sporta", "bbcsports", "bbcnews", "newsgroups20")
 PEERS = ("PoissonL", "PoissonC", "SKM")
-MANY = 3.0
-
-
-def paper_table() -> dict[tuple[str, str], Spread]:
-    with (HERE / "paper_methods.csv").open(encoding="utf-8", newline="") as lines:
-        return {
-            (row["data_set"], row["method"]): Spread(
-                float(row["ari"]), float(row["std"])
-            )
-            for row in csv.DictReader(lines)
-        }
 
 
 def fit_in_child(python: str, implementation: str, *words: object) -> dict:
     command = [python, str(HERE / "_fit.py"), implementation, *map(str, words)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def accuracy(options: argparse.Namespace, report: Report) -> None:
-    paper, rows = paper_table(), []
-    for name in options.datasets:
-        data, title = load(options.data, name), PAPER_NAMES[name]
-        for method, make in methods().items():
-            wanted = not options.methods or method in options.methods
-            if not wanted or (title, method) not in paper:
-                continue
-            begin = time.perf_counter()
-            aris = []
-            for seed in range(options.executions):
-                model = make(data.n_clusters, random_state=seed, n_init=10)
-                labels = model.fit(data.matrix).labels_
-                aris.append(100 * adjusted_rand_score(data.labels, labels))
-            seconds = (time.perf_counter() - begin) / options.executions
-            ours, theirs = Spread.of(aris), paper[title, method]
-            unit = max(ours.deviation, theirs.deviation, LEAST_DEVIATION)
-            away = (ours.mean - theirs.mean) / unit
-            mark = " ←" if abs(away) > MANY else ""
-            say(f"{title} {method}: {ours} (paper {theirs}), {seconds:.2f} s")
-            rows.append(
-                [title, method, ours, theirs, f"{away:+.1f}{mark}", f"{seconds:.2f}"]
-            )
-    report.add(
-        f"{options.executions} executions of the best of 10 runs (TauCC: one run). "
-        "Differences are in units of the larger of both standard deviations and "
-        f"{LEAST_DEVIATION}; an arrow marks more than {MANY:.0f}."
-    )
-    header = ["data set", "method", "ARI", "ARI paper", "difference / std", "seconds"]
-    report.add_table(header, rows)
 
 
 def speed(options: argparse.Namespace, report: Report) -> None:
@@ -111,7 +64,7 @@ def parity(options: argparse.Namespace, report: Report) -> None:
     if not options.clustpy_python:
         return
     rows = []
-    for name in ("wholesales", "sporta", "bbcsports", "bbcnews"):
+    for name in SETS[:4]:
         data = load(options.data, name)
         counts, K = check_counts(data.matrix), data.n_clusters
         for method in PEERS:
@@ -176,23 +129,21 @@ def memory(options: argparse.Namespace, report: Report) -> None:
     report.add_table(["method", "seconds", "peak MB"], rows)
 
 
-SECTIONS = {"accuracy": accuracy, "speed": speed, "parity": parity, "memory": memory}
+SECTIONS = {"speed": speed, "parity": parity, "memory": memory}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     add_data_option(parser)
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
-    parser.add_argument("--datasets", nargs="+", choices=PAPER_NAMES, default=SETS)
     parser.add_argument("--methods", nargs="+", choices=methods())
-    parser.add_argument("--executions", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--clustpy-python", default=os.environ.get("THREECPO_CLUSTPY_PYTHON")
     )
     parser.add_argument("--output", type=Path, help="also write the Markdown here")
     options = parser.parse_args()
-    message = missing_data(options.data, options.datasets)
+    message = missing_data(options.data, SETS)
     if message:
         say(message)
         return 1

@@ -8,13 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from . import (
+        anndata,
         cluster,
         cocluster,
         datasets,
+        experiments,
         io,
         metrics,
         plot,
         preprocessing,
+        report,
+        results,
         select,
         text,
     )
@@ -41,13 +45,17 @@ _HOMES = {
     "write_counts": ".io",
 }
 _MODULES = (
+    "anndata",
     "cluster",
     "cocluster",
     "datasets",
+    "experiments",
     "io",
     "metrics",
     "plot",
     "preprocessing",
+    "report",
+    "results",
     "select",
     "text",
 )
@@ -56,10 +64,12 @@ __all__ = [
     "CountTable",
     "KPath",
     "ThreeCPO",
+    "anndata",
     "cluster",
     "cocluster",
     "column_information",
     "datasets",
+    "experiments",
     "io",
     "load",
     "methods",
@@ -68,6 +78,8 @@ __all__ = [
     "poisson_distance",
     "preprocessing",
     "read_counts",
+    "report",
+    "results",
     "select",
     "select_n_clusters",
     "text",

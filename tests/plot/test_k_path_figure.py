@@ -60,7 +60,7 @@ def test_the_criterion_is_drawn_and_its_minimum_marked(path, criterion, label):
     np.testing.assert_array_equal(values, path.totals)
     assert marked == k[np.argmin(values)] == 3
     assert ax.get_xlabel() == "clusters K"
-    assert ax.get_ylabel() == label
+    assert ax.get_ylabel() == f"{label} (●)"
     assert ax.get_title() == "3 clusters"
 
 
@@ -69,7 +69,7 @@ def test_relevant_columns_have_their_own_axis(path):
     (line,) = other.get_lines()
     np.testing.assert_array_equal(line.get_xdata(), path.n_clusters)
     np.testing.assert_array_equal(line.get_ydata(), path.to_frame()["relevant"])
-    assert other.get_ylabel() == "relevant columns"
+    assert other.get_ylabel() == "relevant columns (■)"
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_what_is_better_when_larger_is_drawn_upwards(
     k, values, marked = curve(ax)
     np.testing.assert_array_equal(values, path.to_frame()[column])
     assert marked == k[np.argmax(values)]
-    assert ax.get_ylabel() == label
+    assert ax.get_ylabel() == f"{label} (●)"
     assert beside(ax) == []
 
 
@@ -94,7 +94,7 @@ def test_the_elbow_is_marked_on_the_inertia(k_means_path):
     k, values, marked = curve(ax)
     np.testing.assert_array_equal(values, path.to_frame()["loss"])
     assert marked == k[np.argmin(path.totals)]
-    assert ax.get_ylabel() == "inertia"
+    assert ax.get_ylabel() == "inertia (●)"
 
 
 def test_a_given_ax_is_used_and_no_figure_made(path):

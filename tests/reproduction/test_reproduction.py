@@ -1,6 +1,6 @@
 """The paper's tables on its own data sets, as far as a few seconds go.
 
-``python benchmarks/reproduction.py`` runs the whole protocol.
+``python -m threecpo.experiments all`` runs the whole protocol.
 """
 
 import numpy as np

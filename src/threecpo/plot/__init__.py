@@ -1,5 +1,19 @@
 """Figures, as functions that return matplotlib Axes."""
 
+from ._cluster_sizes import cluster_sizes
+from ._column_groups import column_groups
+from ._convergence import convergence
+from ._heat_map import heat_map
 from ._k_path import k_path
+from ._outliers import outliers
+from ._row_map import row_map
 
-__all__ = ["k_path"]
+__all__ = [
+    "cluster_sizes",
+    "column_groups",
+    "convergence",
+    "heat_map",
+    "k_path",
+    "outliers",
+    "row_map",
+]

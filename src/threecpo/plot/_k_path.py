@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._extras import require
+import numpy as np
+
+from ._axes import BLUE, GREEN, ORANGE, axes, whole_ticks
 
 if TYPE_CHECKING:
     from ..select import KPath
@@ -43,24 +45,24 @@ def k_path(path: KPath, ax: Any = None) -> Any:
     >>> k_path(path).get_xlabel()
     'clusters K'
     """
-    if ax is None:
-        pyplot = require("matplotlib.pyplot", "plot", "A figure")
-        _, ax = pyplot.subplots(layout="constrained")
-    table = path.to_frame()
-    values = table["loss"] if path.criterion == "elbow" else table["total"]
-    if path.criterion in ("silhouette", "bic"):
-        values = -values
-    k = path.n_clusters
-    blue, green, red = "tab:blue", "tab:green", "tab:red"
-    ax.plot(k, values, color=blue, marker="o", markersize=3)
+    from ..results import path_table
+    from ..results._parts import k_path
+
+    return draw(k_path(path_table(path)), axes(ax))
+
+
+def draw(part: dict[str, Any], ax: Any) -> Any:
+    """Draw from the numbers of ``results._parts.path``."""
+    k = part["n_clusters"]
+    ax.plot(k, np.array(part["values"], float), color=BLUE, marker="o", markersize=3)
     ax.set_xlabel("clusters K")
-    ax.set_ylabel(TITLES[path.criterion], color=blue)
-    ax.axvline(k[path.totals.argmin()], color=red, linestyle="--")
-    found = f"{path.best_k} clusters" if path.best_k > 1 else "no clusters found"
-    ax.set_title(found)
-    ax.xaxis.get_major_locator().set_params(integer=True)
-    if "relevant" in table:
+    ax.set_ylabel(f"{TITLES[part['criterion']]} (●)")
+    ax.axvline(k[part["best"]], color=ORANGE, linestyle="--")
+    found = part["found"]
+    ax.set_title(f"{found} clusters" if found > 1 else "no clusters found")
+    whole_ticks(ax.xaxis)
+    if "relevant" in part:
         beside = ax.twinx()
-        beside.plot(k, table["relevant"], color=green, marker=".", markersize=4)
-        beside.set_ylabel("relevant columns", color=green)
+        beside.plot(k, part["relevant"], color=GREEN, marker="s", markersize=3)
+        beside.set_ylabel("relevant columns (■)")
     return ax

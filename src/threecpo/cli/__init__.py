@@ -1,0 +1,43 @@
+"""The command ``threecpo``: parses, calls the library and tells people."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from .._extras import require
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments : sequence of str or None, default=None
+        What follows the name of the command; None takes those of the process.
+
+    Returns
+    -------
+    int
+        Exit code: 0 if all is well, 2 for bad input or usage, 130 after Ctrl-C.
+
+    Examples
+    --------
+    >>> from threecpo.cli import main
+    >>> main(["--version"])
+    threecpo 0.1.0
+    0
+    """
+    try:
+        require("click", "cli", "The command line")
+    except ImportError as error:
+        print(f"threecpo: {error}", file=sys.stderr)  # noqa: T201
+        return 2
+    from ._main import run
+
+    return run(arguments)

@@ -1,0 +1,153 @@
+"""The group of commands, and how they end: exit codes and one line about errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import threading
+import warnings
+from contextlib import contextmanager
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import click
+
+from .. import __version__
+from ._options import examples
+from ._say import note
+from ._source import READING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# Names of commands and of the modules of this package that have them.
+COMMANDS = {
+    "fit": "fit",
+    "predict": "predict",
+    "select-k": "select_k",
+    "compare": "compare",
+    "report": "report",
+    "info": "info",
+    "convert": "convert",
+    "datasets": "datasets",
+    "reproduce": "reproduce",
+    "demo": "demo",
+}
+
+
+class Commands(click.Group):
+    """Loads the module of a command when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f".{COMMANDS[cmd_name]}", __package__)
+        command: click.Command = module.command
+        return command
+
+
+@click.command(
+    cls=Commands,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=examples(
+        "threecpo demo",
+        "threecpo info atlas.h5ad",
+        "threecpo fit atlas.h5ad -k auto -o atlas-results",
+        "threecpo fit words.csv -k 5 --outliers iterative",
+    ),
+)
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Cluster the rows of a table of counts, and find out which columns matter."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(arguments: Sequence[str] | None) -> int:
+    """Run a command and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with _told_warnings(), _ended_by_signals():
+            code = commands.main(
+                given, prog_name="threecpo", standalone_mode=False, obj=tuple(given)
+            )
+    except (click.Abort, KeyboardInterrupt):
+        note("interrupted.")
+        return 130
+    except click.ClickException as error:
+        note(_spelled(error))
+        return 2
+    except (ValueError, OSError, ImportError) as error:
+        if os.environ.get("THREECPO_TRACEBACK"):
+            raise
+        note(_as_options(_about(error)))
+        return 2
+    except MemoryError:
+        note("not enough memory for this; try a part of the rows or columns.")
+        return 1
+    return code if isinstance(code, int) else 0
+
+
+def _spelled(error: click.ClickException) -> str:
+    text = error.format_message()
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return text
+    return f"{text} See: {context.command_path} --help"
+
+
+def _about(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror}."
+    return str(error)
+
+
+def _as_options(text: str) -> str:
+    """Options of functions, which messages name, as those of commands."""
+
+    def spelled(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if value in ("", "True"):
+            return f"--{name}"
+        return f"--no-{name}" if value == "False" else f"--{name} {value}"
+
+    names = "|".join(("force", *READING))
+    return re.sub(rf"\b({names})=([\w'-]*)", spelled, text)
+
+
+@contextmanager
+def _told_warnings() -> Iterator[None]:
+    """Show what the library warns of as one line each, and nothing else."""
+
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
+        note(f"note: {message}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = tell
+        yield
+
+
+@contextmanager
+def _ended_by_signals() -> Iterator[None]:
+    """Let a polite request to end clean up as Ctrl-C does."""
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

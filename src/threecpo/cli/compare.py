@@ -1,0 +1,156 @@
+"""``threecpo compare``."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .._progress import progress
+from ._options import (
+    AT_LEAST_ONE,
+    examples,
+    force_option,
+    json_option,
+    output_option,
+    seed_option,
+)
+from ._output import table_file
+from ._say import listed, note, say_json, say_table
+from ._source import Source, source_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..table import CountTable
+
+SCORES = ("ARI", "NMI", "ACC", "purity")
+
+
+@click.command(
+    epilog=examples(
+        "threecpo compare cells.h5ad --labels cell_type",
+        "threecpo compare words.csv --labels topic --methods 3CPO,SKM,KM -o all.csv",
+    )
+)
+@click.option(
+    "-k",
+    "--clusters",
+    "n_clusters",
+    type=AT_LEAST_ONE,
+    help="Number of clusters. [default: as many as there are different labels]",
+)
+@click.option(
+    "--methods",
+    metavar="NAMES",
+    help="Names from the paper, with commas between them. [default: all]",
+)
+@click.option(
+    "--n-init",
+    type=AT_LEAST_ONE,
+    default=10,
+    show_default=True,
+    help="Runs of each method.",
+)
+@output_option("CSV file for the table. [default: only printed]")
+@seed_option
+@source_options
+@force_option
+@json_option
+def command(
+    source: Source,
+    n_clusters: int | None,
+    methods: str | None,
+    n_init: int,
+    output: Path | None,
+    random_state: int,
+    *,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Compare all methods of the paper on FILE, whose true labels are known.
+
+    The table has each method's agreement with the labels: adjusted Rand index (ARI),
+    normalised mutual information (NMI), accuracy (ACC) and purity, 1 at best; the
+    number of clusters found, and seconds.
+    """
+    chosen = _chosen(methods)
+    with table_file(output, force=force) as write:
+        table = source.read()
+        if table.labels is None:
+            message = f"{source.path} has no labels; name their column by --labels."
+            raise ValueError(message)
+        if n_clusters is None:
+            n_clusters = max(1, table.n_clusters or 0)
+        rows = compared(table, chosen, n_clusters, n_init, random_state)
+        write(rows)
+    if as_json:
+        say_json({"n_clusters": n_clusters, "methods": rows})
+    else:
+        say_table(rows)
+
+
+def _chosen(names: str | None) -> dict[str, Any]:
+    from .._methods import methods
+
+    known = methods()
+    if names is None:
+        return known
+    by_name = {name.lower(): name for name in known}
+    asked = [name.strip() for name in names.split(",")]
+    wrong = [name for name in asked if name.lower() not in by_name]
+    if wrong:
+        message = (
+            f"There is no method {wrong[0]!r}; there are {listed(known, len(known))}."
+        )
+        raise ValueError(message)
+    return {by_name[name.lower()]: known[by_name[name.lower()]] for name in asked}
+
+
+def compared(
+    table: CountTable,
+    chosen: dict[str, Any],
+    n_clusters: int,
+    n_init: int,
+    random_state: int,
+) -> dict[str, list[Any]]:
+    """Scores of each method; a method that cannot take these counts has none."""
+    rows: dict[str, list[Any]] = {
+        name: [] for name in ("method", *SCORES, "clusters", "seconds")
+    }
+    with progress("Methods", len(chosen), shown=sys.stderr.isatty()) as advance:
+        for name, make in chosen.items():
+            advance(0, name)
+            estimator = make(n_clusters, random_state=random_state, n_init=n_init)
+            started = time.perf_counter()
+            labels = _labels(name, estimator, table)
+            seconds = time.perf_counter() - started
+            for column, value in zip(
+                rows, (name, *_scores(table, labels), seconds), strict=True
+            ):
+                rows[column].append(value)
+            advance(1, name)
+    return rows
+
+
+def _labels(name: str, estimator: Any, table: CountTable) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return estimator.fit(table.X).labels_
+    except (ValueError, MemoryError) as error:
+        note(f"{name} left out: {error or 'not enough memory.'}")
+        return None
+
+
+def _scores(table: CountTable, labels: Any) -> list[Any]:
+    from ._run_info import agreement
+
+    if labels is None:
+        return [math.nan] * len(SCORES) + [0]
+    scores = agreement(table.labels, labels)
+    return [*(scores[name] for name in SCORES), len(set(labels.tolist()) - {-1})]

@@ -1,0 +1,65 @@
+"""``threecpo demo``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._options import examples, force_option, jobs_option, json_option, output_option
+
+if TYPE_CHECKING:
+    from ..table import CountTable
+
+
+class Digits:
+    """Handwritten digits, which come with scikit-learn."""
+
+    def read(self) -> CountTable:
+        from sklearn.datasets import load_digits
+
+        from ..table import CountTable
+
+        digits = load_digits()
+        side = range(8)
+        names: dict[str, Any] = {
+            "row_names": [f"image {i}" for i in range(len(digits.data))],
+            "column_names": [f"pixel {y},{x}" for y in side for x in side],
+            "label_names": [str(digit) for digit in range(10)],
+        }
+        return CountTable(
+            digits.data,
+            labels=digits.target,
+            name="Handwritten digits",
+            source="scikit-learn's load_digits",
+            **names,
+        )
+
+    def told(self) -> dict[str, Any]:
+        return {}
+
+
+@click.command(
+    epilog=examples(
+        "threecpo demo",
+    )
+)
+@output_option("Folder for the results. [default: digits.threecpo]")
+@jobs_option
+@force_option
+@json_option
+def command(
+    output: Path | None, n_jobs: int | None, *, force: bool, as_json: bool
+) -> None:
+    """Cluster handwritten digits and write a report to look at.
+
+    Each row is an image of 8 x 8 pixels, each column a pixel, each count the ink in it
+    (0 to 16). Nothing is downloaded.
+    """
+    from ..cluster import ThreeCPO
+    from ._results import fit_to_folder, tell
+
+    target = output or Path("digits.threecpo")
+    model = ThreeCPO(10, outliers="final", random_state=0, n_jobs=n_jobs)
+    tell(fit_to_folder(Digits(), model, target, force=force), target, as_json=as_json)

@@ -1,0 +1,87 @@
+"""``threecpo fit``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._options import (
+    AT_LEAST_ONE,
+    CRITERIA,
+    NOT_NEGATIVE,
+    NumberOfClusters,
+    examples,
+    force_option,
+    given,
+    json_option,
+    output_option,
+    run_options,
+)
+from ._source import Source, source_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    epilog=examples(
+        "threecpo fit atlas.h5ad -k auto",
+        "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
+        "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
+    )
+)
+@click.option(
+    "-k",
+    "--clusters",
+    "n_clusters",
+    type=NumberOfClusters(),
+    required=True,
+    help="Number of clusters, or auto to have it chosen.",
+)
+@output_option("Folder for the results. [default: FILE's name with .threecpo]")
+@click.option(
+    "--outliers",
+    type=click.Choice(["iterative", "final"]),
+    help="Mark rows that fit no cluster: in every iteration, or once in the end.",
+)
+@click.option(
+    "--outlier-threshold",
+    type=NOT_NEGATIVE,
+    help="How clear an outlier must be, in nats. [default: 0]",
+)
+@click.option(
+    "--max-clusters", type=AT_LEAST_ONE, help="Largest number for auto. [default: 30]"
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    help="How auto chooses. [default: mdl-dispersion]",
+)
+@run_options
+@source_options
+@click.option("--no-report", is_flag=True, help="Write no report.html.")
+@force_option
+@json_option
+def command(
+    source: Source,
+    output: Path | None,
+    *,
+    no_report: bool,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Cluster the rows of FILE and write a folder of results.
+
+    The folder has labels.csv (rows), columns.csv, top_columns.csv (what marks each
+    cluster), report.html (open it in a browser), model.npz (for predict), run.json
+    (what was done) and, for auto, k_path.csv. It appears when it is complete.
+    """
+    from ..cluster import ThreeCPO
+    from ._results import default_folder, fit_to_folder, tell
+
+    target = output or default_folder(source.path)
+    model = ThreeCPO(**given(options))
+    told = fit_to_folder(source, model, target, force=force, with_report=not no_report)
+    tell(told, target, as_json=as_json)

@@ -1,0 +1,79 @@
+"""``threecpo reproduce``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ._options import AT_LEAST_ONE, examples, json_option
+from ._say import say, say_json
+
+_NAMES: dict[str, Any] = {
+    "multiple": True,
+    "metavar": "NAME",
+    "help": "By the paper's name. Repeats.",
+}
+
+
+@click.command(
+    epilog=examples(
+        "threecpo reproduce",
+        "threecpo reproduce traditional --executions 2 --datasets BBCSports",
+    )
+)
+@click.argument("name", required=False)
+@click.option("--executions", type=AT_LEAST_ONE, default=10, show_default=True)
+@click.option(
+    "--restarts",
+    type=AT_LEAST_ONE,
+    default=10,
+    show_default=True,
+    help="Runs in each execution.",
+)
+@click.option("--datasets", **_NAMES)
+@click.option("--methods", **_NAMES)
+@click.option("--jobs", type=AT_LEAST_ONE, help="Processes. [default: all cores]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("results"),
+    show_default=True,
+)
+@click.option(
+    "--cache",
+    type=click.Path(path_type=Path),
+    help="Folder of what is finished. [default: .cells in the output]",
+)
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Another data set, as npz with labels. Repeats.",
+)
+@click.option("--download", is_flag=True, help="Get data sets that are not here.")
+@json_option
+def command(name: str | None, *, as_json: bool, **options: Any) -> None:
+    """Repeat a table or figure of the paper, beside the paper's values.
+
+    Without NAME the experiments are listed; NAME may be all. A run that was stopped
+    goes on where it was.
+    """
+    from ..experiments import EXPERIMENTS, reproduce
+
+    if name is None:
+        if as_json:
+            say_json(list(EXPERIMENTS))
+        else:
+            for each in EXPERIMENTS:
+                say(each)
+        return
+    reproduce(name, **options, quiet=not sys.stderr.isatty())
+    if as_json:
+        say_json({"output": options["output"].absolute()})
+    else:
+        say(f"results: {options['output']}")

@@ -1,0 +1,103 @@
+"""``threecpo select-k``."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._options import (
+    AT_LEAST_ONE,
+    CRITERIA,
+    examples,
+    force_option,
+    given,
+    json_option,
+    output_option,
+    run_options,
+)
+from ._output import table_file
+from ._say import number_of, plain, say, say_json, say_table
+from ._source import Source, source_options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@click.command(
+    epilog=examples(
+        "threecpo select-k words.csv",
+        "threecpo select-k atlas.h5ad --min 5 --max 15 --criterion mdl -o path.csv",
+    )
+)
+@click.option(
+    "--min", "least", type=AT_LEAST_ONE, default=1, show_default=True, help="First K."
+)
+@click.option(
+    "--max", "most", type=AT_LEAST_ONE, default=30, show_default=True, help="Last K."
+)
+@click.option(
+    "--criterion",
+    type=click.Choice(CRITERIA),
+    default=CRITERIA[0],
+    show_default=True,
+    help="What the best K has least of.",
+)
+@output_option("CSV file for the table. [default: only printed]")
+@run_options
+@source_options
+@force_option
+@json_option
+def command(
+    source: Source,
+    least: int,
+    most: int,
+    criterion: str,
+    output: Path | None,
+    *,
+    force: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Find out how many clusters the rows of FILE have.
+
+    Tries every number K from --min to --max; the best has the smallest total. For the
+    results of the best one use `threecpo fit FILE -k auto`.
+    """
+    from ..cluster import ThreeCPO
+    from ..results import path_table
+    from ..select import select_n_clusters
+
+    if least > most:
+        message = f"--min {least} is larger than --max {most}."
+        raise ValueError(message)
+    with table_file(output, force=force) as write:
+        table = source.read()
+        wanted = range(least, min(most, table.shape[0]) + 1)
+        if not wanted:
+            held = number_of(table.shape[0], "row")
+            message = f"{source.path} has only {held}, fewer than --min {least}."
+            raise ValueError(message)
+        path = select_n_clusters(
+            table.X,
+            wanted,
+            estimator=ThreeCPO(**given(options)),
+            n_init=given(options).get("n_init"),
+            criterion=criterion,
+            verbose=int(sys.stderr.isatty()),
+        )
+        rows = path_table(path)
+        if not as_json:
+            shown = {name: rows[name] for name in rows if name != "criterion"}
+            say_table(plain(shown))
+        if len(path.n_clusters) < len(wanted):
+            # Only what was finished before Ctrl-C.
+            raise KeyboardInterrupt
+        write(rows)
+    if as_json:
+        say_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
+        return
+    say(f"best by {criterion}: {number_of(path.best_k, 'cluster')}")
+    if path.best_k == wanted[-1] > 2:
+        say("the best is the last one tried: a larger --max may find a better one")

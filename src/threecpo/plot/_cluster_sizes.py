@@ -1,0 +1,68 @@
+"""How many rows each cluster has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._axes import BLUE, GREY, axes, whole_ticks
+
+if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
+
+# More bars than this leave no room for numbers on them.
+MOST_LABELLED = 25
+
+
+def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
+    """Draw the number of rows in each cluster.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        A bar for each cluster, and one for outliers if there are any.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.plot import cluster_sizes
+    >>> X, _ = make_synth(300, random_state=0)
+    >>> cluster_sizes(ThreeCPO(3, random_state=0).fit(X)).get_ylabel()
+    'rows'
+    """
+    from ..results._parts import sizes
+
+    return draw(sizes(model), axes(ax))
+
+
+def draw(part: dict[str, Any], ax: Any) -> Any:
+    """Draw from the numbers of ``results._parts.sizes``."""
+    sizes = part["sizes"]
+    bars = ax.bar(range(len(sizes)), sizes, color=BLUE)
+    if part["outliers"]:
+        place = len(sizes)
+        extra = ax.bar([place], [part["outliers"]], color=GREY, hatch="///")
+        bars = [*bars, *extra]
+        ticks = range(0, place, 1 + place // (MOST_LABELLED + 1))
+        ax.set_xticks([*ticks, place], [*map(str, ticks), "outliers"])
+    if len(sizes) <= MOST_LABELLED:
+        for bar in bars:
+            ax.annotate(
+                f"{bar.get_height():.0f}",
+                (bar.get_x() + bar.get_width() / 2, bar.get_height()),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+            )
+    if not part["outliers"]:
+        whole_ticks(ax.xaxis)
+    ax.set_xlabel("cluster")
+    ax.set_ylabel("rows")
+    return ax

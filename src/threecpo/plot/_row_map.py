@@ -1,0 +1,77 @@
+"""Where rows sit between clusters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._axes import GREY, axes, cluster_style
+
+if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
+
+
+def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
+    """Draw the map of :func:`threecpo.results.row_map`.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        The counts it was fitted on.
+    ax : matplotlib Axes or None, default=None
+        Where to draw; None makes a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        A point for each row, or for 4000 drawn from them; a number at the median of
+        each cluster. Single far rows are drawn at the frame.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.plot import row_map
+    >>> X, _ = make_synth(300, random_state=0)
+    >>> row_map(ThreeCPO(3, random_state=0).fit(X), X).get_xlabel()
+    'first direction (nats per count)'
+    """
+    from ..results import row_table
+    from ..results._parts import row_map
+
+    part = row_map(row_table(model, X), model.n_clusters_)
+    return draw(part, axes(ax, (6.4, 4.8)))
+
+
+def draw(part: dict[str, Any] | None, ax: Any) -> Any:
+    """Draw from the numbers of ``results._parts.row_map``."""
+    ax.set_xlabel("first direction (nats per count)")
+    ax.set_ylabel("second direction")
+    if part is None:
+        return ax
+    x, y, cluster = (np.asarray(part[name]) for name in ("x", "y", "cluster"))
+    for k in np.unique(cluster).tolist():
+        colour, marker = cluster_style(k) if k >= 0 else (GREY, "x")
+        here = cluster == k
+        ax.plot(x[here], y[here], marker, color=colour, markersize=3, alpha=0.6)
+    for k, centre in enumerate(part["centres"]):
+        if centre is not None:
+            place = np.clip(centre, *np.transpose(part["limits"]))
+            ax.annotate(
+                str(k),
+                place,
+                ha="center",
+                va="center",
+                fontweight="bold",
+                bbox={
+                    "boxstyle": "round,pad=0.2",
+                    "facecolor": ax.get_facecolor(),
+                    "alpha": 0.8,
+                    "linewidth": 0,
+                },
+            )
+    ax.margins(0.03)
+    return ax

@@ -1,0 +1,242 @@
+"use strict";
+
+// Theme: follows the system until the button says otherwise.
+{
+  const root = document.documentElement;
+  const button = document.getElementById("theme");
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const show = () => {
+    button.textContent = isDark() ? "Light theme" : "Dark theme";
+  };
+  button.addEventListener("click", () => {
+    root.dataset.theme = isDark() ? "light" : "dark";
+    show();
+  });
+  system.addEventListener("change", show);
+  button.hidden = false;
+  show();
+}
+
+// The table of all columns: only the rows in view are in the page.
+{
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const n = data.names.length;
+  const spoken = new Map([[1, "relevant"], [0, "shared"], [-1, "noise"]]);
+  const byId = (id) => document.getElementById(id);
+  const viewport = byId("viewport");
+  const body = byId("body");
+  const heads = byId("heads");
+  const MARGIN = 8;
+  const PRINTED = 40;
+
+  // Two bytes a number: ten bits of digits, six of the power of ten plus 32.
+  const powers = Array.from({ length: 64 }, (_, place) => Number(`1e${Math.abs(place - 32)}`));
+  const numbers = (packed) => {
+    const bytes = atob(packed);
+    const values = new Float64Array(bytes.length / 2);
+    for (let j = 0; j < values.length; j++) {
+      const code = bytes.charCodeAt(2 * j) + 256 * bytes.charCodeAt(2 * j + 1);
+      const [digits, place] = [code >> 6, code & 63];
+      if (code === 0xffff) values[j] = NaN;
+      else values[j] = place < 32 ? digits / powers[place] : digits * powers[place];
+    }
+    return values;
+  };
+  const behind = data.behind.map((packed) => numbers(packed).map((value) => -value));
+  const lead = new Float64Array(n);
+  for (let j = 0; j < n; j++) {
+    lead[j] = NaN;
+    for (let g = 0; g < 3; g++) {
+      const away = -behind[g][j];
+      if (g !== 1 - data.groups[j] && !(away >= lead[j])) lead[j] = Number.isNaN(away) ? lead[j] : away;
+    }
+  }
+  const rates = data.rates.map(numbers);
+  const strongest = new Float64Array(n);
+  for (let j = 0; j < n; j++) {
+    let best = 0;
+    for (let k = 1; k < rates.length; k++) if (rates[k][j] > rates[best][j]) best = k;
+    strongest[j] = best;
+  }
+
+  const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const format = (value) => {
+    if (Number.isNaN(value)) return "–";
+    const size = Math.abs(value);
+    let text;
+    if (value === 0) text = "0";
+    else if (size >= 1e-3 && size < 999.5) text = value.toPrecision(3);
+    else if (size >= 999.5 && size < 1e9) text = whole(value);
+    else text = value.toExponential(2).replace("e+", "e");
+    return text.replace("-", "\u2212").replace("e-", "e\u2212");
+  };
+
+  // Columns of the table. `extra` ones are not printed.
+  const fields = [
+    { title: "Column", css: "name" },
+    { title: "Group", css: "kind", values: Float64Array.from(data.groups, (group) => -group) },
+    { title: "Lead", values: lead, down: true },
+    { title: "Overall count", values: numbers(data.overall), down: true },
+    { title: "Highest in cluster", values: strongest, text: String },
+    ...["Relevant", "Shared", "Noise"].map((title, g) => (
+      { title: `As ${title.toLowerCase()}`, values: behind[g], down: true, extra: true })),
+    ...rates.map((values, k) => ({ title: `Cluster ${k}`, values, down: true, extra: true })),
+  ];
+
+  const base = Array.from({ length: n }, (_, j) => j).sort((a, b) => (
+    data.groups[b] - data.groups[a] || (lead[b] || 0) - (lead[a] || 0) || a - b));
+  const baseRank = new Int32Array(n);
+  base.forEach((j, rank) => { baseRank[j] = rank; });
+  let lowered = null;
+  let nameRank = null;
+  let order = base;
+  let shown = base;
+  let first = -1;
+  let last = -1;
+  let printing = false;
+
+  const rankNames = () => {
+    const compare = new Intl.Collator("en", { numeric: true }).compare;
+    const sorted = Array.from(base).sort((a, b) => compare(data.names[a], data.names[b]));
+    nameRank = new Float64Array(n);
+    sorted.forEach((j, rank) => { nameRank[j] = rank; });
+  };
+
+  const sortBy = (field, descending) => {
+    if (!field.values && !nameRank) rankNames();
+    const values = field.values ?? nameRank;
+    const sign = descending ? -1 : 1;
+    // What has no number comes last in both directions.
+    order = Array.from(base).sort((a, b) => {
+      const x = values[a];
+      const y = values[b];
+      if (x === y) return baseRank[a] - baseRank[b];
+      if (Number.isNaN(x)) return Number.isNaN(y) ? baseRank[a] - baseRank[b] : 1;
+      if (Number.isNaN(y)) return -1;
+      return sign * (x - y);
+    });
+    for (const head of heads.children) head.removeAttribute("aria-sort");
+    field.head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    filter();
+  };
+
+  const filter = () => {
+    const wanted = byId("search").value.toLowerCase();
+    const group = byId("group").value;
+    if (wanted && !lowered) lowered = data.names.map((name) => name.toLowerCase());
+    shown = order.filter((j) => (
+      (group === "" || data.groups[j] === Number(group))
+      && (wanted === "" || lowered[j].includes(wanted))));
+    byId("found").textContent = shown.length === n
+      ? `${whole(n)} columns` : `${whole(shown.length)} of ${whole(n)} columns`;
+    byId("grid").setAttribute("aria-rowcount", String(shown.length + 1));
+    viewport.scrollTop = 0;
+    draw(true);
+  };
+
+  // A row is made once by copying this one, and then only its texts change.
+  const pattern = document.createElement("tr");
+  for (const field of fields) {
+    const element = document.createElement(field.css === "name" ? "th" : "td");
+    element.className = `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
+    if (field.css === "name") {
+      element.scope = "row";
+      element.append(document.createElement("bdi"));
+    } else if (field.css === "kind") {
+      element.append(document.createElement("span"));
+    }
+    element.append(document.createTextNode(""));
+    pattern.append(element);
+  }
+  const pool = [];
+
+  const filled = (row, place) => {
+    const j = shown[place];
+    row.setAttribute("aria-rowindex", String(place + 2));
+    const [name, kind, ...others] = row.children;
+    name.title = data.names[j];
+    name.firstChild.textContent = data.names[j];
+    kind.firstChild.className = `dot g${data.groups[j]}`;
+    kind.lastChild.data = spoken.get(data.groups[j]);
+    others.forEach((element, place) => {
+      const field = fields[place + 2];
+      element.firstChild.data = (field.text ?? format)(field.values[j]);
+    });
+    return row;
+  };
+
+  const spacer = (rows, height) => {
+    const row = document.createElement("tr");
+    row.className = "spacer";
+    row.setAttribute("aria-hidden", "true");
+    const filler = document.createElement("td");
+    filler.colSpan = fields.length;
+    filler.style.height = `${rows * height}px`;
+    row.append(filler);
+    return row;
+  };
+
+  const draw = (always, from, to) => {
+    if (printing) return;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const height = 2.125 * rem;
+    const top = Math.floor(viewport.scrollTop / height);
+    const start = Math.max(0, from ?? top - MARGIN);
+    // It may be small now because it was empty; style lets it grow to 32 rem.
+    const visible = Math.ceil(Math.max(viewport.clientHeight, 32 * rem) / height);
+    const stop = Math.min(shown.length, to ?? top + visible + MARGIN);
+    if (!always && start === first && stop === last) return;
+    first = start;
+    last = stop;
+    const rows = [];
+    if (start) rows.push(spacer(start, height));
+    for (let place = start; place < stop; place++) {
+      pool[place - start] ??= pattern.cloneNode(true);
+      rows.push(filled(pool[place - start], place));
+    }
+    if (stop < shown.length) rows.push(spacer(shown.length - stop, height));
+    body.replaceChildren(...rows);
+  };
+
+  for (const field of fields) {
+    const width = document.createElement("col");
+    width.className = `${field.css ?? "value"}${field.extra ? " extra" : ""}`;
+    byId("widths").append(width);
+    field.head = document.createElement("th");
+    field.head.scope = "col";
+    field.head.className = width.className;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = field.title;
+    button.addEventListener("click", () => {
+      const now = field.head.getAttribute("aria-sort");
+      sortBy(field, now ? now === "ascending" : Boolean(field.down));
+    });
+    field.head.append(button);
+    heads.append(field.head);
+  }
+  let waiting = false;
+  viewport.addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; draw(false); });
+  });
+  new ResizeObserver(() => draw(false)).observe(viewport);
+  byId("search").addEventListener("input", filter);
+  byId("group").addEventListener("change", filter);
+  byId("tools").addEventListener("submit", (event) => event.preventDefault());
+  addEventListener("beforeprint", () => {
+    draw(true, 0, PRINTED);
+    printing = true;
+    byId("print-note").textContent = shown.length > PRINTED
+      ? `The first ${PRINTED} of ${whole(shown.length)} columns; the file columns.csv has all of them.` : "";
+  });
+  addEventListener("afterprint", () => {
+    printing = false;
+    draw(true);
+  });
+  byId("explorer").hidden = false;
+  byId("instead").hidden = true;
+  sortBy(fields[1], false);
+}

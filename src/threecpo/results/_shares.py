@@ -1,0 +1,86 @@
+"""Rates of clusters on one scale, so that they can be compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..cluster import ThreeCPO
+
+
+# The size of a cluster's rows is then known to about 5 %.
+ENOUGH_COUNTS = 400
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Share of each column in the counts of C0 and C1: by cluster, and overall."""
+
+    clusters: NDArray[np.float64]
+    overall: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: ThreeCPO) -> Shares:
+        used = model.column_groups_ >= 0
+        return cls(
+            _normalised(np.nan_to_num(model.cluster_rates_, posinf=0.0), used),
+            _normalised(model.shared_rates_[None], used)[0],
+        )
+
+
+@dataclass(frozen=True)
+class TypicalCounts:
+    """Expected count of each column in a row of mean size: by cluster, and overall.
+
+    Rows of equal size have equal counts in C0, whatever their cluster. Where C0 has
+    fewer than two columns, or too few counts to say how large the rows of a cluster
+    are, rows with equal totals are compared.
+    """
+
+    clusters: NDArray[np.float64]
+    overall: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, model: ThreeCPO) -> TypicalCounts:
+        overall = model.noise_rates_
+        shared = model.column_groups_ == 0
+        counts = model._fitted.statistics.sums[: model.n_clusters_, shared].sum(axis=1)
+        if np.count_nonzero(shared) > 1 and counts.min() >= ENOUGH_COUNTS:
+            return cls(model.cluster_rates_ / len(model.labels_), overall)
+        mean_size = float(overall[model.column_groups_ >= 0].sum())
+        return cls(Shares.of(model).clusters * mean_size, overall)
+
+    @property
+    def ratios(self) -> NDArray[np.float64]:
+        """Clusters over overall; 1 where a column has no counts at all."""
+        some = self.overall > 0
+        out = np.ones_like(self.clusters)
+        np.divide(self.clusters, self.overall, out=out, where=some)
+        return out
+
+    def without(self, prior: float) -> TypicalCounts:
+        """The same without the counts that come from the prior alone."""
+        least = prior * (1 + 1e-9)
+        clusters, overall = (
+            np.where(counts > least, counts - prior, 0.0)
+            for counts in (self.clusters, self.overall)
+        )
+        return TypicalCounts(clusters, overall)
+
+    def best(self, cluster: int, columns: NDArray[np.intp], n: int) -> NDArray[np.intp]:
+        """Those of these columns that are furthest above the overall count."""
+        above = (self.clusters[cluster] - self.overall)[columns]
+        order = np.argsort(-above, kind="stable")[:n]
+        return columns[order[above[order] > 0]]
+
+
+def _normalised(
+    rates: NDArray[np.float64], used: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    totals = rates[:, used].sum(axis=1, keepdims=True)
+    return rates / np.where(totals > 0, totals, 1.0)

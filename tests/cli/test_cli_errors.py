@@ -1,0 +1,285 @@
+"""How commands end: exit codes, one line, bars on terminals alone."""
+
+import os
+import pty
+import re
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+from running import X, assert_one_line, everything, runner, started, table, written_csv
+
+import threecpo
+from threecpo.cli import _main, main
+from threecpo.cli._say import clean, listed, plain, say_table
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    threecpo.write_counts(table(), tmp_path / "cells.npz")
+    return runner(capsys)
+
+
+WRONG = {
+    "empty.csv": b"",
+    "ragged.csv": b",a,b\nr1,1,2\nr2,1\n",
+    "text.csv": b",a,b\nr1,1,2\nr2,x,3\n",
+    "negative.csv": b",a,b\nr1,1,2\nr2,-4,3\n",
+    "nan.csv": b",a,b\nr1,1,2\nr2,nan,3\n",
+    "twice.csv": b",a,a\nr1,1,2\nr2,4,3\n",
+    "binary.csv": bytes(range(256)),
+    "cut.npz": b"PK\x03\x04 half",
+    "cut.h5ad": b"\x89HDF\r\n\x1a\n half",
+    "cut.csv.gz": b"\x1f\x8b half",
+    "text.mtx": b"%%MatrixMarket matrix coordinate integer general\n2 2 1\n1 x 3\n",
+    "new\nline.csv": b",a,b,c\nr1,x,2,3\n",
+}
+READING = {
+    "fit": ["-k", 2],
+    "info": [],
+    "select-k": [],
+    "compare": [],
+    "predict": [],
+    "convert": ["out.npz"],
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+@pytest.mark.parametrize("command", READING)
+def test_wrong_files_are_one_line_and_nothing_is_written(command, name, run, tmp_path):
+    if name.endswith("h5ad"):
+        pytest.importorskip("anndata")
+    threecpo.ThreeCPO(2, random_state=0).fit(X).save("model.npz")
+    (tmp_path / name).write_bytes(WRONG[name])
+    before = everything(tmp_path)
+    model = ["model.npz"] if command == "predict" else []
+    done = run(command, *model, name, *READING[command])
+    assert_one_line(done, clean(name))
+    assert done.out == ""
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize("command", READING)
+@pytest.mark.parametrize("name", ["nowhere.csv", "folder", "\udcff.csv"])
+def test_missing_files_and_folders(command, name, run, tmp_path):
+    threecpo.ThreeCPO(2, random_state=0).fit(X).save("model.npz")
+    (tmp_path / "folder").mkdir()
+    model = ["model.npz"] if command == "predict" else []
+    assert_one_line(run(command, *model, name, *READING[command]))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read(run, tmp_path):
+    (tmp_path / "cells.npz").chmod(0)
+    assert_one_line(run("info", "cells.npz"), "cells.npz")
+
+
+def test_a_folder_that_may_not_be_written(run):
+    done = run("fit", "cells.npz", "-k", 2, "-o", "/proc/nowhere/out")
+    assert_one_line(done, "/proc")
+
+
+def test_errors_of_the_system_name_the_file(run):
+    done = run("predict", "nowhere/model.npz", "cells.npz")
+    assert done == (2, "", "threecpo: nowhere/model.npz: No such file or directory.\n")
+
+
+def test_a_missing_library_names_its_extra(run, monkeypatch):
+    for name in ("anndata", "h5py"):
+        monkeypatch.setitem(sys.modules, name, None)
+    done = run("convert", "cells.npz", "cells.h5ad")
+    assert_one_line(done, "threecpo[anndata]")
+
+
+def test_faults_of_our_own_are_not_hidden(run, monkeypatch):
+    def fail(*_):
+        message = "a fault"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr("threecpo.cli.info.described", fail)
+    with pytest.raises(RuntimeError, match="a fault"):
+        main(["info", "cells.npz"])
+
+
+def test_tracebacks_can_be_asked_for(run, monkeypatch):
+    monkeypatch.setenv("THREECPO_TRACEBACK", "1")
+    with pytest.raises(ValueError, match="nowhere"):
+        main(["info", "nowhere.csv"])
+
+
+def test_too_little_memory_is_one_line(run, monkeypatch):
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("threecpo.cli.info.described", fail)
+    done = run("info", "cells.npz")
+    assert done.code == 1
+    assert done.err.startswith("threecpo: not enough memory")
+
+
+def test_the_warnings_of_others_are_not_shown(run, monkeypatch):
+    def warn(_):
+        warnings.warn("soon gone", FutureWarning, stacklevel=1)
+        warnings.warn("look here", UserWarning, stacklevel=1)
+        return {"fine": True}
+
+    monkeypatch.setattr("threecpo.cli.info.described", warn)
+    done = run("info", "cells.npz", "--json")
+    assert done.err == "threecpo: note: look here\n"
+    assert done.json["fine"] is True
+
+
+def test_signals_are_as_before(run):
+    import signal
+
+    before = signal.getsignal(signal.SIGTERM)
+    run("info", "cells.npz")
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
+def test_it_runs_in_other_threads(run, tmp_path):
+    import threading
+
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(main(["info", "cells.npz"])))
+    thread.start()
+    thread.join()
+    assert codes == [0]
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("two\nlines\tof  it", "two lines of it"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("[red]", "[red]"),
+        ("\u202ereversed", "\\x202ereversed"),
+        ("naïve 基因", "naïve 基因"),
+        (ValueError("x"), "x"),
+    ],
+)
+def test_lines_are_clean(text, cleaned):
+    assert clean(text) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("pass layer= as one of 'raw'", "pass --layer as one of 'raw'"),
+        ("pass format='h5ad'.", "pass --format 'h5ad'."),
+        ("pass header=False if it is", "pass --no-header if it is"),
+        ("out exists; pass force=True to", "out exists; pass --force to"),
+        ("pass it as labels= or index=.", "pass it as --labels or --index."),
+        ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
+    ],
+)
+def test_messages_name_the_options_of_commands(text, told):
+    assert _main._as_options(text) == told
+
+
+def test_tables_show_few_digits_and_names_as_they_are(capsys):
+    say_table(
+        {
+            "[b]name[/b]": ["[red]", "b\n"],
+            "loss": [-1234567.89, float("nan")],
+            "ARI": [0.123456, 1.0],
+            "n": [3, 12],
+        }
+    )
+    assert capsys.readouterr().out.splitlines() == [
+        "[b]name[/b]        loss     ARI   n",
+        "[red]        -1234567.9  0.1235   3",
+        "b                             1  12",
+    ]
+
+
+def test_lists_are_cut_short():
+    assert listed("abc") == "a, b, c"
+    assert listed(range(12), 3) == "0, 1, 2, … (12 in all)"
+
+
+def test_json_has_no_numbers_that_it_does_not_know():
+    import numpy as np
+
+    given = {
+        "a": np.array([1.5, np.nan]),
+        "b": (np.int32(3), float("inf")),
+        4: Path("x"),
+    }
+    assert plain(given) == {"a": [1.5, None], "b": [3, None], "4": "x"}
+
+
+def test_every_command_has_its_module():
+    folder = Path(_main.__file__).parent
+    modules = {path.stem for path in folder.glob("[a-z]*.py")}
+    assert modules == set(_main.COMMANDS.values())
+
+
+@pytest.mark.parametrize("command", ["fit", "select-k", "compare"])
+def test_a_terminal_has_bars(command, tmp_path):
+    threecpo.write_counts(table(), tmp_path / "cells.npz")
+    arguments = {
+        "fit": ["fit", "cells.npz", "-k", "3", "--json"],
+        "select-k": ["select-k", "cells.npz", "--max", "3", "--json"],
+        "compare": ["compare", "cells.npz", "--methods", "SKM,RF+KM", "--json"],
+    }[command]
+    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    ours, theirs = pty.openpty()
+    with started(*arguments, cwd=tmp_path, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+        out = process.stdout.read()
+    assert process.returncode == 0, shown
+    assert re.search("(Runs|Methods).*[0-9]+/[0-9]+", shown)
+    assert out.startswith("{")
+
+
+def read_all(terminal):
+    parts = []
+    while True:
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(terminal)
+    return b"".join(parts).decode(errors="replace")
+
+
+def test_a_fit_with_a_bar_gives_the_same_model(tmp_path, monkeypatch):
+    import io
+
+    from threecpo import ThreeCPO
+    from threecpo.cli._fitting import fit
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    plain, watched = (ThreeCPO(3, random_state=0) for _ in range(2))
+    fit(plain, table())
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    fit(watched, table())
+    monkeypatch.undo()
+    assert "Runs" in terminal.getvalue()
+    assert vars(watched).keys() == vars(plain).keys()
+    assert watched.get_params() == plain.get_params()
+    plain.save(tmp_path / "a.npz")
+    watched.save(tmp_path / "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+
+
+def test_names_reach_a_terminal_as_they_are(tmp_path):
+    written_csv(tmp_path / "cells.csv", columns=["[bold]a[/bold]", *"bcdefghij"])
+    ours, theirs = pty.openpty()
+    with started("info", "cells.csv", cwd=tmp_path, stdout=theirs) as process:
+        os.close(theirs)
+        shown = read_all(ours)
+    assert process.returncode == 0
+    assert "[bold]a[/bold], b, c" in shown

@@ -1,0 +1,419 @@
+"""``threecpo fit``: the files it writes are what the library says, bit for bit."""
+
+import hashlib
+import json
+import resource
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from running import (
+    COLUMNS,
+    FILES,
+    KINDS,
+    ROWS,
+    TRUE,
+    X,
+    assert_one_line,
+    contents,
+    elsewhere,
+    everything,
+    runner,
+    same,
+    table,
+    written_csv,
+)
+
+import threecpo
+from threecpo import CountTable, ThreeCPO, results
+from threecpo.cli._results import default_folder
+from threecpo.cli._source import Source
+from threecpo.persistence import _ATTRIBUTES
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return runner(capsys)
+
+
+@pytest.fixture
+def npz(tmp_path):
+    threecpo.write_counts(table(), tmp_path / "cells.npz")
+    return tmp_path / "cells.npz"
+
+
+def assert_same_table(path, expected):
+    read = results.read_table(path)
+    assert list(read) == list(expected)
+    for name, values in expected.items():
+        assert same(read[name], values), name
+
+
+def assert_same_model(path, model):
+    read = threecpo.load(path)
+    for name in _ATTRIBUTES:
+        assert same(getattr(read, name), getattr(model, name)), name
+    assert read.loss_ == model.loss_
+    assert read.n_iter_ == model.n_iter_
+    assert read.get_params() == model.get_params()
+    assert read.history_.keys() == model.history_.keys()
+    for name, entries in model.history_.items():
+        assert same(read.history_[name], entries), name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options"),
+    [
+        (["-k", 3], {"n_clusters": 3}),
+        (
+            ["-k", 4, "--outliers", "iterative", "--seed", 7],
+            {"n_clusters": 4, "outliers": "iterative", "random_state": 7},
+        ),
+        (
+            ["-k", 3, "--outliers", "final", "--outlier-threshold", 2.5],
+            {"n_clusters": 3, "outliers": "final", "outlier_threshold": 2.5},
+        ),
+        (
+            ["-k", 3, "--init", "poisson-k-means++", "--n-init", 4, "--jobs", 2],
+            {
+                "n_clusters": 3,
+                "init": "poisson-k-means++",
+                "n_init": 4,
+                "n_jobs": 2,
+            },
+        ),
+        (
+            [
+                "-k",
+                "3",
+                "--column-penalty",
+                "none",
+                "--assignment",
+                "printed",
+                "--prior",
+                "0.5",
+            ],
+            {
+                "n_clusters": 3,
+                "column_penalty": None,
+                "assignment": "printed",
+                "prior": 0.5,
+            },
+        ),
+        (["-k", 1], {"n_clusters": 1}),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)
+def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
+    done = run("fit", npz, *arguments, "-o", "out")
+    assert done.code == 0, done.err
+    assert done.err == ""
+    model = ThreeCPO(**{"random_state": 0} | options).fit(X)
+    rows = results.row_table(model, X, row_names=ROWS)
+    columns = results.column_table(model, column_names=COLUMNS)
+    tops = results.top_table(model, column_names=COLUMNS)
+    folder = Path("out")
+    assert {path.name for path in folder.iterdir()} == FILES
+    assert_same_table(folder / "labels.csv", rows)
+    assert_same_table(folder / "columns.csv", columns)
+    assert_same_table(folder / "top_columns.csv", tops)
+    assert_same_model(folder / "model.npz", model)
+    told = json.loads((folder / "run.json").read_text())
+    assert told["loss"] == model.loss_
+    assert "</html>" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_number_of_clusters_may_be_chosen(run, npz):
+    done = run("fit", npz, "-k", "auto", "--max-clusters", 5, "-o", "out")
+    assert done.code == 0
+    model = ThreeCPO("auto", max_clusters=5, random_state=0).fit(X)
+    folder = Path("out")
+    assert {path.name for path in folder.iterdir()} == FILES | {"k_path.csv"}
+    expected = results.path_table(model.k_path_)
+    read = results.read_table(folder / "k_path.csv")
+    assert list(read) == list(expected)
+    for name in expected.keys() - {"seconds"}:
+        assert same(read[name], expected[name]), name
+    assert_same_model(folder / "model.npz", model)
+
+
+@pytest.mark.parametrize("criterion", ["mdl", "mdl-dispersion"])
+def test_the_criterion_may_be_chosen(criterion, run, npz):
+    arguments = ["-k", "auto", "--max-clusters", 4, "--criterion", criterion]
+    assert run("fit", npz, *arguments, "-o", "out").code == 0
+    read = results.read_table("out/k_path.csv")
+    assert set(read["criterion"]) == {criterion}
+
+
+def test_the_run_is_told(run, npz):
+    done = run("fit", npz, "-k", 3, "--seed", 5, "-o", "out")
+    told = json.loads(Path("out/run.json").read_text())
+    assert told["format"] == "threecpo-run"
+    assert told["command"] == f"threecpo fit {npz} -k 3 --seed 5 -o out"
+    assert told["versions"]["threecpo"] == threecpo.__version__
+    assert set(told["versions"]) > {"python", "numpy", "scipy", "scikit-learn", "numba"}
+    assert told["seed"] == told["parameters"]["random_state"] == 5
+    assert told["parameters"]["n_clusters"] == 3
+    assert told["rows"], told["columns"] == X.shape
+    assert sum(told["cluster_sizes"]) == len(X)
+    assert told["column_groups"] == {"relevant": 6, "shared": 2, "noise": 2}
+    assert told["input"]["path"] == str(npz)
+    assert told["input"]["sha256"] == hashlib.sha256(npz.read_bytes()).hexdigest()
+    assert min(told["seconds"].values()) > 0
+    assert told["warnings"] == []
+    model = ThreeCPO(3, random_state=5).fit(X)
+    ari = threecpo.metrics.adjusted_rand_score(TRUE, model.labels_)
+    assert told["agreement"]["ARI"] == ari
+    assert f"{ari:.3f}" in done.out
+    assert "report: out/report.html" in done.out
+
+
+def test_json_alone_is_on_stdout(run, npz):
+    done = run("fit", npz, "-k", 3, "-o", "out", "--json")
+    told = json.loads(Path("out/run.json").read_text())
+    assert done.json == told | {"output": str(Path("out").absolute())}
+    assert done.err == ""
+
+
+def test_csv_and_npz_of_the_same_counts_give_the_same(run, npz, tmp_path):
+    kinds = [KINDS[k + 1] for k in TRUE]
+    path = written_csv(tmp_path / "cells.csv", kind=kinds)
+    assert run("fit", path, "-k", 3, "--labels", "kind", "-o", "a").code == 0
+    assert run("fit", npz, "-k", 3, "-o", "b").code == 0
+    for name in ("labels.csv", "columns.csv", "top_columns.csv", "model.npz"):
+        assert contents("a")[name] == contents("b")[name]
+    told = [json.loads(Path(out, "run.json").read_text()) for out in "ab"]
+    assert told[0]["agreement"] == pytest.approx(told[1]["agreement"])
+
+
+def test_triples_and_a_table_turned_round(run, tmp_path):
+    wide = written_csv(tmp_path / "wide.csv")
+    long = ["cell,gene,count"]
+    long += [
+        f"{ROWS[i]},{COLUMNS[j]},{X[i, j]}" for i, j in zip(*X.nonzero(), strict=True)
+    ]
+    (tmp_path / "long.csv").write_text("\n".join(long))
+    turned = written_csv(tmp_path / "turned.csv", X.T, COLUMNS, ROWS)
+    assert run("fit", wide, "-k", 3, "-o", "a").code == 0
+    assert run("fit", "long.csv", "-k", 3, "--triples", "-o", "b").code == 0
+    assert run("fit", turned, "-k", 3, "--transpose", "-o", "c").code == 0
+    assert contents("a")["labels.csv"] == contents("c")["labels.csv"]
+    assert contents("a")["columns.csv"] == contents("c")["columns.csv"]
+    a, b = (results.read_table(f"{out}/labels.csv") for out in "ab")
+    of_row = dict(zip(b["row"], b["cluster"], strict=True))
+    assert [of_row[row] for row in a["row"]] == a["cluster"].tolist()
+
+
+def test_a_layer_of_an_h5ad_file(run, tmp_path):
+    anndata = pytest.importorskip("anndata")
+    adata = anndata.AnnData(np.log1p(X.astype(float)), layers={"raw": X})
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    assert_one_line(run("fit", "cells.h5ad", "-k", 3), "layer", "cells.h5ad")
+    assert run("fit", "cells.h5ad", "-k", 3, "--layer", "raw").code == 0
+    model = ThreeCPO(3, random_state=0).fit(X)
+    read = results.read_table("cells.threecpo/labels.csv")
+    assert same(read["outlier_score"], model.outlier_scores_)
+    told = json.loads(Path("cells.threecpo/run.json").read_text())
+    assert told["input"]["options"] == {"layer": "raw"}
+
+
+@pytest.mark.parametrize(
+    ("options", "n_columns"),
+    [([], 10), (["--index", 0], 10), (["--no-index"], 11), (["--drop", "gene 3"], 9)],
+)
+def test_row_names_may_be_told(options, n_columns, run, tmp_path):
+    path = written_csv(tmp_path / "cells.csv", rows=[str(i) for i in range(len(X))])
+    told = run("info", path, *options, "--json").json
+    assert told["columns"] == n_columns
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [
+        ("atlas.csv", "atlas.threecpo"),
+        ("atlas.v2.csv", "atlas.v2.threecpo"),
+        ("atlas.tsv.gz", "atlas.threecpo"),
+        (".hidden.csv", ".hidden.threecpo"),
+        ("sub/atlas.csv", "atlas.threecpo"),
+    ],
+)
+def test_the_folder_is_named_after_the_file(name, folder):
+    assert default_folder(Path(name)) == Path(folder)
+
+
+def test_the_folder_of_a_folder(tmp_path):
+    (tmp_path / "run.1").mkdir()
+    assert default_folder(tmp_path / "run.1") == Path("run.1.threecpo")
+
+
+def test_a_folder_is_hashed_by_names_and_contents(tmp_path):
+    def hashed(files):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+        return Source(folder, {}).sha256()
+
+    one = hashed({"a/1.txt": "x", "a/2.txt": "y"})
+    assert one == hashed({"a/2.txt": "y", "a/1.txt": "x"})
+    different = [
+        {"a/1.txt": "y", "a/2.txt": "x"},
+        {"a/1.txt": "x", "b/2.txt": "y"},
+        {"a/1.txt": "x", "a/2.txt": "y", "a/3.txt": ""},
+        {"a/1.txt": "xy", "a/2.txt": ""},
+    ]
+    assert len({one, *map(hashed, different)}) == 5
+
+
+def test_warnings_are_one_line_each_and_kept(run, tmp_path):
+    path = written_csv(tmp_path / "cells.csv", np.round(X / 7, 3))
+    done = run("fit", path, "-k", 3, "-o", "out")
+    assert done.code == 0
+    assert done.err.count("\n") == 1
+    assert "threecpo: note:" in done.err
+    assert "not whole numbers" in done.err
+    told = json.loads(Path("out/run.json").read_text())
+    assert len(told["warnings"]) == 1
+    assert "not whole numbers" in told["warnings"][0]
+
+
+def test_without_a_report(run, npz, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    before = everything(tmp_path)
+    # Told before anything is read.
+    done = run("fit", "nowhere.npz", "-k", 3, "-o", "out")
+    assert_one_line(done, "jinja2", "threecpo[report]", "--no-report")
+    assert everything(tmp_path) == before
+    done = run("fit", npz, "-k", 3, "-o", "out", "--no-report")
+    assert done.code == 0
+    assert done.out.splitlines()[-1] == "results: out"
+    assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
+    monkeypatch.undo()
+    assert run("report", tmp_path / "out").code == 0
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+@pytest.mark.parametrize("name", ["wholesales", "bbcsports"])
+def test_real_counts_give_the_bits_of_the_library(name, run, data_dir, load_data):
+    X, _ = load_data(name)
+    done = run("fit", data_dir / f"{name}.npz", "-k", 5, "--outliers", "final")
+    assert done.code == 0, done.err
+    model = ThreeCPO(5, outliers="final", random_state=0).fit(X)
+    folder = Path(f"{name}.threecpo")
+    assert_same_model(folder / "model.npz", model)
+    read = results.read_table(folder / "labels.csv")
+    expected = results.row_table(model, X)
+    for column, values in expected.items():
+        assert same(read[column], values), column
+
+
+@pytest.mark.slow
+def test_a_command_costs_little_more_than_its_fit(data_dir, load_data, tmp_path):
+    """In processor time, which others on the machine hardly change."""
+    X, _ = load_data("newsgroups20")
+
+    def fit():
+        ThreeCPO(20, random_state=0).fit(X)
+
+    def command():
+        path = data_dir / "newsgroups20.npz"
+        assert elsewhere("fit", path, "-k", 20, cwd=tmp_path).code == 0
+
+    fit()
+    alone = processor_seconds(resource.RUSAGE_SELF, fit)
+    whole = processor_seconds(resource.RUSAGE_CHILDREN, command)
+    assert whole < 1.5 * alone + 3
+
+
+def processor_seconds(who, action):
+    before = resource.getrusage(who)
+    action()
+    after = resource.getrusage(who)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+DEGENERATE = {
+    "one count": [[3]],
+    "nothing": [[0]],
+    "only zeros": np.zeros((5, 4), dtype=int),
+    "one row": [[1, 2, 3]],
+    "one column": [[1], [5], [0], [7]],
+    "all alike": np.full((6, 3), 4),
+    "huge counts": [[2**51, 1], [3, 2**51], [1, 1]],
+}
+
+
+@pytest.mark.parametrize("name", DEGENERATE)
+def test_degenerate_tables_go_all_the_way(name, run, tmp_path):
+    threecpo.write_counts(CountTable(np.array(DEGENERATE[name])), "x.npz")
+    for k in (1, "auto"):
+        assert run("fit", "x.npz", "-k", k, "--force").code == 0
+        assert run("predict", "x.threecpo", "x.npz").code == 0
+        assert run("report", "x.threecpo").code == 0
+    for command in ("info", "select-k"):
+        for more in ([], ["--json"]):
+            assert run(command, "x.npz", *more).code == 0
+
+
+HOSTILE = [
+    "[bold red]gene[/]",
+    "[/]",
+    "<script>alert(1)</script>",
+    "=1+1",
+    "a,b",
+    'say "hi"',
+    "\u202eevil",
+    "naïve 基因 🧬",
+    "%s %d {x}",
+    "c:\\path",
+]
+
+
+def test_hostile_names_come_through_as_they_are(run, tmp_path):
+    path = written_csv(
+        tmp_path / "cells.csv", columns=HOSTILE, rows=[f"[{i}]" for i in range(len(X))]
+    )
+    done = run("fit", path, "-k", 3, "-o", "out")
+    assert done.code == 0, done.err
+    assert results.read_table("out/columns.csv")["column"].tolist() == HOSTILE
+    assert results.read_table("out/labels.csv")["row"][0] == "[0]"
+    assert threecpo.load("out/model.npz").feature_names_in_.tolist() == HOSTILE
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    assert "<script>alert(1)" not in page
+    shown = run("info", path)
+    assert "[bold red]gene[/], [/]" in shown.out
+
+
+@pytest.mark.parametrize("k", ["0", "-1", "many", "1.5", ""])
+def test_a_wrong_number_of_clusters(k, run, npz, tmp_path):
+    before = everything(tmp_path)
+    assert_one_line(run("fit", npz, "-k", k), "'-k'", "auto")
+    assert everything(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "parts"),
+    [
+        (["-k", 10_000], ["n_clusters=10000"]),
+        (["-k", 3, "--jobs", 0], ["n_jobs=0"]),
+        (["-k", 3, "--layer", "raw"], ["layer"]),
+        (["-k", 3, "--format", "h5ad"], ["cells.npz"]),
+        ([], ["Missing option", "-k"]),
+    ],
+)
+def test_what_cannot_be_done_leaves_nothing_behind(
+    arguments, parts, run, npz, tmp_path
+):
+    before = everything(tmp_path)
+    assert_one_line(run("fit", npz, *arguments, "-o", "new/deep/out"), *parts)
+    assert everything(tmp_path) == before
+
+
+def test_more_threads_give_the_same_files(run, npz):
+    for jobs in (1, 3):
+        assert run("fit", npz, "-k", 3, "--jobs", jobs, "-o", f"out{jobs}").code == 0
+    one, three = contents("out1"), contents("out3")
+    for name in ("labels.csv", "columns.csv", "top_columns.csv"):
+        assert one[name] == three[name]

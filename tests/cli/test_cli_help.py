@@ -1,0 +1,140 @@
+"""Help is quick and has examples that hold."""
+
+import json
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+
+import click
+import pytest
+from running import assert_one_line, elsewhere, runner
+
+import threecpo
+from threecpo.cli._main import COMMANDS, commands
+from threecpo.cli._options import CRITERIA, INITS
+from threecpo.cli._source import FORMATS
+
+
+@pytest.fixture
+def run(capsys):
+    return runner(capsys)
+
+
+def top():
+    return click.Context(commands, info_name="threecpo", **commands.context_settings)
+
+
+def every_command():
+    context = top()
+    for name in COMMANDS:
+        command = commands.get_command(context, name)
+        yield (name,), command
+        for inner, child in getattr(command, "commands", {}).items():
+            yield (name, inner), child
+
+
+ALL = dict(every_command())
+
+
+def examples(text):
+    return re.findall(r"^    (threecpo .*)$", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("names", [(), *ALL], ids=" ".join)
+def test_every_help_has_an_example(names, run):
+    done = run(*names, "--help")
+    assert done.code == 0
+    assert done.err == ""
+    assert done.out.startswith(f"Usage: {' '.join(['threecpo', *names])}")
+    assert any(
+        line.startswith(" ".join(["threecpo", *names])) for line in examples(done.out)
+    )
+    assert run(*names, "-h").out == done.out
+
+
+@pytest.mark.parametrize("names", [(), *ALL], ids=" ".join)
+def test_examples_can_be_parsed(names, run):
+    for example in examples(run(*names, "--help").out):
+        for part in example.split("&&"):
+            _, *arguments = shlex.split(part)
+            context = top()
+            name, command, rest = commands.resolve_command(context, arguments)
+            while isinstance(command, click.Group):
+                name, command, rest = command.resolve_command(context, rest)
+            # Parses and checks, but does not run.
+            command.make_context(name, rest, parent=context)
+
+
+def test_without_a_command_the_help_is_shown(run):
+    assert run() == run("--help")
+
+
+def test_the_version(run):
+    assert run("--version") == (0, f"threecpo {threecpo.__version__}\n", "")
+
+
+@pytest.mark.parametrize("names", [["fot"], ["fit", "--foo"], ["datasets", "fotch"]])
+def test_wrong_names_are_usage_errors_of_one_line(names, run):
+    assert_one_line(run(*names), "No such", "--help")
+
+
+def processor_seconds(*command):
+    """Least processor time of three runs; others on the machine do not count."""
+    times = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(command, check=True, capture_output=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(
+            after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+        )
+    return min(times)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["--version"]])
+def test_help_takes_little_longer_than_python_itself(arguments):
+    bare = processor_seconds(sys.executable, "-c", "pass")
+    helped = processor_seconds(sys.executable, "-m", "threecpo", *arguments)
+    assert helped < bare + 0.25
+
+
+def test_help_loads_nothing_heavy():
+    program = (
+        "import contextlib, io, json, sys\n"
+        "from threecpo.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()):\n"
+        f"    for names in {[[], *map(list, ALL)]!r}:\n"
+        "        assert main([*names, '--help']) == 0\n"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    command = [sys.executable, "-c", program]
+    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    loaded = {name.partition(".")[0] for name in json.loads(out)}
+    heavy = {"numpy", "scipy", "sklearn", "numba", "pandas", "rich", "jinja2"}
+    assert not loaded & (heavy | {"matplotlib", "anndata", "pooch"})
+
+
+def test_without_click_the_extra_is_named(tmp_path):
+    (tmp_path / "click.py").write_text("raise ImportError('no click')\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = elsewhere("--help", env=os.environ | {"PYTHONPATH": path})
+    assert_one_line(done, 'pip install "threecpo[cli]"')
+    assert done.out == ""
+
+
+def test_choices_are_those_of_the_library():
+    from threecpo.io._formats import FORMATS as READ
+    from threecpo.select import select_n_clusters
+
+    assert set(FORMATS) == set(READ)
+    path = select_n_clusters([[1, 5], [5, 1], [2, 2]], [1], random_state=0)
+    assert set(CRITERIA) == set(path.family.criteria)
+    for init in INITS:
+        model = threecpo.ThreeCPO(1, init=init, n_init=1)
+        model.fit([[1, 5], [5, 1], [2, 2]])
+    with pytest.raises(ValueError, match="init") as caught:
+        threecpo.ThreeCPO(1, init="nowhere").fit([[1, 5], [5, 1]])
+    assert all(repr(init) in str(caught.value) for init in INITS)

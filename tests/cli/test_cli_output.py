@@ -1,0 +1,253 @@
+"""Results appear complete or not at all, and replace nothing unasked."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from running import FILES, assert_one_line, contents, everything, runner, started, table
+
+import threecpo
+from threecpo.cli import _results
+from threecpo.cli._output import new_file, new_folder
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    threecpo.write_counts(table(), tmp_path / "cells.npz")
+    return runner(capsys)
+
+
+def test_existing_results_are_not_replaced_unasked(run):
+    assert run("fit", "cells.npz", "-k", 3).code == 0
+    before = contents("cells.threecpo")
+    assert_one_line(run("fit", "cells.npz", "-k", 2), "cells.threecpo", "--force")
+    assert contents("cells.threecpo") == before
+
+
+def test_they_are_refused_before_anything_is_read(run):
+    Path("out").mkdir()
+    assert_one_line(run("fit", "nowhere.csv", "-k", 2, "-o", "out"), "out exists")
+
+
+def test_force_replaces_them(run, tmp_path):
+    assert run("fit", "cells.npz", "-k", "auto", "--max-clusters", 3).code == 0
+    assert run("fit", "cells.npz", "-k", 2, "--force").code == 0
+    assert {path.name for path in Path("cells.threecpo").iterdir()} == FILES
+    told = json.loads(Path("cells.threecpo/run.json").read_text())
+    assert told["parameters"]["n_clusters"] == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "cells.npz",
+        "cells.threecpo",
+    ]
+
+
+def test_an_empty_folder_may_be_filled(run):
+    Path("out").mkdir()
+    assert_one_line(run("fit", "cells.npz", "-k", 2, "-o", "out"), "--force")
+    assert run("fit", "cells.npz", "-k", 2, "-o", "out", "--force").code == 0
+
+
+@pytest.mark.parametrize("told", [None, '{"format": "threecpo-run"}'])
+def test_force_does_not_replace_what_is_no_result(told, run):
+    folder = Path("thesis")
+    folder.mkdir()
+    (folder / "chapter 1.txt").write_text("Count data are")
+    if told is not None:
+        (folder / "run.json").write_text(told)
+    before = contents(folder)
+    done = run("fit", "cells.npz", "-k", 2, "-o", folder, "--force")
+    assert_one_line(done, "thesis is something else and stays")
+    assert contents(folder) == before
+
+
+def test_a_file_is_not_replaced_by_a_folder(run):
+    done = run("fit", "cells.npz", "-k", 2, "-o", "cells.npz", "--force")
+    assert_one_line(done, "cells.npz is something else and stays")
+
+
+@pytest.mark.parametrize("place", [".", "..", "/", "../empty"])
+def test_the_folder_that_we_are_in_stays(place, run, tmp_path, monkeypatch):
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    before = everything(tmp_path)
+    done = run("fit", "../cells.npz", "-k", 2, "-o", place, "--force")
+    assert_one_line(done, f"{place} is where we are and stays")
+    assert everything(tmp_path) == before
+
+
+def test_folders_above_are_made(run):
+    assert run("fit", "cells.npz", "-k", 2, "-o", "a/b/c").code == 0
+    assert {path.name for path in Path("a/b/c").iterdir()} == FILES
+
+
+STEPS = ["fit", "write_report", "run_info"]
+
+
+@pytest.mark.parametrize("old", [True, False])
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [(KeyboardInterrupt(), 130), (OSError(28, "No space left on device"), 2)],
+    ids=["interrupt", "disk full"],
+)
+def test_what_fails_on_the_way_leaves_all_as_it_was(
+    error, code, step, old, run, tmp_path, monkeypatch
+):
+    if old:
+        assert run("fit", "cells.npz", "-k", 2).code == 0
+    before, held = everything(tmp_path), contents(tmp_path)
+
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(_results, step, fail)
+    done = run("fit", "cells.npz", "-k", 3, "--force")
+    assert done.code == code
+    assert done.out == ""
+    assert "Traceback" not in done.err
+    assert everything(tmp_path) == before
+    assert contents(tmp_path) == held
+
+
+def test_a_half_written_file_leaves_all_as_it_was(run, tmp_path, monkeypatch):
+    """The disk is full in the middle of the model."""
+    from threecpo import ThreeCPO
+
+    def save(self, path):
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    before = everything(tmp_path)
+    monkeypatch.setattr(ThreeCPO, "save", save)
+    assert_one_line(run("fit", "cells.npz", "-k", 3), "No space left")
+    assert everything(tmp_path) == before
+
+
+def test_the_old_results_come_back_if_the_new_cannot_be_put_in_place(
+    run, tmp_path, monkeypatch
+):
+    assert run("fit", "cells.npz", "-k", 2).code == 0
+    before, held = everything(tmp_path), contents(tmp_path)
+    rename = Path.rename
+
+    def failing(self, target):
+        if self.name.startswith(".part-"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    assert_one_line(run("fit", "cells.npz", "-k", 3, "--force"), "Input/output error")
+    assert everything(tmp_path) == before
+    assert contents(tmp_path) == held
+
+
+def test_results_that_appear_meanwhile_are_not_replaced(tmp_path):
+    target = tmp_path / "out"
+
+    def fill():
+        with new_folder(target, force=False) as folder:
+            (folder / "new").write_text("new")
+            target.mkdir()
+            (target / "theirs").write_text("theirs")
+
+    with pytest.raises(FileExistsError, match="force=True"):
+        fill()
+    assert contents(tmp_path) == {"out/theirs": b"theirs"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_a_file_appears_when_it_is_complete(force, tmp_path):
+    target = tmp_path / "deep" / "table.csv"
+    with new_file(target, force=force) as path:
+        path.write_text("a")
+        assert not target.exists()
+    assert target.read_text() == "a"
+    assert [p.name for p in target.parent.iterdir()] == ["table.csv"]
+
+
+def test_an_old_file_stays_until_the_new_is_complete(tmp_path):
+    target = tmp_path / "table.csv"
+    target.write_text("old")
+    with (
+        pytest.raises(FileExistsError, match="force=True"),
+        new_file(target, force=False),
+    ):
+        raise AssertionError
+
+    def fail():
+        with new_file(target, force=True) as path:
+            path.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert target.read_text() == "old"
+    with new_file(target, force=True) as path:
+        path.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert [p.name for p in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(FileExistsError), new_file(tmp_path, force=True):
+        raise AssertionError
+
+
+def test_a_link_to_results_stays_a_link(run, tmp_path):
+    assert run("fit", "cells.npz", "-k", 2, "-o", "run1").code == 0
+    Path("latest").symlink_to("run1")
+    assert run("fit", "cells.npz", "-k", 3, "-o", "latest", "--force").code == 0
+    assert Path("latest").is_symlink()
+    told = json.loads(Path("run1/run.json").read_text())
+    assert told["parameters"]["n_clusters"] == 3
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no such signals")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)]
+)
+def test_signals_end_a_fit_and_leave_nothing(number, code, tmp_path):
+    threecpo.write_counts(table(), tmp_path / "cells.npz")
+    before = everything(tmp_path)
+    long = ["--n-init", 10**6, "-o", "new/out", "-k", 3]
+    with started("fit", "cells.npz", *long, cwd=tmp_path) as process:
+        try:
+            wait_for(lambda: list(tmp_path.glob("new/.part-*")))
+            time.sleep(2.0)
+            assert process.poll() is None
+            process.send_signal(number)
+            out, err = process.communicate(timeout=20)
+        finally:
+            process.kill()
+    assert process.returncode == code
+    assert out == ""
+    assert "Traceback" not in err
+    if number == signal.SIGINT:
+        assert err.strip() == "threecpo: interrupted."
+    assert everything(tmp_path) == before
+
+
+def wait_for(there, seconds=60):
+    for _ in range(20 * seconds):
+        if there():
+            return
+        time.sleep(0.05)
+    raise AssertionError("nothing happens")  # noqa: EM101
+
+
+def test_a_reader_that_goes_away_is_no_traceback(run):
+    assert run("fit", "cells.npz", "-k", 2).code == 0
+    program = f"{sys.executable} -m threecpo predict cells.threecpo cells.npz | head -1"
+    done = subprocess.run(
+        program, shell=True, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "row,cluster,nearest,margin,outlier_score\n"
+    assert "Traceback" not in done.stderr

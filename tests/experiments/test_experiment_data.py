@@ -1,0 +1,107 @@
+"""Data sets by name, from the machine alone."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from tiny import write_matrix
+
+from threecpo.experiments._cuts import Protocol, protocol, runs_of_path
+from threecpo.experiments._data import Data, Library, paper_names, read_matrix, synth
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+@pytest.fixture
+def library(tmp_path, monkeypatch, said):
+    monkeypatch.setenv("THREECPO_DATA", str(tmp_path))
+    file = write_matrix(tmp_path / "mine.npz")
+    return Library([file], download=False, say=said.append)
+
+
+def test_what_is_not_here_is_left_out_with_one_line(library, said, tmp_path):
+    for _ in range(2):
+        found = library.load(["Synth", "GeneExp", "Wholesales", "mine"])
+        assert [data.name for data in found] == ["Synth", "mine"]
+    assert len(said) == 2
+    assert said[0].startswith("GeneExp is left out: no ")
+    assert "THREECPO_DATA" in said[0]
+    assert "--download" in said[0]
+    assert sorted(library.reasons) == ["GeneExp", "Wholesales"]
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.npz"]
+
+
+def test_names_may_be_written_in_other_ways(library):
+    asked = ["synth", "20newsgroups", "20NEWSG", "sporta", "sport_articles", "Mine"]
+    assert library.resolve(asked) == ["Synth", "20NewsG", "SportA", "mine"]
+
+
+def test_an_unknown_name_is_refused_with_those_there_are(library):
+    with pytest.raises(
+        ValueError, match=r"no data set 'iris'; there are Synth, .*mine"
+    ):
+        library.resolve(["iris"])
+
+
+def test_the_paper_has_twelve_data_sets():
+    assert len(paper_names()) == 12
+
+
+def test_published_archives_are_the_papers_sets(raw_dir, monkeypatch, said):
+    monkeypatch.setenv("THREECPO_DATA", str(raw_dir))
+    library = Library([], download=False, say=said.append)
+    (data,) = library.load(["Wholesales"])
+    assert data.X.shape == (440, 6)
+    assert data.n_clusters == 2
+    assert said == []
+
+
+def test_a_matrix_without_names_has_numbers(tmp_path):
+    data = read_matrix(write_matrix(tmp_path / "mine.npz", names=False))
+    assert data.column_names is None
+    assert data.label_name(2) == "2"
+
+
+def test_a_file_that_lacks_labels_is_refused(tmp_path):
+    np.savez(tmp_path / "half.npz", data=[1], indices=[0], indptr=[0, 1], shape=(1, 1))
+    with pytest.raises(ValueError, match=r"half.npz has no labels"):
+        read_matrix(tmp_path / "half.npz")
+
+
+def test_rows_without_a_class_are_refused(tmp_path):
+    X = sp.csr_array([[1, 2]])
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    np.savez(tmp_path / "some.npz", **parts, shape=X.shape, labels=[-1])
+    with pytest.raises(ValueError, match="some has no class for some rows"):
+        read_matrix(tmp_path / "some.npz")
+
+
+def test_fingerprints_know_counts_and_classes_but_no_types():
+    data = synth(n_rows=30)
+    same = Data("other", data.X.astype(np.float32), data.labels.astype(np.int32))
+    assert same.fingerprint == data.fingerprint
+    assert synth(1, n_rows=30).fingerprint != data.fingerprint
+
+
+def large(n_rows, n_columns, stored=0):
+    starts = np.full(n_rows + 1, stored)
+    starts[0] = 0
+    parts = (np.ones(stored), np.zeros(stored, int), starts)
+    return Data("large", sp.csr_array(parts, shape=(n_rows, n_columns)), np.zeros(1))
+
+
+def test_cuts_are_made_where_counts_become_dense():
+    dense = large(14_000, 14_000)
+    assert protocol("STD+KM", dense, 10, 10) == Protocol(1, 1)
+    assert protocol("KM", dense, 10, 10) == Protocol(10, 10)
+    assert protocol("STD+KM", large(1000, 1000), 10, 10) == Protocol(10, 10)
+    assert str(Protocol(1, 1)) == "1 execution of the best of 1"
+
+
+def test_paths_have_fewer_runs_on_large_data():
+    assert runs_of_path("STD+KM", large(18_846, 2000), 20) == 1
+    assert runs_of_path("KM", large(18_846, 2000), 20) == 20
+    assert runs_of_path("KM", large(10, 10, stored=2_000_000), 20) == 2
+    assert runs_of_path("3CPO", large(10, 10, stored=2_000_000), 20) == 20

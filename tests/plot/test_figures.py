@@ -1,0 +1,173 @@
+"""Figures of a fit say what the model says."""
+
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+
+from containers import planted
+from fitting import X, fit
+from threecpo import ThreeCPO, plot, results
+from threecpo.plot._axes import CLUSTERS, GREY, cluster_style
+
+mpl.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+FIGURES = {
+    "cluster_sizes": plot.cluster_sizes,
+    "column_groups": plot.column_groups,
+    "convergence": plot.convergence,
+    "heat_map": plot.heat_map,
+    "outliers": plot.outliers,
+    "row_map": lambda model, ax=None: plot.row_map(model, X, ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_figures_are_left():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def with_outliers():
+    return fit(outliers="final")
+
+
+@pytest.mark.parametrize("name", FIGURES)
+class TestEveryFigure:
+    def test_a_given_ax_is_used_and_no_figure_made(self, model, name):
+        _, (left, right) = plt.subplots(1, 2)
+        assert FIGURES[name](model, right) is right
+        assert len(plt.get_fignums()) == 1
+        assert not left.has_data()
+        assert right.has_data()
+
+    def test_without_ax_it_is_a_new_figure(self, model, name):
+        one, other = FIGURES[name](model), FIGURES[name](model)
+        assert one.figure is not other.figure
+        assert one.get_xlabel()
+
+    def test_it_can_be_drawn(self, any_model, name, tmp_path):
+        FIGURES[name](any_model).figure.savefig(tmp_path / "figure.png")
+        assert (tmp_path / "figure.png").stat().st_size > 1000
+
+    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+    @pytest.mark.parametrize(
+        "counts",
+        [X[:1], X[:, :1], 0 * X, np.ones_like(X)],
+        ids=["one row", "one column", "no counts", "all the same"],
+    )
+    def test_it_can_be_drawn_of_next_to_nothing(self, name, counts):
+        model = ThreeCPO(1, random_state=0).fit(counts)
+        figures = FIGURES | {"row_map": lambda model: plot.row_map(model, counts)}
+        figures[name](model).figure.canvas.draw()
+
+    def test_without_matplotlib_the_extra_is_named(self, model, name, monkeypatch):
+        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+        with pytest.raises(
+            ImportError, match=r'^A figure needs matplotlib, .*"threecpo\[plot\]"$'
+        ):
+            FIGURES[name](model)
+
+
+def test_bars_are_the_sizes_and_the_outliers_the_last(with_outliers):
+    ax = plot.cluster_sizes(with_outliers)
+    labels = with_outliers.labels_
+    heights = [bar.get_height() for bar in ax.patches]
+    assert heights == [(labels == k).sum() for k in (0, 1, 2, -1)]
+    assert [text.get_text() for text in ax.texts] == [str(int(h)) for h in heights]
+    assert ax.get_xticklabels()[-1].get_text() == "outliers"
+    assert ax.patches[-1].get_hatch()
+
+
+def test_groups_add_up_to_all_columns_and_counts(model):
+    ax = plot.column_groups(model)
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
+    np.testing.assert_allclose(widths.sum(axis=0), 100)
+    np.testing.assert_allclose(widths[:, 1], [60, 20, 20])
+    share = 100 * X[:, :6].sum() / X.sum()
+    assert widths[0, 0] == pytest.approx(share, rel=1e-3)
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["relevant", "shared", "noise"]
+
+
+def test_convergence_is_the_history(model):
+    ax = plot.convergence(model)
+    (loss,) = ax.get_lines()
+    np.testing.assert_array_equal(loss.get_ydata(), model.history_["loss"])
+    np.testing.assert_array_equal(loss.get_xdata(), range(1, model.n_iter_ + 1))
+    (beside,) = (other for other in ax.figure.axes if other is not ax)
+    (moved,) = beside.get_lines()
+    np.testing.assert_array_equal(moved.get_ydata(), model.history_["rows_moved"])
+    assert loss.get_marker() != moved.get_marker()
+
+
+def test_the_heat_map_is_log_ratios_under_the_columns_names(model):
+    names = [f"${j}_$" for j in range(10)]
+    ax = plot.heat_map(model, column_names=names)
+    (image,) = ax.get_images()
+    shown = [text.get_text() for text in ax.get_yticklabels()]
+    places = [names.index(name) for name in shown]
+    ratios = (model.cluster_rates_ / model.shared_rates_)[:, places]
+    np.testing.assert_allclose(image.get_array().T, np.log2(ratios), atol=1e-3)
+    assert sorted(places) == np.flatnonzero(model.column_groups_ == 1).tolist()
+    ax.figure.canvas.draw()  # a dollar is no formula
+
+
+def test_the_heat_map_takes_the_best_columns_of_each_cluster_in_turn(model):
+    ax = plot.heat_map(model, n_columns=3)
+    shown = {int(text.get_text()) for text in ax.get_yticklabels()}
+    top = model.top_columns(1)
+    assert shown == set(top.loc[top["group"] == 1, "column"])
+
+
+def test_the_middle_of_the_heat_map_takes_the_colour_of_its_ground(model):
+    colours = plot.heat_map(model).get_images()[0].get_cmap()
+    assert colours(0.5)[3] == 0
+    assert colours(0.0)[3] == colours(1.0)[3] == 1
+    assert colours(0.0)[2] > colours(0.0)[0]
+    assert colours(1.0)[0] > colours(1.0)[2]
+
+
+def test_long_names_are_cut(model):
+    ax = plot.heat_map(model, column_names=["x" * 300] * 10)
+    assert {len(text.get_text()) for text in ax.get_yticklabels()} == {32}
+
+
+def test_bars_beyond_the_threshold_are_the_outliers(with_outliers):
+    ax = plot.outliers(with_outliers)
+    beyond = [bar for bar in ax.patches if bar.get_hatch()]
+    n_outliers = (with_outliers.labels_ < 0).sum()
+    assert sum(bar.get_height() for bar in beyond) == n_outliers > 0
+    assert sum(bar.get_height() for bar in ax.patches) == len(X)
+    assert min(bar.get_x() for bar in beyond) == with_outliers.outlier_threshold
+
+
+def test_the_map_shows_every_row_in_its_cluster(with_outliers):
+    ax = plot.row_map(with_outliers, X)
+    places = results.row_map(with_outliers, X)
+    lines = ax.get_lines()
+    assert sum(len(line.get_xdata()) for line in lines) == len(X)
+    for line, k in zip(lines, (-1, 0, 1, 2), strict=True):
+        here = with_outliers.labels_ == k
+        assert len(line.get_xdata()) == here.sum()
+        inside = np.isin(line.get_xdata(), places[here, 0].round(4))
+        assert inside.mean() > 0.8
+        colour = GREY if k < 0 else cluster_style(k)[0]
+        assert to_rgba(line.get_color()) == to_rgba(colour)
+    assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
+
+
+def test_a_hundred_clusters_look_different():
+    assert len({cluster_style(k) for k in range(100)}) == 100
+    assert len(set(CLUSTERS)) == 10
+
+
+def test_many_rows_are_drawn_by_some_of_them():
+    counts, _ = planted(2, 30)
+    many = np.tile(counts, (80, 1))
+    ax = plot.row_map(fit(many, 2), many)
+    assert sum(len(line.get_xdata()) for line in ax.get_lines()) == 4000

@@ -1,0 +1,418 @@
+"""The page in a real browser: Chromium, driven by Playwright.
+
+Looks for Debian's chromium. Where CI or THREECPO_TESTS_INSTALL_CHROMIUM is set, it is
+installed with apt-get if it is missing.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from page_checks import ACCESSIBLE, CONTRAST, MARKS
+from report_models import EDGES, HOSTILE, hostile, wide
+
+from containers import planted
+from threecpo import ThreeCPO, report
+
+pytestmark = pytest.mark.slow
+playwright_api = pytest.importorskip("playwright.sync_api")
+expect = playwright_api.expect
+
+
+def found_chromium():
+    usual = Path("/usr/bin/chromium")
+    return shutil.which("chromium") or (str(usual) if usual.exists() else None)
+
+
+def install_chromium():
+    """Install it once, even if several processes want it at the same time."""
+    wanted = ("CI", "THREECPO_TESTS_INSTALL_CHROMIUM")
+    if not any(os.environ.get(name, "") not in ("", "0", "false") for name in wanted):
+        pytest.skip(f"no chromium (set {wanted[1]}=1 to install it with apt-get)")
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        pytest.skip("no chromium, and no apt-get as root to install it with")
+    with Path(tempfile.gettempdir(), "threecpo-chromium.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if found_chromium():
+            return
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        options = {"capture_output": True, "timeout": 600, "env": environment}
+        subprocess.run(["apt-get", "update"], check=False, **options)
+        command = ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]
+        done = subprocess.run(command, check=False, **options)
+    if not found_chromium():
+        pytest.skip(f"chromium cannot be installed: {done.stderr[-200:]!r}")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not found_chromium():
+        install_chromium()
+    with playwright_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=found_chromium(), args=["--no-sandbox"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory):
+    """Files of the reports that the tests open."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def save(name, model, X, **options):
+        report.write(model, X, folder / f"{name}.html", title=name, **options)
+
+    X, _ = planted(3, 40, 15)
+    model = ThreeCPO(3, outliers="final", random_state=0, n_init=2).fit(X)
+    names = ["Bach", "alpha", "beta 2", "beta 10", "Gamma", "x1", "x2", "x3", "y", "é"]
+    save("plain", model, X, column_names=names, run={"seed": 0})
+    model, X = hostile()
+    rows = [HOSTILE[i % len(HOSTILE)] for i in range(len(X))]
+    save("hostile", model, X, column_names=HOSTILE, row_names=rows)
+    for name in ("one cluster", "one row", "forty clusters", "chosen"):
+        save(name, *EDGES[name])
+    model, X = wide()
+    save("wide", model, X, column_names=[f"Gene-{j}" for j in range(50_000)])
+    return folder
+
+
+@pytest.fixture
+def visit(browser, pages):
+    """Open a report; whatever it complains about or asks for fails the test."""
+    contexts, trouble = [], []
+
+    def visit(name, **options):
+        options = {"viewport": {"width": 1200, "height": 900}} | options
+        context = browser.new_context(**options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(message.text))
+        page.on("pageerror", lambda error: trouble.append(str(error)))
+        address = (pages / f"{name}.html").as_uri()
+        page.on(
+            "request",
+            lambda request: request.url == address or trouble.append(request.url),
+        )
+        page.goto(address)
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def names_shown(page):
+    return page.locator("#body tr:not(.spacer) th").all_inner_texts()
+
+
+NAMES = [
+    "plain",
+    "hostile",
+    "one cluster",
+    "one row",
+    "forty clusters",
+    "chosen",
+    "wide",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_opens_without_complaint_or_network_and_can_be_read_aloud(visit, name):
+    page = visit(name)
+    assert page.title() == f"{name} – 3CPO report"
+    expect(page.locator("#explorer")).to_be_visible()
+    expect(page.locator("#found")).to_contain_text("column")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    assert page.evaluate(ACCESSIBLE) == []
+
+
+def test_the_policy_stops_what_slips_in(browser, pages):
+    """A script that got into the page would not run, nor would a request leave it."""
+    page = browser.new_page()
+    refused = []
+    page.on("console", lambda message: refused.append(message.text))
+    page.goto((pages / "plain.html").as_uri())
+    page.evaluate(
+        """() => {
+            const script = document.createElement("script");
+            script.textContent = "window.slipped = true";
+            document.body.append(script);
+            const image = document.createElement("img");
+            image.src = "http://127.0.0.1:9/x.png";
+            document.body.append(image);
+        }"""
+    )
+    page.wait_for_timeout(100)
+    assert page.evaluate("window.slipped") is None
+    assert len(refused) >= 2
+    assert all("Content Security Policy" in text for text in refused)
+    page.close()
+
+
+def test_hostile_names_are_text(visit):
+    page = visit("hostile")
+    assert page.locator("img").count() == 0
+    shown = names_shown(page)
+    assert len(shown) == len(HOSTILE)
+    assert "<script>alert(1)</script>" in shown
+    page.fill("#search", "</script>")
+    assert all("</script>" in name for name in names_shown(page))
+    assert len(names_shown(page)) == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+
+
+def test_search_finds_names_in_any_case(visit):
+    page = visit("plain")
+    assert len(names_shown(page)) == 10
+    page.fill("#search", "BETA")
+    assert sorted(names_shown(page)) == ["beta 10", "beta 2"]
+    expect(page.locator("#found")).to_have_text("2 of 10 columns")
+    page.fill("#search", "nothing like it")
+    assert names_shown(page) == []
+    expect(page.locator("#found")).to_have_text("0 of 10 columns")
+    page.fill("#search", "")
+    assert len(names_shown(page)) == 10
+    page.press("#search", "Enter")
+    assert page.url.endswith("plain.html")
+
+
+def test_groups_can_be_chosen(visit):
+    page = visit("plain")
+    for group, number in (("relevant", 6), ("shared", 2), ("noise", 2)):
+        page.select_option("#group", label=group)
+        kinds = page.locator("#body td.kind").all_inner_texts()
+        assert kinds == [group] * number
+
+
+def test_sorting_goes_both_ways_and_is_announced(visit):
+    page = visit("plain")
+    head = page.locator("#heads th").first
+    assert head.get_attribute("aria-sort") is None
+    page.get_by_role("button", name="Column", exact=True).click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    expected = ["alpha", "Bach", "beta 2", "beta 10", "é", "Gamma"]
+    assert names_shown(page)[:6] == expected
+    page.get_by_role("button", name="Column", exact=True).click()
+    assert head.get_attribute("aria-sort") == "descending"
+    assert names_shown(page)[-4:] == expected[3::-1]
+    assert page.locator("[aria-sort]").count() == 1
+
+
+def test_numbers_sort_as_numbers_with_the_unknown_last(visit):
+    page = visit("plain")
+    page.get_by_role("button", name="Overall count", exact=True).click()
+    texts = page.locator("#body td:nth-child(4)").all_inner_texts()
+    values = [float(text) for text in texts]
+    assert values == sorted(values, reverse=True)
+    page = visit("wide")
+    page.get_by_role("button", name="Lead", exact=True).click()
+    first = page.locator("#body tr td:nth-child(3)").first.inner_text()
+    assert first != "–"
+
+
+def test_all_numbers_of_a_column_are_there(visit):
+    X, _ = planted(3, 40, 15)
+    page = visit("plain")
+    page.fill("#search", "Bach")
+    cells = page.locator("#body tr td").all_inner_texts()
+    assert cells[0] == "relevant"
+    assert float(cells[2]) == pytest.approx(X[:, 0].mean(), rel=5e-3)
+    assert cells[4] == "0"
+    assert all(cell.startswith("\u2212") for cell in cells[5:7])
+    assert len(cells) == 7 + 3
+
+
+def test_the_theme_follows_the_system_and_the_button(visit):
+    def paper(page):
+        return page.evaluate("getComputedStyle(document.body).backgroundColor")
+
+    light, dark = "rgb(255, 255, 255)", "rgb(21, 24, 28)"
+    page = visit("plain", color_scheme="light")
+    button = page.locator("#theme")
+    assert paper(page) == light
+    expect(button).to_have_text("Dark theme")
+    button.click()
+    assert paper(page) == dark
+    expect(button).to_have_text("Light theme")
+    button.click()
+    assert paper(page) == light
+    page = visit("plain", color_scheme="dark")
+    assert paper(page) == dark
+    page.locator("#theme").click()
+    assert paper(page) == light
+
+
+def test_the_keyboard_reaches_everything_in_order(visit):
+    page = visit("plain")
+    reached = []
+    for _ in range(23):
+        page.keyboard.press("Tab")
+        reached.append(
+            page.evaluate(
+                """() => {
+                    const e = document.activeElement;
+                    const ring = getComputedStyle(e).outlineStyle;
+                    return [e.id || e.textContent.trim(), ring];
+                }"""
+            )
+        )
+    names = [name for name, _ in reached]
+    assert names[0] == "Skip to the report"
+    assert names[1] == "theme"
+    assert names[2:9] == [
+        "Clusters",
+        "Heat map",
+        "Columns",
+        "Map of the rows",
+        "Outliers",
+        "The fit",
+        "How to cite",
+    ]
+    rest = [name for name in names[9:] if name in ("search", "group", "viewport")]
+    assert rest == ["search", "group", "viewport"]
+    heads = names[names.index("viewport") + 1 :]
+    assert heads[:3] == ["Column", "Group", "Lead"]
+    assert [name for name, ring in reached if ring == "none"] == []
+
+
+def test_the_skip_link_skips(visit):
+    page = visit("plain")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_keys_sort_and_scroll(visit):
+    page = visit("wide")
+    page.get_by_role("button", name="Group", exact=True).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#body td.kind").first.inner_text() == "noise"
+    page.locator("#viewport").focus()
+    page.keyboard.press("End")
+    expect(page.locator('#body tr[aria-rowindex="50001"]')).to_be_visible()
+
+
+def test_only_rows_in_view_are_in_the_page(visit):
+    page = visit("wide")
+    assert page.locator("#grid").get_attribute("aria-rowcount") == "50001"
+    assert page.locator("#body tr").count() < 60
+    page.evaluate("document.querySelector('#viewport').scrollTop = 500000")
+    middle = round(500_000 / 34) + 2
+    expect(page.locator(f'#body tr[aria-rowindex="{middle + 3}"]')).to_be_visible()
+    assert page.locator("#body tr").count() < 60
+    height = page.evaluate(
+        "document.querySelector('#grid').getBoundingClientRect().height"
+    )
+    assert height == pytest.approx(50_000 * 34, rel=0.01)
+
+
+def test_fifty_thousand_columns_stay_fluid(visit):
+    page = visit("wide")
+    answers = page.evaluate(
+        """() => ["g", "ge", "gene-1", "gene-12", "zzz", ""].map((wanted) => {
+            const search = document.querySelector("#search");
+            const start = performance.now();
+            search.value = wanted;
+            search.dispatchEvent(new Event("input"));
+            return performance.now() - start;
+        })"""
+    )
+    sorts = page.evaluate(
+        """() => [...document.querySelectorAll("#heads button")].map((button) => {
+            const start = performance.now();
+            button.click();
+            return performance.now() - start;
+        })"""
+    )
+    # Work for one step of scrolling, apart from how fast this machine paints.
+    steps = page.evaluate(
+        """async () => {
+            const viewport = document.querySelector("#viewport");
+            const took = [];
+            for (let step = 0; step < 60; step++) {
+                viewport.scrollTop += 700;
+                const start = performance.now();
+                viewport.dispatchEvent(new Event("scroll"));
+                await new Promise(requestAnimationFrame);
+                await new Promise(requestAnimationFrame);
+                took.push(performance.now() - start);
+            }
+            return took.sort((a, b) => a - b);
+        }"""
+    )
+    assert sorted(answers)[len(answers) // 2] < 100
+    assert sorted(sorts)[len(sorts) // 2] < 250
+    assert steps[len(steps) // 2] < 200
+
+
+@pytest.mark.parametrize("name", ["hostile", "forty clusters", "chosen"])
+def test_nothing_is_wider_than_a_phone(visit, name):
+    page = visit(name, viewport={"width": 360, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_names_of_the_table_keep_to_their_column(visit):
+    page = visit("hostile")
+    widths = page.evaluate(
+        "[...document.querySelectorAll('#heads th')].map((head) => head.offsetWidth)"
+    )
+    assert widths[0] < 400
+
+
+@pytest.mark.parametrize("name", ["chosen", "wide"])
+def test_it_prints(visit, name, tmp_path):
+    page = visit(name, color_scheme="dark")
+    page.locator("#theme").click()
+    page.pdf(path=tmp_path / "report.pdf", format="A4")
+    pdf = (tmp_path / "report.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", pdf))
+    assert 3 <= n_pages <= 20
+    # The screen is as before.
+    assert page.locator("#body tr").count() < 60
+
+
+def test_print_is_light_and_without_buttons(visit):
+    page = visit("wide", color_scheme="dark")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print", color_scheme="dark")
+    paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert paper == "rgb(255, 255, 255)"
+    for hidden in ("#theme", "nav", "#tools", ".spacer >> nth=0"):
+        expect(page.locator(hidden)).to_be_hidden()
+    assert page.locator("#body tr:not(.spacer)").count() == 40
+    expect(page.locator("#print-note")).to_contain_text("The first 40 of 50\u202f000")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["plain", "forty clusters"])
+def test_text_and_marks_can_be_told_from_the_page(visit, name, scheme):
+    page = visit(name, color_scheme=scheme)
+    seen, low = page.evaluate(CONTRAST)
+    assert seen > 100
+    assert low == []
+    contrasts = page.evaluate(MARKS)
+    assert len(contrasts) > 5
+    assert min(contrasts) >= 3
+
+
+def test_motion_is_reduced_where_that_is_asked_for(visit):
+    page = visit("plain", reduced_motion="reduce")
+    behaviour = "getComputedStyle(document.documentElement).scrollBehavior"
+    assert page.evaluate(behaviour) == "auto"
+
+
+def test_without_javascript_it_is_a_page_still(visit):
+    page = visit("plain", java_script_enabled=False)
+    expect(page.locator("#explorer")).to_be_hidden()
+    expect(page.locator("#theme")).to_be_hidden()
+    expect(page.get_by_text("needs JavaScript")).to_be_visible()
+    expect(page.locator("#cluster-2")).to_be_visible()

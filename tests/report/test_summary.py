@@ -1,0 +1,282 @@
+"""What a report says: true, plain, and for every model."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report_models import EDGES, HOSTILE, fitted, hostile
+
+from containers import planted
+from threecpo import load, report, results
+from threecpo.report._packed import unpack
+from threecpo.results._parts import outliers
+
+
+def summary_of(model, X, **options):
+    path = getattr(model, "k_path_", None)
+    path = None if path is None else results.path_table(path)
+    return report.summarise(model, results.row_table(model, X), path=path, **options)
+
+
+@pytest.fixture(scope="module")
+def planted_model():
+    X, _ = planted(3, 40, 15)
+    return fitted(X, 3, outliers="final"), X
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_every_model_has_a_summary_that_is_json(name):
+    model, X = EDGES[name]
+    summary = summary_of(model, X)
+    assert json.loads(json.dumps(summary, allow_nan=False)) == summary
+    assert len(summary["findings"]) == 2
+    assert summary["n_clusters"] == model.n_clusters_
+    assert sum(summary["groups"]["columns"]) == X.shape[1]
+    assert sum(summary["groups"]["counts"]) == pytest.approx(1.0)
+    sizes = summary["sizes"]
+    assert sum(sizes["sizes"]) + sizes["outliers"] == len(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns"),
+    [
+        (
+            "one cluster",
+            "50 rows: one cluster only.",
+            "None of the 8 columns tells clusters apart",
+        ),
+        ("one row", "1 row: one cluster only.", "None of the 8 columns"),
+        ("one column", "50 rows: one cluster only.", "None of the 1 column tells"),
+        ("two clusters", "81 rows in 2 clusters: the largest has ", "Of 10 columns, "),
+        ("final outliers", "are outliers.", "tell the clusters apart"),
+    ],
+)
+def test_two_sentences_say_what_was_found(name, rows, columns):
+    first, second = summary_of(*EDGES[name])["findings"]
+    assert rows in first
+    assert columns in second
+
+
+def test_numbers_of_the_sentences_are_those_of_the_model(planted_model):
+    model, X = planted_model
+    first, second = summary_of(model, X)["findings"]
+    sizes = np.bincount(model.labels_[model.labels_ >= 0])
+    n_outliers = (model.labels_ < 0).sum()
+    share = round(100 * sizes.max() / len(X))
+    assert first == (
+        f"{len(X)} rows in 3 clusters: the largest has {sizes.max()} rows ({share} %), "
+        f"the smallest {sizes.min()}; {n_outliers} rows are outliers."
+    )
+    assert second == (
+        "Of 10 columns, 6 tell the clusters apart, 2 only follow the size of a row and "
+        "2 are noise."
+    )
+
+
+def test_best_columns_are_those_of_the_model(planted_model):
+    model, X = planted_model
+    summary = summary_of(model, X)
+    top = model.top_columns(10)
+    for k, cluster in enumerate(summary["clusters"]):
+        own = top[(top["group"] == 1) & (top["cluster"] == k) & (top["value"] > 0)]
+        names = [f"column {j}" for j in own["column"]]
+        assert [column["name"] for column in cluster["columns"]] == names
+        for column, j in zip(cluster["columns"], own["column"], strict=True):
+            rate = model.cluster_rates_[k, j]
+            assert column["ratio"] == pytest.approx(
+                rate / model.shared_rates_[j], rel=0.01
+            )
+            assert column["rate"] == pytest.approx(rate / len(X) - 1e-3, rel=0.01)
+            assert column["overall"] == pytest.approx(X[:, j].mean(), rel=0.01)
+
+
+def test_shared_columns_with_hardly_any_counts_set_no_scale():
+    """Row sizes from a handful of counts would make every ratio arbitrary."""
+    rng = np.random.default_rng(0)
+    X, _ = planted(3, 40)
+    rare = rng.poisson(0.02, size=(len(X), 3))
+    model = fitted(np.hstack([X[:, :6], rare]), 3, column_init=[1] * 6 + [0] * 3)
+    model.column_groups_ = np.array([1] * 6 + [0] * 3, dtype=np.int8)
+    summary = report.summarise(model, results.row_table(model))
+    for k, cluster in enumerate(summary["clusters"]):
+        rows = X[model.labels_ == k, :6]
+        shares = rows.sum(axis=0) / rows.sum()
+        overall = X[:, :6].sum(axis=0) / X[:, :6].sum()
+        best = np.argsort(overall - shares)[:2]
+        names = [column["name"] for column in cluster["columns"]]
+        assert names[:2] == [f"column {j}" for j in best]
+        assert cluster["columns"][0]["ratio"] == pytest.approx(
+            (shares / overall)[best[0]], rel=0.02
+        )
+
+
+def test_the_heat_map_shows_ratios_of_relevant_columns(planted_model):
+    model, X = planted_model
+    part = summary_of(model, X)["heat_map"]
+    places = [int(name.removeprefix("column ")) for name in part["columns"]]
+    assert sorted(places) == np.flatnonzero(model.column_groups_ == 1).tolist()
+    ratios = (model.cluster_rates_ / model.shared_rates_)[:, places]
+    np.testing.assert_allclose(part["powers"], np.log2(ratios), atol=1e-3)
+    highest = np.argmax(part["powers"], axis=0)
+    assert (np.diff(highest) >= 0).all()
+
+
+def test_all_columns_have_three_digits_of_their_numbers(planted_model):
+    model, X = planted_model
+    part = summary_of(model, X)["columns"]
+    assert part["groups"] == model.column_groups_.tolist()
+    np.testing.assert_allclose(unpack(part["overall"]), X.mean(axis=0), rtol=5e-3)
+    rates = [unpack(values) for values in part["rates"]]
+    np.testing.assert_allclose(rates, model.cluster_rates_ / len(X) - 1e-3, rtol=6e-3)
+    behind = np.stack([unpack(values) for values in part["behind"]])[::-1]
+    expected = model.column_scores_.max(axis=1)[:, None] - model.column_scores_
+    np.testing.assert_allclose(behind.T, expected, rtol=5e-3)
+
+
+def test_columns_without_counts_show_none():
+    """The prior alone is no count."""
+    part = summary_of(*EDGES["no counts"])["columns"]
+    assert not unpack(part["overall"]).any()
+
+
+def test_only_scores_above_the_threshold_count():
+    model, X = EDGES["final outliers"]
+    scores = model.outlier_scores_
+    assert ((scores > 0) & (scores <= 20)).any()
+    part = summary_of(model, X)["outliers"]
+    assert part["above"] == part["marked"] == (scores > 20).sum()
+
+
+@given(
+    st.lists(st.integers(-3, 3) | st.floats(-1e6, 1e6), min_size=1),
+    st.sampled_from([0.0, 1.0, 2.5]),
+)
+def test_bars_above_the_threshold_are_the_rows_above_it(scores, threshold):
+    model = SimpleNamespace(outlier_threshold=threshold)
+    scores = np.array(scores, np.float64)
+    part = outliers({"outlier_score": scores}, model)
+    above = np.array(part["edges"][:-1]) >= threshold
+    assert np.sum(part["counts"]) == len(scores)
+    assert np.array(part["counts"])[above].sum() == part["above"]
+    assert part["above"] == (scores > threshold).sum()
+    assert above.any()
+    assert not above.all()
+
+
+def test_scores_that_differ_by_rounding_alone_are_equal():
+    part = summary_of(*EDGES["one cluster"])["columns"]
+    behind = np.stack([unpack(values) for values in part["behind"]])
+    assert ((behind == 0) | (behind > 1e-6)).all()
+    assert not behind[:2, np.array(part["groups"]) == 0].any()
+
+
+def test_groups_that_are_not_allowed_have_no_score():
+    part = summary_of(*EDGES["only relevant"])["columns"]
+    assert np.isnan([unpack(values) for values in part["behind"][1:]]).all()
+    assert not unpack(part["behind"][0]).any()
+
+
+def test_outliers_are_listed_by_score(planted_model):
+    model, X = planted_model
+    part = summary_of(model, X)["outliers"]
+    marked = np.flatnonzero(model.labels_ < 0)
+    assert part["marked"] == part["above"] == len(marked) > 0
+    order = marked[np.argsort(-model.outlier_scores_[marked])][:20]
+    assert [row["row"] for row in part["listed"]] == [f"row {i}" for i in order]
+    nearest = [row["nearest"] for row in part["listed"]]
+    assert nearest == model.nearest_labels_[order].tolist()
+    assert part["threshold"] in part["edges"]
+    assert sum(part["counts"]) == len(X)
+    above = np.array(part["edges"][:-1]) >= part["threshold"]
+    assert np.array(part["counts"])[above].sum() == part["above"]
+
+
+def test_the_map_is_drawn_from_some_rows_where_there_are_many():
+    X, _ = planted(3, 20)
+    model = fitted(np.tile(X, (100, 1)), 3)
+    part = summary_of(model, np.tile(X, (100, 1)))["map"]
+    assert part["rows"] == 100 * len(X) > 4000
+    assert len(part["x"]) == len(part["y"]) == len(part["cluster"]) == 4000
+    shares = np.bincount(part["cluster"]) / 4000
+    np.testing.assert_allclose(
+        shares, np.bincount(model.labels_) / part["rows"], atol=0.04
+    )
+
+
+def test_no_map_without_counts_or_without_spread(planted_model):
+    model, _ = planted_model
+    assert report.summarise(model, results.row_table(model))["map"] is None
+    assert summary_of(*EDGES["one cluster"])["map"] is None
+
+
+def test_far_rows_do_not_squeeze_the_map(planted_model):
+    model, X = planted_model
+    rows = results.row_table(model, X)
+    rows["map_x"] = rows["map_x"].copy()
+    rows["map_x"][:2] = [1e6, -1e6]
+    part = report.summarise(model, rows)["map"]
+    low, high = part["limits"][0]
+    assert high - low < 100
+    assert max(part["x"]) == pytest.approx(high, abs=1e-4)
+    assert min(part["x"]) == pytest.approx(low, abs=1e-4)
+    assert all(low <= x <= high for x, _ in part["centres"])
+
+
+def test_files_of_a_fit_give_the_same_summary(tmp_path, planted_model):
+    model, X = planted_model
+    expected = summary_of(model, X)
+    model.save(tmp_path / "model.npz")
+    results.write_table(results.row_table(model, X), tmp_path / "labels.csv")
+    again = report.summarise(
+        load(tmp_path / "model.npz"), results.read_table(tmp_path / "labels.csv")
+    )
+    assert again == expected
+
+
+def test_a_path_is_part_of_it():
+    model, X = EDGES["chosen"]
+    part = summary_of(model, X)["path"]
+    assert part["n_clusters"] == [1, 2, 3, 4, 5]
+    assert part["found"] == model.n_clusters_ > 1
+    assert part["values"] == model.k_path_.totals.tolist()
+    assert part["relevant"] == model.k_path_.to_frame()["relevant"].tolist()
+
+
+def test_facts_of_the_run_are_flat_text():
+    run = {"seed": 3, "versions": {"numpy": "2.0"}, "loss": 1 / 3, "list": [1, 2]}
+    pairs = summary_of(*EDGES["two clusters"], run=run)["run"]
+    assert pairs == [
+        ["seed", "3"],
+        ["versions: numpy", "2.0"],
+        ["loss", "0.333333"],
+        ["list", "1, 2"],
+    ]
+
+
+def test_parameters_are_text_whatever_they_are():
+    for name in ("warm start", "a callable price", "chosen"):
+        pairs = dict(summary_of(*EDGES[name])["parameters"])
+        expected = set(EDGES[name][0].get_params(deep=False)) - {"n_jobs", "verbose"}
+        assert set(pairs) == expected
+        assert all(isinstance(value, str) and value for value in pairs.values())
+
+
+def test_names_come_without_what_no_page_can_hold():
+    model, X = hostile()
+    summary = summary_of(model, X, column_names=HOSTILE, title="a\nb\ud800")
+    names = summary["columns"]["names"]
+    assert summary["title"] == "a␊b\ufffd"
+    assert "a␊b␉c␀d␡" in names
+    assert "\ufffdhalf a letter" in names
+    "".join(names).encode()
+
+
+def test_a_table_of_other_rows_is_refused(planted_model):
+    model, X = planted_model
+    rows = results.row_table(model, X)
+    short = {name: values[:5] for name, values in rows.items()}
+    with pytest.raises(ValueError, match="rows has 5 rows, but the model was fitted"):
+        report.summarise(model, short)

@@ -1,0 +1,326 @@
+"""Tables say what the model says, and their files give back the same bits."""
+
+import csv
+import sys
+import time
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from containers import planted
+from fitting import X, fit
+from threecpo import load, results, select_n_clusters
+
+HOSTILE = [
+    "plain",
+    "a,b",
+    'say "so"',
+    "two\nlines",
+    "two\r\nlines",
+    "lone\rreturn",
+    "=1+1",
+    "+1",
+    "-1",
+    "@sum",
+    "\ttab",
+    "'=already marked",
+    "''-twice",
+    "'quoted'",
+    "",
+    " space ",
+    "\0nul",
+    "\ud800half a letter",
+    "שלום",
+    "😀",
+    "\u2028",
+]
+texts = st.text(st.characters(codec=None), max_size=12) | st.sampled_from(HOSTILE)
+floats = st.floats(allow_nan=True, allow_infinity=True)
+
+
+def same(a, b):
+    """Whether two tables have the same names, types and bits."""
+    assert list(a) == list(b)
+    for name, values in a.items():
+        assert values.dtype == b[name].dtype
+        if values.dtype == object:
+            assert values.tolist() == b[name].tolist()
+        else:
+            assert values.tobytes() == b[name].tobytes()
+
+
+def as_names(listed):
+    names = np.empty(len(listed), dtype=object)
+    names[:] = listed
+    return names
+
+
+class TestFiles:
+    @given(st.lists(st.tuples(texts, floats, st.integers(-(2**63), 2**63 - 1))))
+    def test_a_table_comes_back_with_the_same_bits(self, tmp_path_factory, lines):
+        names, numbers, labels = zip(*lines, strict=True) if lines else ((), (), ())
+        table = {
+            "row": as_names(names),
+            "margin": np.array(numbers, np.float64),
+            "cluster": np.array(labels, np.int64),
+        }
+        # A NaN has many bit patterns; CSV keeps that it is one.
+        table["margin"][np.isnan(table["margin"])] = np.nan
+        path = tmp_path_factory.getbasetemp() / "round-trip.csv"
+        results.write_table(table, path)
+        same(results.read_table(path), table)
+
+    def test_no_name_is_a_formula_to_a_spreadsheet(self, tmp_path):
+        path = tmp_path / "names.csv"
+        results.write_table({"row": HOSTILE}, path)
+        with path.open(newline="", encoding="utf-8", errors="surrogatepass") as file:
+            cells = [line[0] if line else "" for line in csv.reader(file)][1:]
+        assert len(cells) == len(HOSTILE)
+        assert not any(cell[:1] in tuple("=+-@\t\r") and cell for cell in cells)
+        assert cells[HOSTILE.index("=1+1")] == "'=1+1"
+        assert cells[HOSTILE.index("'quoted'")] == "'quoted'"
+
+    def test_names_survive(self, tmp_path):
+        path = tmp_path / "names.csv"
+        results.write_table({"column": HOSTILE, "group": [1] * len(HOSTILE)}, path)
+        assert results.read_table(path)["column"].tolist() == HOSTILE
+
+    def test_a_frame_can_be_written(self, model, tmp_path):
+        results.write_table(model.top_columns(3), tmp_path / "top.csv")
+        table = results.read_table(tmp_path / "top.csv")
+        assert table["value"].tolist() == model.top_columns(3)["value"].tolist()
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"", "its first line is no header"),
+            (b"row,row\na,b\n", "its first line is no header"),
+            (b"row,,scale\na,b,1\n", "its first line is no header"),
+            (b"row,scale\na,1\nb\n", "line 3: 1 cells where the header has 2"),
+            (b"row,scale\na,1,2\n", "line 2: 3 cells where the header has 2"),
+            (b"row,scale\na,x\n", "column 'scale': could not convert"),
+            (b"row,cluster\na,1.5\n", "column 'cluster': invalid literal"),
+            (b"row,cluster\na,99999999999999999999\n", "column 'cluster'"),
+            (b'row,scale\n"a,1\n', "is not a table written by threecpo"),
+            (b"PK\x03\x04\xff\xfe\xfa", "is not a table written by threecpo"),
+        ],
+    )
+    def test_a_wrong_file_is_named(self, tmp_path, content, message):
+        path = tmp_path / "wrong.csv"
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message) as caught:
+            results.read_table(path)
+        assert str(path) in str(caught.value)
+
+    def test_long_tables_are_written_and_read_in_parts(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("threecpo.results._csv.BATCH", 4)
+        for n in (3, 4, 5, 8, 13):
+            table = {"row": as_names(HOSTILE[:n]), "scale": np.arange(n) / 7}
+            results.write_table(table, tmp_path / "long.csv")
+            same(results.read_table(tmp_path / "long.csv"), table)
+        (tmp_path / "long.csv").write_text("row,scale\n" + "a,1\n" * 9 + "b\n")
+        with pytest.raises(ValueError, match="line 11: 1 cells where"):
+            results.read_table(tmp_path / "long.csv")
+
+    def test_columns_of_different_lengths_are_no_table(self, tmp_path):
+        with pytest.raises(ValueError, match="must have the same length"):
+            results.write_table({"row": ["a"], "scale": [1, 2]}, tmp_path / "t.csv")
+        assert not (tmp_path / "t.csv").exists()
+
+    def test_a_header_alone_is_an_empty_table(self, tmp_path):
+        results.write_table({"row": [], "scale": []}, tmp_path / "empty.csv")
+        table = results.read_table(tmp_path / "empty.csv")
+        assert [len(values) for values in table.values()] == [0, 0]
+
+
+class TestRows:
+    def test_columns_are_those_of_the_file(self, any_model):
+        table = results.row_table(any_model, X)
+        expected = "row,cluster,nearest,margin,outlier_score,scale,map_x,map_y"
+        assert ",".join(table) == expected
+        for name, attribute in [
+            ("cluster", "labels_"),
+            ("nearest", "nearest_labels_"),
+            ("margin", "margins_"),
+            ("outlier_score", "outlier_scores_"),
+            ("scale", "row_scales_"),
+        ]:
+            np.testing.assert_array_equal(table[name], getattr(any_model, attribute))
+        assert table["row"].tolist() == [str(i) for i in range(len(X))]
+
+    def test_files_give_it_back(self, any_model, tmp_path):
+        table = results.row_table(
+            any_model, X, row_names=[f"-{i}" for i in range(len(X))]
+        )
+        results.write_table(table, tmp_path / "labels.csv")
+        same(results.read_table(tmp_path / "labels.csv"), table)
+
+    def test_without_counts_there_is_no_map(self, model):
+        table = results.row_table(model)
+        assert np.isnan(table["map_x"]).all()
+        assert np.isnan(table["map_y"]).all()
+
+    def test_what_does_not_fit_the_model_is_refused(self, model):
+        with pytest.raises(ValueError, match="X has 5 rows, but the model was fitted"):
+            results.row_table(model, X[:5])
+        with pytest.raises(ValueError, match="X has 9 columns, but the model was"):
+            results.row_table(model, X[:, 1:])
+        with pytest.raises(ValueError, match="row_names has 1 names, but the model"):
+            results.row_table(model, X, row_names=["one"])
+
+
+class TestMap:
+    def test_it_is_a_view_of_the_scores_per_count(self, any_model):
+        """Two linear combinations of centred scores, the background's among them."""
+        used = any_model.column_groups_ >= 0
+        sizes = (X[:, used] + any_model.prior).sum(axis=1)
+        scores = any_model.row_scores(X)
+        background = any_model.outlier_scores_ + scores.max(axis=1)
+        view = np.column_stack([scores, background]) / sizes[:, None]
+        view -= view.mean(axis=1, keepdims=True)
+        view -= view.mean(axis=0)
+        places = results.row_map(any_model, X)
+        places = places - places.mean(axis=0)
+        weights, *_ = np.linalg.lstsq(view, places, rcond=None)
+        np.testing.assert_allclose(view @ weights, places, atol=1e-9)
+        assert np.linalg.matrix_rank(places) == 2
+
+    def test_clusters_lie_apart(self):
+        counts, _ = planted(3, 60)
+        model = fit(counts)
+        places = results.row_map(model, counts)
+        centres = np.stack([places[model.labels_ == k].mean(axis=0) for k in range(3)])
+        away = np.linalg.norm(places[:, None] - centres, axis=2)
+        assert (away.argmin(axis=1) == model.labels_).mean() > 0.95
+
+    def test_any_block_of_rows_has_the_places_of_the_whole(self, model):
+        whole = results.row_map(model, X)
+        np.testing.assert_array_equal(results.row_map(model, X[17:40]), whole[17:40])
+
+    @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, np.asfortranarray])
+    def test_containers_give_the_same_bits(self, model, make):
+        expected = results.row_map(model, X)
+        assert results.row_map(model, make(X)).tobytes() == expected.tobytes()
+
+    def test_two_clusters_have_a_second_direction(self):
+        counts, _ = planted(2, 40)
+        places = results.row_map(fit(counts, 2), counts)
+        assert (np.ptp(places, axis=0) > 0.01).all()
+
+    def test_one_cluster_is_one_place(self):
+        assert not results.row_map(fit(X, 1), X).any()
+
+    def test_rows_without_counts_have_a_place(self):
+        counts = np.vstack([X, np.zeros_like(X[:2])])
+        for prior in (1e-3, 0.0):
+            places = results.row_map(fit(counts, prior=prior), counts)
+            assert np.isfinite(places).all()
+
+    def test_a_loaded_model_gives_the_same_bits(self, model, tmp_path):
+        model.save(tmp_path / "model.npz")
+        again = results.row_map(load(tmp_path / "model.npz"), X)
+        assert again.tobytes() == results.row_map(model, X).tobytes()
+
+    def test_directions_have_a_fixed_sign(self, model):
+        """The heaviest profile of each direction counts upwards."""
+        from threecpo.results._map import _principal_axes
+
+        spread = np.cov(np.random.default_rng(0).normal(size=(4, 9)))
+        axes = _principal_axes(spread)
+        assert (axes[np.abs(axes).argmax(axis=0), [0, 1]] > 0).all()
+        np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-12)
+
+    def test_two_clusters_on_a_line_leave_one_direction_of_centred_scores(self):
+        from threecpo.results._map import _principal_axes
+
+        line = np.array([1.0, -3.0, 2.0])
+        axes = _principal_axes(np.outer(line, line))
+        np.testing.assert_allclose(axes.sum(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-9)
+        np.testing.assert_allclose(axes[:, 1] @ line, 0, atol=1e-6)
+
+    def test_many_rows_are_cheap(self):
+        counts, _ = planted(3, 60)
+        model = fit(counts)
+        many = sp.csr_array(np.tile(counts, (500, 1)))
+        start = time.perf_counter()
+        places = results.row_map(model, many)
+        assert time.perf_counter() - start < 5
+        assert places.shape == (500 * len(counts), 2)
+
+
+class TestColumns:
+    def test_columns_are_those_of_the_file(self, any_model):
+        table = results.column_table(any_model)
+        k = any_model.n_clusters_
+        expected = ["column", "group", "noise_score", "shared_score", "relevant_score"]
+        assert list(table) == [*expected, *(f"rate_{c}" for c in range(k))]
+        np.testing.assert_array_equal(table["group"], any_model.column_groups_)
+        for place, name in enumerate(expected[2:]):
+            np.testing.assert_array_equal(
+                table[name], any_model.column_scores_[:, place]
+            )
+        for c in range(k):
+            np.testing.assert_array_equal(
+                table[f"rate_{c}"], any_model.cluster_rates_[c]
+            )
+
+    def test_files_give_it_back(self, tmp_path):
+        table = results.column_table(fit(groups=(1, 0)))
+        assert np.isinf(table["noise_score"]).all()
+        results.write_table(table, tmp_path / "columns.csv")
+        same(results.read_table(tmp_path / "columns.csv"), table)
+
+    def test_names_are_those_given_or_of_the_fit_or_numbers(self):
+        pd = pytest.importorskip("pandas")
+        names = [f"gene {j}" for j in range(10)]
+        named = fit(pd.DataFrame(X, columns=names))
+        assert results.column_table(named)["column"].tolist() == names
+        given = results.column_table(named, column_names="abcdefghij")["column"]
+        assert given.tolist() == list("abcdefghij")
+        numbers = results.column_table(fit())["column"].tolist()
+        assert numbers == [str(j) for j in range(10)]
+
+    def test_a_wrong_number_of_names_is_refused(self, model):
+        with pytest.raises(ValueError, match="column_names has 2 names, but the model"):
+            results.column_table(model, column_names="ab")
+
+
+class TestTop:
+    def test_it_is_what_the_model_lists(self, any_model, tmp_path):
+        table = results.top_table(any_model, 4)
+        frame = any_model.top_columns(4)
+        assert list(table) == list(frame)
+        for name in ("group", "cluster", "rank", "value"):
+            assert table[name].tolist() == frame[name].tolist()
+        assert table["column"].tolist() == frame["column"].astype(str).tolist()
+        results.write_table(table, tmp_path / "top_columns.csv")
+        same(results.read_table(tmp_path / "top_columns.csv"), table)
+
+    def test_given_names_go_before_those_of_the_fit(self):
+        pd = pytest.importorskip("pandas")
+        model = fit(pd.DataFrame(X, columns=list("abcdefghij")))
+        names = [f"gene {j}" for j in range(10)]
+        table = results.top_table(model, column_names=names)
+        expected = [names[j] for j in fit().top_columns()["column"]]
+        assert table["column"].tolist() == expected
+        assert hasattr(model, "feature_names_in_")
+
+
+def test_a_path_comes_back_from_its_file(tmp_path):
+    path = select_n_clusters(X, range(1, 5), n_init=2, random_state=0)
+    table = results.path_table(path)
+    assert set(table) == {*path.to_frame(), "criterion"}
+    assert set(table["criterion"]) == {"mdl-dispersion"}
+    np.testing.assert_array_equal(table["total"], path.totals)
+    results.write_table(table, tmp_path / "k_path.csv")
+    same(results.read_table(tmp_path / "k_path.csv"), table)
+
+
+def test_tables_do_without_pandas(model, monkeypatch):
+    expected = results.top_table(model, 2)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    same(results.top_table(model, 2), expected)

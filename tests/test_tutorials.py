@@ -1,0 +1,65 @@
+"""The tutorials are true: every line of code and every command in them is run."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tutorial
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
+NEEDS = {"cells": "scanpy", "texts": "snowballstemmer"}
+
+
+def run(path, folder):
+    # A process of its own: pages import what they like, and plots need no screen.
+    command = [sys.executable, "-W", "ignore", tutorial.__file__, str(path)]
+    environment = os.environ | {"MPLBACKEND": "Agg"}
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("name", ["cells", "texts", "sites", "customers"])
+def test_a_tutorial_runs(name, tmp_path):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
+    done = run(FOLDER / f"{name}.md", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_tutorial_is_run_and_of_reasonable_length():
+    pages = {
+        path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")
+    }
+    assert set(pages) == {"cells", "texts", "sites", "customers"}
+    for page in pages.values():
+        assert 60 <= len(page.splitlines()) <= 120
+        assert "$ threecpo fit" in page
+        for _, target in re.findall(r"\[([^]]*)\]\(([^)]*)\)", page):
+            assert (FOLDER / target).exists(), target
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        ("```python\n>>> 1 + 1\n2\n\n```\n", 0),
+        ("```python\n>>> 1 + 1\n3\n\n```\n", 1),
+        ("```python\n>>> 1 / 0\n\n```\n", 1),
+        ("```python\n>>> x = 1\n\n```\n\n```python\n>>> x\n1\n\n```\n", 0),
+        ("```console\n$ threecpo --version\nthreecpo ...\n```\n", 0),
+        ("```console\n$ threecpo --version\nfourcpo ...\n```\n", 1),
+        ("```console\n$ threecpo info nowhere.csv\n```\n", 1),
+    ],
+)
+def test_wrong_pages_fail(block, code, tmp_path):
+    (tmp_path / "page.md").write_text(block)
+    assert run(tmp_path / "page.md", tmp_path).returncode == code
