@@ -43,7 +43,7 @@ def command(source: Source, *, as_json: bool) -> None:
     say(f"{source.path}: {told['rows']} rows x {told['columns']} columns")
     dispersion = told["overdispersion"]
     lines = {
-        "counts": f"{told['stored']} not 0 ({told['density']:.3g} of all), "
+        "counts": f"{told['stored']} not 0 ({100 * told['density']:.3g} %), "
         f"sum {told['total']:.15g}",
         "range": f"{told['least']:g} to {told['most']:g}"
         + ("" if told["whole"] else ", not whole numbers"),
