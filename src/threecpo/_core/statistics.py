@@ -164,10 +164,10 @@ def assign(
     n_moved = 0
     for moved, part in workers.map(one, counts.blocks):
         n_moved += moved
-        if in_place:
-            statistics.log_scales += part.log_scales
-        else:
+        if not in_place:
             statistics.add(part)
+        elif with_scales:
+            statistics.log_scales += part.log_scales
     return n_moved
 
 
