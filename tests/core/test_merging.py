@@ -13,7 +13,7 @@ from strategies import PRIORS, labelled_counts, planted, priors
 from threecpo._core.counts import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.model import Sums
-from threecpo._core.statistics import sum_by_labels
+from threecpo._core.statistics import Stopped, sum_by_labels
 
 CLEAR = 1e-9
 # Two pairs of equal clusters, and one that is far from both.
@@ -246,3 +246,20 @@ def test_without_a_prior_an_empty_cluster_joins_for_nothing():
     values = np.array([[9, 0, 0], [0, 9, 0], [0, 0, 0], [0, 0, 9.0]])
     assert merged(values, 3) == [0, 1, 0, 2]
     assert merged(values[::-1], 3) == [0, 0, 1, 2]
+
+
+def test_an_interrupt_is_heard_while_pairs_are_priced_and_joined():
+    class Listening:
+        def __init__(self, patience):
+            self.patience = patience
+
+        def check(self):
+            self.patience -= 1
+            if self.patience < 0:
+                raise Stopped
+
+    sums, groups = sums_from(np.eye(30) + 1)
+    for patience in (0, 29, 30, 49):
+        with pytest.raises(Stopped):
+            merge_clusters(sums, groups, 10, Listening(patience))
+    assert len(merge_clusters(sums, groups, 10, Listening(50))) == 30

@@ -470,7 +470,11 @@ class TestJoinedLabels:
         labels[::7] = NOWHERE
         assert (labels == OUTLIER).any()
         new = search._joined(
-            labels, many.statistics, many.groups, replace(settings, n_clusters=3)
+            labels,
+            many.statistics,
+            many.groups,
+            replace(settings, n_clusters=3),
+            SERIAL,
         )
         for special in (OUTLIER, NOWHERE):
             np.testing.assert_array_equal(new == special, labels == special)

@@ -167,36 +167,33 @@ def _joined_x_log_x_sum(a, b):
     return above - (total * np.log(total) if total > 0.0 else 0.0)
 
 
-@compiled(array_type(f8, 2, write=True), i8, array_type(i4, write=True))
-def join_cheapest(values, n_left, new):
-    """Add up the rows of least d(a, b), in place, until n are left.
+@compiled(
+    array_type(f8, 2), i8, array_type(f8, write=True), array_type(f8, 2, write=True)
+)
+def price_pairs(values, a, own, costs):
+    """Write what it costs to join row a with each row before it."""
+    own[a] = _x_log_x_sum(values[a])
+    for b in range(a):
+        costs[b, a] = own[a] + own[b] - _joined_x_log_x_sum(values[a], values[b])
 
-    Writes the number that every row has then; ties go to the first pair.
-    """
+
+@compiled(
+    array_type(f8, 2, write=True),
+    array_type(f8, write=True),
+    array_type(f8, 2, write=True),
+    array_type(i8, write=True),
+)
+def join_cheapest(values, own, costs, into):
+    """Add up the two rows of least d(a, b), in place; ties go to the first pair."""
     n = len(values)
-    own = np.empty(n)
-    costs = np.full((n, n), np.inf)
-    into = np.arange(n)
-    for a in range(n):
-        own[a] = _x_log_x_sum(values[a])
-        for b in range(a):
-            costs[b, a] = own[a] + own[b] - _joined_x_log_x_sum(values[a], values[b])
-    for _ in range(n - n_left):
-        a, b = divmod(int(np.argmin(costs)), n)
-        values[a] += values[b]
-        own[a] = _x_log_x_sum(values[a])
-        into[b] = a
-        costs[b, :] = np.inf
-        costs[:, b] = np.inf
-        for other in range(n):
-            if into[other] == other and other != a:
-                cost = own[a] + own[other]
-                cost -= _joined_x_log_x_sum(values[a], values[other])
-                costs[min(a, other), max(a, other)] = cost
-    left = 0
-    for a in range(n):
-        if into[a] == a:
-            new[a] = left
-            left += 1
-        else:
-            new[a] = new[into[a]]
+    a, b = divmod(int(np.argmin(costs)), n)
+    values[a] += values[b]
+    own[a] = _x_log_x_sum(values[a])
+    into[b] = a
+    costs[b, :] = np.inf
+    costs[:, b] = np.inf
+    for other in range(n):
+        if into[other] == other and other != a:
+            cost = own[a] + own[other]
+            cost -= _joined_x_log_x_sum(values[a], values[other])
+            costs[min(a, other), max(a, other)] = cost

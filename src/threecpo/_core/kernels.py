@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from .compiling import array_type, compiled, f8, i4, i8, inlined
-from .simd import LANES, add_products
+from .simd import LANES, add_products, add_to_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -167,9 +167,7 @@ def _add_log_scale(indptr, indices, data, row, scale, log_scales):
         coarse = np.rint(log_scale / COARSE) * COARSE
         fine = np.rint((log_scale - coarse) / FINE) * FINE
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        j = U(indices[t])
-        log_scales[j, 0] += data[t] * coarse
-        log_scales[j, 1] += data[t] * fine
+        add_to_pair(log_scales, U(indices[t]), data[t], coarse, fine)
     last = U(len(log_scales) - 1)
     log_scales[last, 0] += coarse
     log_scales[last, 1] += fine

@@ -8,15 +8,17 @@ import numpy as np
 
 from . import column_kernels
 from .model import RELEVANT, SHARED
+from .statistics import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .model import Sums
+    from .statistics import Workers
 
 
 def merge_clusters(
-    sums: Sums, groups: NDArray[np.int8], n_clusters: int
+    sums: Sums, groups: NDArray[np.int8], n_clusters: int, workers: Workers = SERIAL
 ) -> NDArray[np.int32]:
     """Join clusters, pair by cheapest pair, until n are left; return old to new.
 
@@ -26,6 +28,18 @@ def merge_clusters(
     relevant = sums.clusters[:, groups == RELEVANT]
     shared = sums.clusters[:, groups == SHARED].sum(axis=1, keepdims=True)
     values = np.ascontiguousarray(np.hstack([relevant, shared]))
-    new = np.empty(len(values), dtype=np.int32)
-    column_kernels.join_cheapest(values, n_clusters, new)
-    return new
+    n = len(values)
+    own, costs, into = np.empty(n), np.full((n, n), np.inf), np.arange(n)
+    # Many clusters take long; between the steps an interrupt is heard.
+    for a in range(n):
+        workers.check()
+        column_kernels.price_pairs(values, a, own, costs)
+    for _ in range(n - n_clusters):
+        workers.check()
+        column_kernels.join_cheapest(values, own, costs, into)
+    left = np.flatnonzero(into == np.arange(n))
+    while (into[into] != into).any():
+        into = into[into]
+    new = np.empty(n, dtype=np.int32)
+    new[left] = np.arange(len(left))
+    return new[into]

@@ -42,10 +42,10 @@ class Sums:
     @classmethod
     def of(cls, statistics: Statistics, prior: float) -> Sums:
         sums = statistics.sums + prior * statistics.sizes[:, None]
-        both_parts = statistics.log_scales.sum(axis=1)
-        log_scales = both_parts[:-1]
+        log_scales = statistics.log_scales[:, 0] + statistics.log_scales[:, 1]
+        log_scales, of_prior = log_scales[:-1], log_scales[-1]
         if prior:
-            log_scales = log_scales + prior * both_parts[-1]
+            log_scales += prior * of_prior
         return cls(
             sums[:-1],
             sums[-1],

@@ -159,7 +159,7 @@ def merges(
         many = above[index] or begin(settings, index)
         groups, labels = many.groups, many.labels
         if many.statistics.n_clusters >= settings.n_clusters > 1:
-            labels = _joined(labels, many.statistics, groups, settings)
+            labels = _joined(labels, many.statistics, groups, settings, inner)
         else:
             rng = generators[index]
             groups = starts.columns(rng, settings.n_clusters)
@@ -238,10 +238,11 @@ def _joined(
     statistics: Statistics,
     groups: NDArray[np.int8],
     settings: Settings,
+    workers: Workers,
 ) -> NDArray[np.int32]:
     """Labels with clusters joined until there are as many as the settings ask for."""
     sums = Sums.of(statistics, settings.prior)
-    new = merge_clusters(sums, groups, settings.n_clusters)
+    new = merge_clusters(sums, groups, settings.n_clusters, workers)
     return np.concatenate([new, np.array([NOWHERE, OUTLIER], np.int32)])[labels]
 
 
@@ -255,7 +256,7 @@ def _crossed(
         return other
     inside = np.where(parts == OUTLIER, n_parts, parts).astype(np.int32)
     statistics = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)
-    labels = _joined(parts, statistics, best.groups, settings)
+    labels = _joined(parts, statistics, best.groups, settings, workers)
     crossed = run(counts, best.groups, labels, settings, workers)
     return crossed if crossed.loss < other.loss else other
 

@@ -1,4 +1,4 @@
-"""One inner loop in vector instructions, which numba does not find by itself.
+"""Inner loops in vector instructions, which numba does not find by itself.
 
 numba leaves LLVM's SLP vectoriser off, so that eight running scores end up as eight
 scalars. Here they are one vector of eight, whatever the processor makes of it; products
@@ -18,6 +18,7 @@ from numba.np.arrayobj import make_array
 
 LANES = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+_PAIR = ir.VectorType(ir.DoubleType(), 2)
 _INDEX = ir.IntType(32)
 
 
@@ -70,3 +71,32 @@ def add_products(
         )
 
     return types.void(rates, places, values, found, lane, out), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def add_to_pair(
+    _typing: Any, out: Any, row: Any, value: Any, first: Any, second: Any
+) -> Any:
+    """Add value times (first, second) to a row of two numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        start = make_array(signature.args[0])(context, builder, args[0]).data
+        two = ir.Constant(args[1].type, 2)
+        place = builder.bitcast(
+            builder.gep(start, [builder.mul(args[1], two)]), _PAIR.as_pointer()
+        )
+
+        def pair(a: Any, b: Any) -> Any:
+            lone = builder.insert_element(
+                ir.Constant(_PAIR, ir.Undefined), a, ir.Constant(_INDEX, 0)
+            )
+            return builder.insert_element(lone, b, ir.Constant(_INDEX, 1))
+
+        product = builder.fmul(pair(args[2], args[2]), pair(args[3], args[4]))
+        total = builder.fadd(builder.load(place, align=8), product)
+        builder.store(total, place, align=8)
+        return impl_ret_untracked(
+            context, builder, types.void, context.get_dummy_value()
+        )
+
+    return types.void(out, row, value, first, second), generate
