@@ -164,8 +164,6 @@ def assign(
         n_moved += moved
         if not in_place:
             statistics.add(part)
-        elif with_scales:
-            statistics.log_scales += part.log_scales
     return n_moved
 
 
