@@ -20,11 +20,15 @@ K_MEANS = ("SKM", "KM", "STD+KM", "MM+KM", "RF+KM", "RCA+KM")
 CRITERIA = ("silhouette", "elbow", "bic")
 
 
+def runs_for_each_k(study: Study) -> int:
+    """The paper's paths have twice as many runs as its executions."""
+    return 2 * study.options.restarts
+
+
 def path_cell(study: Study, data: Data, method: str, seed: int = 0) -> Cell:
     """The path of 3CPO, or of a k-means, with the paper's twenty runs for each K."""
-    # The paper's paths have twice as many runs as its executions.
-    runs = runs_of_path(method, data, 2 * study.options.restarts)
-    if runs < 2 * study.options.restarts:
+    runs = runs_of_path(method, data, runs_for_each_k(study))
+    if runs < runs_for_each_k(study):
         study.note(f"† {method} on {data.name}: best of {runs} for each K.")
     make = threecpo() if method == THREECPO else study.known(method)
     options = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import K_MEANS, N_CLUSTERS, path_cell
+from ._paths import K_MEANS, N_CLUSTERS, path_cell, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def run(study: Study) -> None:
     study.write_csv(COLUMNS, rows)
     study.write_page(
         "k-means over the number of clusters",
-        f"Best of {2 * study.options.restarts} runs for each K from {N_CLUSTERS[0]} to "
+        f"Best of {runs_for_each_k(study)} runs for each K from {N_CLUSTERS[0]} to "
         f"{N_CLUSTERS[-1]}. Inertia and BIC are scaled to 0…1 for each method; dots "
         "are the chosen K.",
         study.write_figure(figure),
