@@ -136,7 +136,10 @@ def path(
     criteria: Sequence[str],
     runs: int,
 ) -> Values:
-    """Fits over K, the best of some runs each, and what each criterion chooses."""
+    """Fits over K, the best of some runs each, and what each criterion chooses.
+
+    Curves of criteria are what is minimised: silhouettes and BIC with their sign turned.
+    """
     begin = time.perf_counter()
     with _quiet():
         found = select_n_clusters(
@@ -153,7 +156,7 @@ def path(
         "curves": {},
     }
     table = found.to_frame()
-    for name in ("loss", "relevant", "silhouette", "bic"):
+    for name in ("loss", "relevant"):
         if name in table:
             values["curves"][name] = np.asarray(table[name]).tolist()
     for criterion in criteria:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ._study import Study
 
 DATA_SETS = ("Synth", "GeneExp", "BBCSports")
-CURVES = {"elbow": "loss", "silhouette": "silhouette", "bic": "bic"}
+# What is minimised: silhouettes and BIC have their sign turned.
+CURVES = {"elbow": ("loss", 1), "silhouette": ("silhouette", -1), "bic": ("bic", -1)}
 TITLES = {"elbow": "inertia", "silhouette": "silhouette", "bic": "BIC"}
 COLUMNS = ("data_set", "method", "criterion", "K", "value", "chosen")
 
@@ -30,11 +31,11 @@ def run(study: Study) -> None:
     figure, grid = axes(len(data_sets), len(CURVES), figsize=(9, height + 0.4))
     rows = []
     for line, data in zip(grid, data_sets, strict=True):
-        for ax, (criterion, curve) in zip(line, CURVES.items(), strict=True):
+        for ax, (criterion, (curve, sign)) in zip(line, CURVES.items(), strict=True):
             for name in (n for n in names if (data.name, n) in values):
                 (found,) = values[data.name, name]
                 k = np.array(found["n_clusters"])
-                value = np.array(found["curves"][curve])
+                value = sign * np.array(found["curves"][curve])
                 chosen = found["choices"][criterion]["K"]
                 rows += [
                     dict(
