@@ -138,7 +138,7 @@ def path(
 ) -> Values:
     """Fits over K, the best of some runs each, and what each criterion chooses.
 
-    Curves of criteria are what is minimised: silhouettes and BIC with their sign turned.
+    Curves of criteria are what is minimised: silhouettes and BIC with sign turned.
     """
     begin = time.perf_counter()
     with _quiet():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import K_MEANS, N_CLUSTERS, path_cell, runs_for_each_k
+from ._paths import K_MEANS, N_CLUSTERS, cut_of, path_cell, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def run(study: Study) -> None:
         for ax, (criterion, (curve, sign)) in zip(line, CURVES.items(), strict=True):
             for name in (n for n in names if (data.name, n) in values):
                 (found,) = values[data.name, name]
+                cut_of(study, data, name)
                 k = np.array(found["n_clusters"])
                 value = sign * np.array(found["curves"][curve])
                 chosen = found["choices"][criterion]["K"]

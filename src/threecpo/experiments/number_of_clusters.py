@@ -13,6 +13,7 @@ from ._paths import (
     MDL,
     N_CLUSTERS,
     THREECPO,
+    cut_of,
     path_cell,
     runs_for_each_k,
 )
@@ -38,11 +39,7 @@ def run(study: Study) -> None:
     entries = []
     for (data, name), values in study.measure(planned).items():
         runs = planned[data, name][0].options.get("runs", 1)
-        cut = (
-            ""
-            if name == "TauCC" or runs == runs_for_each_k(study)
-            else f"best of {runs}"
-        )
+        cut = "" if name == "TauCC" else cut_of(study, data, name)
         entries += [
             entry._replace(executions=len(values), restarts=runs, cut=cut)
             for entry in _entries(data, name, values)
