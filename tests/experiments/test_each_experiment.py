@@ -96,6 +96,20 @@ def test_the_papers_values_stand_beside_ours(name, matrix, tmp_path):
         assert bool(int(row["marked"])) == far
 
 
+def test_the_chosen_number_of_clusters_is_at_the_top_of_its_curve(matrix, tmp_path):
+    run("k-means-path", matrix, tmp_path, datasets=["mine"])
+    with (tmp_path / "k-means-path.csv").open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    for method in {row["method"] for row in rows}:
+        for criterion in ("silhouette", "bic"):
+            mine = [
+                r for r in rows if (r["method"], r["criterion"]) == (method, criterion)
+            ]
+            best = max(mine, key=lambda row: float(row["value"]))
+            assert best["chosen"] == "1"
+            assert all(-1 <= float(r["value"]) <= 1 for r in mine) or criterion == "bic"
+
+
 def test_tables_share_their_cells(matrix, tmp_path):
     chosen = {"datasets": ["mine"], "methods": ["3CPO", "Poisson-k-Means++"]}
     run("traditional", matrix, tmp_path, **chosen)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._cells import Cell
 from ._data import synth
-from ._measures import seconds
+from ._measures import processor_seconds
 from ._write import axes, markdown_table
 
 if TYPE_CHECKING:
@@ -40,10 +40,10 @@ def run_runtime(
     cells = {
         (size, name): [
             Cell(
-                seconds,
+                processor_seconds,
                 data[size],
                 factories[name](3, random_state=0, n_init=study.options.restarts),
-                {"repeat": repeat, "threads": 1},
+                {"repeat": repeat},
                 title=f"{name}, {label} {size}",
             )
             for repeat in range(repeats)
@@ -79,16 +79,16 @@ def run_runtime(
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.set_xlabel(label)
-    ax.set_ylabel("seconds")
+    ax.set_ylabel("processor seconds")
     ax.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
     n_times = max(map(len, found.values()))
     shown = {place: f"{median(times):.3g}" for place, times in found.items()}
     rows = [[name, *(shown.get((s, name), "") for s in sizes)] for name in factories]
     study.write_page(
         title,
-        f"Seconds of {study.options.restarts} runs (TauCC: one run) on one thread, "
-        f"median of {n_times}. All fits in random order, one at a time; compare "
-        "curves, not seconds: the machine may have been busy.",
+        f"Processor seconds of {study.options.restarts} runs (TauCC: one run) on one "
+        f"thread, median of {n_times}, all fits in random order. Compare curves rather "
+        "than seconds; a busy machine slows all of them.",
         study.write_figure(figure),
         markdown_table([label, *map(str, sizes)], rows),
     )

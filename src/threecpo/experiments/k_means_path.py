@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import K_MEANS, N_CLUSTERS, path_cell
+from ._paths import K_MEANS, N_CLUSTERS, cut_of, path_cell, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from ._study import Study
 
 DATA_SETS = ("Synth", "GeneExp", "BBCSports")
-CURVES = {"elbow": "loss", "silhouette": "silhouette", "bic": "bic"}
+# What is minimised: silhouettes and BIC have their sign turned.
+CURVES = {"elbow": ("loss", 1), "silhouette": ("silhouette", -1), "bic": ("bic", -1)}
 TITLES = {"elbow": "inertia", "silhouette": "silhouette", "bic": "BIC"}
 COLUMNS = ("data_set", "method", "criterion", "K", "value", "chosen")
 
@@ -30,11 +31,12 @@ def run(study: Study) -> None:
     figure, grid = axes(len(data_sets), len(CURVES), figsize=(9, height + 0.4))
     rows = []
     for line, data in zip(grid, data_sets, strict=True):
-        for ax, (criterion, curve) in zip(line, CURVES.items(), strict=True):
+        for ax, (criterion, (curve, sign)) in zip(line, CURVES.items(), strict=True):
             for name in (n for n in names if (data.name, n) in values):
                 (found,) = values[data.name, name]
+                cut_of(study, data, name)
                 k = np.array(found["n_clusters"])
-                value = np.array(found["curves"][curve])
+                value = sign * np.array(found["curves"][curve])
                 chosen = found["choices"][criterion]["K"]
                 rows += [
                     dict(
@@ -63,7 +65,7 @@ def run(study: Study) -> None:
     study.write_csv(COLUMNS, rows)
     study.write_page(
         "k-means over the number of clusters",
-        f"Best of {2 * study.options.restarts} runs for each K from {N_CLUSTERS[0]} to "
+        f"Best of {runs_for_each_k(study)} runs for each K from {N_CLUSTERS[0]} to "
         f"{N_CLUSTERS[-1]}. Inertia and BIC are scaled to 0…1 for each method; dots "
         "are the chosen K.",
         study.write_figure(figure),

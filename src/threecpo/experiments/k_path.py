@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import N_CLUSTERS, THREECPO, path_cell
+from ._paths import N_CLUSTERS, THREECPO, cut_of, path_cell, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ def run(study: Study) -> None:
     figure, grid = axes(1, len(found), figsize=(3.4 * len(found), 2.8))
     rows = []
     for ax, (data, (values,)) in zip(grid[0], found.items(), strict=True):
+        cut_of(study, data, THREECPO)
         k, totals = values["n_clusters"], values["curves"]["mdl"]
         relevant = values["curves"]["relevant"]
         best = k[int(np.argmin(totals))]
@@ -48,7 +49,7 @@ def run(study: Study) -> None:
     study.write_csv(COLUMNS, rows)
     study.write_page(
         "Loss over the number of clusters",
-        f"Best of {2 * study.options.restarts} runs for each K from {N_CLUSTERS[0]} to "
+        f"Best of {runs_for_each_k(study)} runs for each K from {N_CLUSTERS[0]} to "
         f"{N_CLUSTERS[-1]}; the red line is the smallest loss + v(K).",
         study.write_figure(figure),
     )

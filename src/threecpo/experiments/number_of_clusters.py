@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from ._cells import Cell
 from ._measures import scores
 from ._paper import paper_value
-from ._paths import CRITERIA, K_MEANS, MDL, N_CLUSTERS, THREECPO, path_cell
+from ._paths import (
+    CRITERIA,
+    K_MEANS,
+    MDL,
+    N_CLUSTERS,
+    THREECPO,
+    cut_of,
+    path_cell,
+    runs_for_each_k,
+)
 from ._tables import COLUMNS, Entry, grid, misses, spread, summary
 
 if TYPE_CHECKING:
@@ -29,7 +38,12 @@ def run(study: Study) -> None:
     planned |= _planned(study, prepared, study.chosen([THREECPO]))
     entries = []
     for (data, name), values in study.measure(planned).items():
-        entries += _entries(data, name, values)
+        runs = planned[data, name][0].options.get("runs", 1)
+        cut = "" if name == "TauCC" else cut_of(study, data, name)
+        entries += [
+            entry._replace(executions=len(values), restarts=runs, cut=cut)
+            for entry in _entries(data, name, values)
+        ]
     study.write_csv(COLUMNS, (entry.row() for entry in entries))
     parts = []
     for metric in METRICS:
@@ -38,7 +52,7 @@ def run(study: Study) -> None:
     study.write_page(
         "The number of clusters",
         f"K from {N_CLUSTERS[0]} to {N_CLUSTERS[-1]}, best of "
-        f"{2 * study.options.restarts} runs for each K; 3CPO: mean of "
+        f"{runs_for_each_k(study)} runs for each K; 3CPO: mean of "
         f"{min(PATHS, study.options.executions)} such paths; TauCC: mean of "
         f"{study.options.executions} runs; the others: one path. *3CPO* chooses by "
         "the paper's criterion, *3CPO dispersion* by `mdl-dispersion`, which allows "
@@ -99,7 +113,6 @@ def _entries(data: Data, name: str, values: list[Values]) -> list[Entry]:
             metric,
             spread(mine, metric),
             paper_value("number of clusters", data.name, title, metric),
-            executions=len(mine),
         )
         for title, mine in found.items()
         for metric in METRICS
