@@ -12,6 +12,7 @@ from threecpo import ThreeCPO
 from threecpo._core import counts as counts_module
 from threecpo._core import search
 from threecpo.cluster import PoissonC, PoissonL
+from threecpo.datasets import make_synth
 
 ARRAYS = (
     "labels_",
@@ -286,3 +287,37 @@ class TestAgainstPlainRestarts:
         assert merging.mean() <= restarts.mean()
         assert merging.std() < restarts.std()
         assert merging.max() < best + 1
+
+
+@pytest.mark.parametrize("noise_columns", [3, 5, 10, 30])
+def test_clusters_are_found_among_columns_of_noise(noise_columns):
+    """Uniform noise has the most information, so the paper's first C1 is noise."""
+    found = []
+    for seed in range(10):
+        X, truth = make_synth(
+            noise_columns=noise_columns, perturbed=0.0, random_state=seed
+        )
+        model = ThreeCPO(3, random_state=seed).fit(X)
+        found.append(adjusted_rand_score(truth, model.labels_))
+        relevant = model.column_groups_ == 1
+        assert relevant.sum() >= 2 or found[-1] < 0.9
+    # All ten when this was written; without runs from all columns none.
+    assert np.count_nonzero(np.array(found) > 0.99) >= 9
+
+
+@pytest.mark.parametrize("n_init", [3, 4, 6])
+def test_first_columns_that_are_given_stay_the_only_ones(n_init, monkeypatch):
+    firsts = []
+
+    def spying(counts, groups, *rest):
+        firsts.append(groups.tolist())
+        return run(counts, groups, *rest)
+
+    run = search.run
+    monkeypatch.setattr(search, "run", spying)
+    given = [1] * 6 + [-1] * 6
+    fit(hard(), 4, n_init=n_init, column_init=given)
+    assert [1] * 12 not in firsts
+    fit(hard(), 4, n_init=n_init)
+    # Runs come in fours, two of them with all columns.
+    assert firsts.count([1] * 12) >= n_init // 4 * 2 + max(0, n_init % 4 - 2)

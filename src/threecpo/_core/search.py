@@ -55,15 +55,31 @@ class Starts:
         counts: Counts,
         first_columns: FirstColumns | NDArray[np.int8],
         make_start: MakeStart,
+        *,
+        also_all_columns: bool = False,
     ) -> None:
         self.counts = counts
         self.first_columns = first_columns
         self.make_start = make_start
+        self.also_all_columns = also_all_columns
         self._ready: Start | None = None
 
     def columns(self, rng: np.random.Generator, n_clusters: int) -> NDArray[np.int8]:
         n_columns = self.counts.n_columns
         return first_groups(self.first_columns, rng, n_clusters, n_columns)
+
+    def wide_columns(
+        self, rng: np.random.Generator, n_clusters: int, index: int
+    ) -> NDArray[np.int8]:
+        """First groups of a run with many clusters.
+
+        Columns of pure noise can be those with the most information, and a start that
+        has no others never comes back. So, if that is allowed, two runs in four have
+        all columns.
+        """
+        if self.also_all_columns and index // 2 % 2 == 1:
+            return np.ones(self.counts.n_columns, dtype=np.int8)
+        return self.columns(rng, n_clusters)
 
     def labels(
         self,
@@ -153,7 +169,8 @@ def merges(
         )
         rng = generators[index]
         labels = random_centers(counts)(rng, wide.n_clusters, inner)
-        return run(counts, starts.columns(rng, wide.n_clusters), labels, wide, inner)
+        groups = starts.wide_columns(rng, wide.n_clusters, index)
+        return run(counts, groups, labels, wide, inner)
 
     def descend(settings: Settings, index: int) -> Run:
         many = above[index] or begin(settings, index)

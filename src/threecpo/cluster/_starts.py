@@ -74,7 +74,10 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
     merging = init == MERGE
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
     search = merges if merging else restarts
-    return Plan(n_init, partial(search, Starts(counts, columns, start)))
+    column_init = getattr(estimator, "column_init", None)
+    chosen = isinstance(column_init, str) and column_init == "information"
+    starts = Starts(counts, columns, start, also_all_columns=chosen)
+    return Plan(n_init, partial(search, starts))
 
 
 def given_labels(init: Any, n_rows: int, settings: Settings) -> NDArray[np.int32]:

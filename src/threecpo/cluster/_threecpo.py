@@ -54,7 +54,8 @@ class ThreeCPO(SelectorMixin, PoissonClusterer):
     column_init : {"information", "random"} or array-like of shape (n_columns,), \
 default="information"
         Start of the columns: the half with the largest :func:`column_information` in
-        C1, a random half, or groups 1, 0 and -1.
+        C1 (with ``init="merge"``, all columns in two runs of four, for columns of
+        noise can have the most), a random half, or groups 1, 0 and -1.
     n_init : int, default=6
         Number of runs; the one of lowest loss is kept.
     max_iter : int, default=300
