@@ -96,7 +96,10 @@ def main() -> None:
 
         _fit._Fitting._pass = timed
         model = ThreeCPO(
-            task["n_clusters"], n_init=task["n_init"], random_state=task.get("seed", 0)
+            task["n_clusters"],
+            n_init=task["n_init"],
+            max_iter=task.get("max_iter", 300),
+            random_state=task.get("seed", 0),
         )
         options = {k: task[k] for k in ("max_memory", "drop_hopeless") if k in task}
         start = time.perf_counter()

@@ -167,7 +167,7 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
             return self.client.submit(*args, **options)
 
     moved, tasks = {}, {}
-    for n_blocks in (6, 48):
+    for n_blocks in (8, 48):
         folder = write(shapeless(50 * n_blocks), tmp_path / f"{n_blocks}", n_blocks)
         counter = Counter(client)
         sizes = []
@@ -184,9 +184,9 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
         n_folds = 3 + len(sizes)
         tasks[n_blocks] = counter.n_tasks / n_folds
         assert model.n_iter_ == 3
-    assert moved[6] == moved[48]
-    # Two shares for each of two threads, one addition, and the shares themselves once.
-    assert tasks[6] == tasks[48] < 7
+    assert moved[8] == moved[48]
+    # Four shares for each of two threads, one addition, and the shares themselves once.
+    assert tasks[8] == tasks[48] < 11
 
 
 def kill_soon(cluster, after):

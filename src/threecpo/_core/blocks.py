@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from . import seeding
-from .counts import EXACT, Counts, first_bad_entry, stacked
+from .counts import Counts, first_bad_entry, stacked
 from .kernels import NOWHERE, owned
 from .rows import describe
 from .statistics import SERIAL, Statistics, sum_by_labels, sums_from_nothing
@@ -72,10 +72,6 @@ class Look:
     def first_rows(self) -> NDArray[np.int64]:
         """Number of the first row of every block, and of the one after the last."""
         return np.concatenate([[0], np.cumsum(self.n_rows)]).astype(np.int64)
-
-    @property
-    def whole(self) -> bool:
-        return not self.fractional and float(self.statistics.totals.sum()) < EXACT
 
     def and_then(self, other: Look) -> Look:
         """Return this look and that at the blocks behind."""

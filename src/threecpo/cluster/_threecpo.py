@@ -124,7 +124,7 @@ default="information"
     history_ : dict of str to ndarray
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
         and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
-        them, and ``rows_moved``.
+        them, and ``rows_moved`` (-1 where a fit over blocks does not know it).
     n_iter_ : int
         Iterations of the kept run.
     n_clusters_ : int

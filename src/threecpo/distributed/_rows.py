@@ -44,9 +44,17 @@ def write_block(folder: Path, *rest: Any) -> int:
     for name, values in results.items():
         # A block that is worked on a second time writes the same again.
         beside = folder / f".{name}-{index:06d}-{uuid4().hex}.part"
-        with beside.open("xb") as file:
-            np.save(file, values, allow_pickle=False)
-        beside.replace(folder / f"{name}-{index:06d}.npy")
+        try:
+            with beside.open("xb") as file:
+                np.save(file, values, allow_pickle=False)
+            beside.replace(folder / f"{name}-{index:06d}.npy")
+        except OSError as error:
+            message = (
+                f"The results of the rows could not be written to {folder.parent}: "
+                f"{error.strerror or error}. Nothing is left of them; the model is "
+                "fitted."
+            )
+            raise OSError(error.errno, message) from error
     return len(values)
 
 
