@@ -18,6 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 from _planted import Planted
 from threecpo import ThreeCPO, distributed
 from threecpo.distributed import _fit
+from threecpo.distributed._dask import local_client
 
 
 class Counting:
@@ -44,17 +45,7 @@ def _sent(dask_worker: Any) -> int:
 
 
 def start_cluster(stack: ExitStack, n_workers: int) -> Counting:
-    from distributed import Client, LocalCluster
-
-    cluster = stack.enter_context(
-        LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        )
-    )
-    client = Counting(stack.enter_context(Client(cluster)))
+    client = Counting(stack.enter_context(local_client(n_workers)))
     # Imports and compiled loops are loaded before the clock starts.
     client.run(_warm)
     return client

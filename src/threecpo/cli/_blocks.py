@@ -100,18 +100,12 @@ def _client(address: str | None, n_workers: int | None) -> Iterator[Any]:
     if address is None and n_workers is None:
         yield None
         return
-    distributed = require("distributed", "dask", "Working on several processes")
-    if address is not None:
-        with distributed.Client(address, timeout="10s") as client:
+    if n_workers is not None:
+        from ..distributed._dask import local_client
+
+        with local_client(n_workers) as client:
             yield client
         return
-    with (
-        distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
+    distributed = require("distributed", "dask", "Working on several processes")
+    with distributed.Client(address, timeout="10s") as client:
         yield client

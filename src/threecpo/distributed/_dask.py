@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from copy import deepcopy
 from functools import reduce
 from itertools import islice, pairwise
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .._extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .._core.blocks import Reader, Work
 
@@ -38,6 +39,33 @@ def current_client() -> Any:
         return default_client()
     except ValueError:
         return None
+
+
+@contextmanager
+def local_client(n_workers: int) -> Iterator[Any]:
+    """Workers on this machine, of one thread each.
+
+    Dask makes the allocator of its workers give memory back at once (trim threshold),
+    so that every block is read into pages that the system must clear first: a pass
+    took up to twice as long. Blocks need no such care, so that setting is left out.
+    """
+    distributed = require("distributed", "dask", "Working on several processes")
+    import dask
+
+    key = "distributed.nanny.pre-spawn-environ"
+    environ = dict(dask.config.get(key, {}))
+    environ.pop("MALLOC_TRIM_THRESHOLD_", None)
+    with (
+        dask.config.set({key: environ}),
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
 
 
 class Cluster:
