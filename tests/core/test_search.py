@@ -2,6 +2,7 @@
 
 import threading
 from collections import Counter
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -469,7 +470,7 @@ class TestJoinedLabels:
         labels = many.labels.copy()
         labels[::7] = NOWHERE
         assert (labels == OUTLIER).any()
-        new = search._joined(
+        new, _ = search._joined(
             labels,
             many.statistics,
             many.groups,
@@ -479,6 +480,46 @@ class TestJoinedLabels:
         for special in (OUTLIER, NOWHERE):
             np.testing.assert_array_equal(new == special, labels == special)
         assert {*new.tolist()} == {OUTLIER, NOWHERE, 0, 1, 2}
+
+    def test_their_sums_are_those_of_the_clusters_added_up(self, seed):
+        many, settings = self.wide(seed, outliers=True)
+        labels = many.labels.copy()
+        labels[::7] = NOWHERE
+        counts, groups = from_dense(hard(seed)), many.groups
+        inside = np.where(labels == OUTLIER, 8, labels).astype(np.int32)
+        known = sum_by_labels(counts, inside, 8, groups, settings.prior)
+        wanted = replace(settings, n_clusters=3)
+        new, found = search._joined(labels, known, groups, wanted, SERIAL)
+        inside = np.where(new == OUTLIER, 3, new).astype(np.int32)
+        expected = sum_by_labels(counts, inside, 3, groups, settings.prior)
+        np.testing.assert_array_equal(found.sums, expected.sums)
+        np.testing.assert_array_equal(found.sizes, expected.sizes)
+        np.testing.assert_array_equal(found.log_scales, expected.log_scales)
+        np.testing.assert_array_equal(found.totals, expected.totals)
+        assert found.n_rows == expected.n_rows
+
+    @pytest.mark.parametrize("n_clusters", [4, 8])
+    def test_a_run_with_known_sums_is_the_run_without(self, n_clusters, seed):
+        many, settings = self.wide(seed, outliers=True)
+        wanted = replace(settings, n_clusters=n_clusters)
+        counts, groups = from_dense(hard(seed)), many.groups
+        labels, known = search._joined(
+            many.labels, many.statistics, groups, wanted, SERIAL
+        )
+        expected = run(counts, groups, labels, wanted, SERIAL)
+        found = run(counts, groups, labels, wanted, SERIAL, None, known)
+        assert_same_bits(found, expected)
+
+    def test_a_run_leaves_the_sums_it_starts_from_as_they_are(self, seed):
+        (settings,) = settings_for(3)
+        counts, groups = from_dense(hard(seed)), np.array([-1] * 4 + [1] * 4, np.int8)
+        labels = np.random.default_rng(seed).integers(3, size=200).astype(np.int32)
+        known = sum_by_labels(counts, labels, 3, groups, settings.prior)
+        before = deepcopy(known)
+        found = run(counts, groups, labels, settings, SERIAL, None, known)
+        assert found.history["out_of_noise"].any()
+        for name, values in vars(before).items():
+            np.testing.assert_array_equal(getattr(known, name), values)
 
     def test_outliers_of_a_larger_number_stay_outliers(self, made, seed):
         Y, _ = containers.planted(n_background=20, seed=seed)
@@ -550,10 +591,10 @@ class TestCommonParts:
         assert parts[~outside].tolist() == expected
 
     def test_rows_of_small_parts_are_nowhere(self):
-        """120 rows, K = 1: at most 4 of the parts stay."""
+        """120 rows, K = 2: at most 4 of the parts stay."""
         a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 77]).astype(np.int32)
-        parts = search._common_parts(a, np.zeros_like(a), 120, 1)
-        assert search._many(1, 120, 4) == 4
+        parts = search._common_parts(a, np.zeros_like(a), 120, 2)
+        assert search._many(2, 120, 4) == 4
         places = [3, 1, NOWHERE, 2, NOWHERE, 0]
         expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
         np.testing.assert_array_equal(parts, expected)
@@ -689,8 +730,9 @@ class TestCrossed:
         (2, 10**6, 4, 12),
         (1, 10**6, 3, 12),
         (10, 1200, 4, 40),
-        (10, 1199, 4, 39),
-        (10, 630, 4, 21),
+        (10, 1199, 4, 32),
+        (10, 720, 4, 24),
+        (10, 719, 4, 20),
         (10, 600, 4, 20),
         (10, 100, 4, 20),
         (10, 20, 3, 20),

@@ -172,14 +172,18 @@ def run(
     settings: Settings,
     workers: Workers,
     report: Callable[[int, dict[str, float], bool], None] | None = None,
+    statistics: Statistics | None = None,
 ) -> Run:
     """Alternate column and row steps from these groups and labels to a fixed point.
 
     Rows that are ``NOWHERE`` join the cluster that the sums of the others make best.
+    Statistics are those of the groups and labels, where they are known.
     """
-    prior, n_clusters = settings.prior, settings.n_clusters
+    prior = settings.prior
+    n_clusters = statistics.n_clusters if statistics else settings.n_clusters
     labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
-    statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
+    if statistics is None:
+        statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
     if (labels == NOWHERE).any():
         statistics, kept = without_empty(statistics)
         labels = _without_dropped(labels, kept, n_clusters)
@@ -243,11 +247,12 @@ def _entry(
 ) -> dict[str, float]:
     """One line of the history."""
     pairs = np.bincount((before + 1) * 3 + groups + 1, minlength=9).reshape(3, 3)
+    stayed, was, is_ = pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)
+    into, out_of = (is_ - stayed).tolist(), (was - stayed).tolist()
     entry: dict[str, float] = {"loss": loss}
     for group, name in GROUP_NAMES.items():
-        stayed = pairs[group + 1, group + 1]
-        entry[name] = int(pairs[:, group + 1].sum())
-        entry[f"into_{name}"] = int(entry[name] - stayed)
-        entry[f"out_of_{name}"] = int(pairs[group + 1].sum() - stayed)
+        entry[name] = int(is_[group + 1])
+        entry[f"into_{name}"] = into[group + 1]
+        entry[f"out_of_{name}"] = out_of[group + 1]
     entry["rows_moved"] = moved
     return entry

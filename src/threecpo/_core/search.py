@@ -20,6 +20,7 @@ from .merging import merge_clusters
 from .model import Sums
 from .run import OUTLIER, run
 from .seeding import random_centers
+from .simd import LANES
 from .statistics import sum_by_labels
 
 if TYPE_CHECKING:
@@ -174,15 +175,15 @@ def merges(
 
     def descend(settings: Settings, index: int) -> Run:
         many = above[index] or begin(settings, index)
-        groups, labels = many.groups, many.labels
+        groups, labels, known = many.groups, many.labels, None
         if many.statistics.n_clusters >= settings.n_clusters > 1:
-            labels = _joined(labels, many.statistics, groups, settings, inner)
+            labels, known = _joined(labels, many.statistics, groups, settings, inner)
         else:
             rng = generators[index]
             groups = starts.columns(rng, settings.n_clusters)
             labels = starts.labels(rng, groups, settings.n_clusters, inner)
         told = None if report is None else partial(report, index)
-        return run(counts, groups, labels, settings, inner, told)
+        return run(counts, groups, labels, settings, inner, told, known)
 
     if len(each_settings) == 1:
         trial = _few_iterations(each_settings[0])
@@ -242,7 +243,8 @@ def _finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) 
     if trial.converged or n_before >= settings.max_iter:
         return trial
     rest = replace(settings, max_iter=settings.max_iter - n_before)
-    result = run(counts, trial.groups, trial.labels, rest, workers)
+    known = trial.statistics
+    result = run(counts, trial.groups, trial.labels, rest, workers, None, known)
     history = {
         key: np.concatenate([trial.history[key], after])
         for key, after in result.history.items()
@@ -256,25 +258,28 @@ def _joined(
     groups: NDArray[np.int8],
     settings: Settings,
     workers: Workers,
-) -> NDArray[np.int32]:
+) -> tuple[NDArray[np.int32], Statistics]:
     """Labels with clusters joined until there are as many as the settings ask for."""
     sums = Sums.of(statistics, settings.prior)
     new = merge_clusters(sums, groups, settings.n_clusters, workers)
-    return np.concatenate([new, np.array([NOWHERE, OUTLIER], np.int32)])[labels]
+    special = np.array([NOWHERE, OUTLIER], np.int32)
+    return np.concatenate([new, special])[labels], statistics.joined(new)
 
 
 def _crossed(
     counts: Counts, best: Run, other: Run, settings: Settings, workers: Workers
 ) -> Run:
     """Run from the largest common parts of two runs; return it or the other."""
+    if np.array_equal(best.labels, other.labels):
+        return other
     parts = _common_parts(best.labels, other.labels, counts.n_rows, settings.n_clusters)
     n_parts = int(parts.max()) + 1
     if n_parts <= settings.n_clusters:
         return other
     inside = np.where(parts == OUTLIER, n_parts, parts).astype(np.int32)
     statistics = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)
-    labels = _joined(parts, statistics, best.groups, settings, workers)
-    crossed = run(counts, best.groups, labels, settings, workers)
+    labels, known = _joined(parts, statistics, best.groups, settings, workers)
+    crossed = run(counts, best.groups, labels, settings, workers, None, known)
     return crossed if crossed.loss < other.loss else other
 
 
@@ -295,9 +300,15 @@ def _common_parts(
 
 
 def _many(n_clusters: int, n_rows: int, times: int) -> int:
-    """How many clusters to come down from: enough, but not of a few rows each."""
+    """How many clusters to come down from: enough, but not of a few rows each.
+
+    If there are too few rows, as many as a pass scores without an empty lane.
+    """
     enough = max(times * n_clusters, AT_LEAST)
-    return min(n_rows, max(2 * n_clusters, min(enough, n_rows // ROWS_PER_CLUSTER)))
+    most = n_rows // ROWS_PER_CLUSTER
+    if most < enough:
+        enough = most - most % LANES
+    return min(n_rows, max(2 * n_clusters, enough))
 
 
 def _shared_out(

@@ -78,6 +78,16 @@ class Statistics:
         order = np.append(clusters, self.n_clusters)
         return self._with(self.sums[order], self.sizes[order])
 
+    def joined(self, new: NDArray[np.int32]) -> Statistics:
+        """Add up the clusters that get the same new number; outliers stay."""
+        numbers = np.append(new, new.max() + 1)
+        sums = np.zeros((numbers[-1] + 1, self.sums.shape[1]))
+        sizes = np.zeros(len(sums), dtype=np.int64)
+        for old, number in enumerate(numbers):
+            sums[number] += self.sums[old]
+            sizes[number] += self.sizes[old]
+        return self._with(sums, sizes)
+
     def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Statistics:
         return Statistics(sums, sizes, self.log_scales, self.totals, self.n_rows)
 
@@ -150,7 +160,7 @@ def assign(
         statistics.sums[:] = 0.0
         statistics.sizes[:] = 0
     if with_scales:
-        statistics.log_scales[:] = 0.0
+        statistics.log_scales = np.zeros_like(statistics.log_scales)  # may be shared
 
     def one(block: tuple[int, int]) -> tuple[int, Statistics]:
         part = statistics
