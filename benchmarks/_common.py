@@ -11,12 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
+from threecpo.datasets import make_synth
+
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
+SYNTH = "synth"
+# Synth and the sets of the paper's kind.
+DATA = (
+    SYNTH,
+    "wholesales",
+    "sporta",
+    "optdigits",
+    "bbcsports",
+    "bbcnews",
+    "webkb",
+    "reuters",
+    "newsgroups20",
+    "tcga5",
+    "celllines_li",
+    "pbmc_kang",
+)
 HERE = Path(__file__).resolve().parent
 DATA_VARIABLE = "THREECPO_SHARED_DATA"
 
@@ -45,7 +63,8 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
 
 def missing_data(folder: Path, names: Iterable[str]) -> str | None:
     """Say which files are not there, if any."""
-    missing = [name for name in names if not (folder / f"{name}.npz").is_file()]
+    files = {name: folder / f"{name}.npz" for name in names if name != SYNTH}
+    missing = [name for name, file in files.items() if not file.is_file()]
     if not missing:
         return None
     files = ", ".join(f"{name}.npz" for name in missing)
@@ -53,6 +72,8 @@ def missing_data(folder: Path, names: Iterable[str]) -> str | None:
 
 
 def load(folder: Path, name: str) -> DataSet:
+    if name == SYNTH:
+        return DataSet(name, *make_synth(random_state=0))
     with np.load(folder / f"{name}.npz", allow_pickle=False) as stored:
         parts = (
             stored["data"].astype(np.float64),

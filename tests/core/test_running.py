@@ -53,14 +53,14 @@ def test_sums_and_groups_that_repeat_are_a_fixed_point(found):
     running = settled(found)
     running.take(running.statistics.copy(), None)
     assert running.converged
-    assert running.history[-1]["rows_moved"] == 0
+    assert running.lines[-1]["rows_moved"] == 0
 
 
 def test_sizes_that_repeat_are_none(found):
     running = settled(found)
     running.take(moved_one(running.statistics), None)
     assert not running.converged
-    assert running.history[-1]["rows_moved"] == UNKNOWN
+    assert running.lines[-1]["rows_moved"] == UNKNOWN
 
 
 def test_rows_that_moved_without_changing_sums_are_a_fixed_point(found):

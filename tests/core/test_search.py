@@ -375,13 +375,17 @@ class TestFirstManyClusters:
     def test_every_third_run_goes_on_to_the_next_number(self, made):
         found_by(merges, hard(0), settings_for(6, 4), 5)
         sizes = [each.settings.n_clusters for each in made]
-        assert sizes[:10] == [16, 6] * 5
-        assert sizes[10:] == [4, 16, 4, 12, 4, 4, 12, 4]
-        for above, below in ((1, 10), (7, 15)):
-            groups = made[above].result.groups
-            np.testing.assert_array_equal(made[below].groups, groups)
-            pairs = {*zip(made[above].result.labels, made[below].labels, strict=True)}
-            assert len(pairs) == made[above].result.statistics.n_clusters
+        assert [size for size in sizes if size > 6] == [16] * 5 + [16, 12, 12]
+
+    def test_a_run_goes_on_from_where_it_is(self, made):
+        found_by(merges, hard(0), settings_for(6, 4), 1)
+        sizes = [each.settings.n_clusters for each in made]
+        below = made[sizes.index(4)]
+        above = made[sizes.index(4) - 1].result
+        assert sizes[sizes.index(4) - 1] == 6
+        np.testing.assert_array_equal(below.groups, above.groups)
+        pairs = {*zip(above.labels, below.labels, strict=True)}
+        assert len(pairs) == above.statistics.n_clusters
 
     @pytest.mark.parametrize("n_clusters", [2, 3])
     def test_where_they_collapse_a_run_starts_plainly(self, n_clusters, made, seed):
@@ -659,10 +663,11 @@ class TestCrossed:
         assert {*losses} <= ends
         assert best.loss == min(ends)
 
-    def test_takes_part_only_with_a_single_number_of_clusters(self, made):
+    def test_takes_part_for_every_number_of_clusters(self, crossings):
         found_by(merges, hard(3), settings_for(6, 5), 6)
-        by_size = Counter(each.settings.n_clusters for each in made)
-        assert by_size[6] == by_size[5] == 6
+        crossed = [each is not other for _, other, each in crossings]
+        sizes = [best.statistics.n_clusters for best, _, _ in crossings]
+        assert {*np.compress(crossed, sizes).tolist()} == {5, 6}
 
     @pytest.fixture
     def crossings(self, monkeypatch):

@@ -90,7 +90,7 @@ def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
     def ride_of(*losses):
         riders = [riding.Rider(np.empty(0), running=Fake(*each)) for each in losses]
         for rider in riders:
-            rider.loss = rider.running.history[-1]["loss"]
+            rider.loss = rider.running.lines[-1]["loss"]
         return riding.Ride(riders, None, None, 0, drop_hopeless=True)
 
     ride = ride_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])

@@ -198,8 +198,8 @@ def test_seed_and_threads_not_given_are_the_estimators():
     assert_same_fit(found, Restarted(4, n_init=2, random_state=8).fit(X))
 
 
-@pytest.mark.parametrize(("init", "n_init"), [("random-centers", 20), ("merge", 6)])
-def test_the_default_is_20_runs_or_6_that_merge(init, n_init):
+@pytest.mark.parametrize(("init", "n_init"), [("random-centers", 20), ("merge", 4)])
+def test_the_default_is_20_runs_or_4_that_merge(init, n_init):
     path = select_n_clusters(X, [1, 2], estimator=ThreeCPO(init=init))
     assert len(path.estimator(2).restart_losses_) == n_init
 

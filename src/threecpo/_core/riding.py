@@ -60,7 +60,7 @@ class Rider:
             self.profile = None
         else:
             self.running.take(statistics, None)
-            self.loss = self.running.history[-1]["loss"]
+            self.loss = self.running.lines[-1]["loss"]
             self.ended = self.running.finished
 
 
@@ -129,7 +129,7 @@ class Ride:
             found.log_scales = rider.running.statistics.log_scales
         rider.take(found, self.settings)
         assert rider.running is not None
-        lines = rider.running.history
+        lines = rider.running.lines
         if report is not None and lines:
             report(i, len(lines), lines[-1], rider.ended)
 
@@ -153,8 +153,8 @@ class Ride:
         lowest = min(self.riders[i].loss for i in self._all)
         for i in seated:
             rider = self.riders[i]
-            if rider.ended or rider.running is None or len(rider.running.history) < 2:
+            if rider.ended or rider.running is None or len(rider.running.lines) < 2:
                 continue
-            before, now = (line["loss"] for line in rider.running.history[-2:])
+            before, now = (line["loss"] for line in rider.running.lines[-2:])
             if now - PATIENCE * max(before - now, 0.0) > lowest:
                 rider.ended = True

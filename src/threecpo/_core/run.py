@@ -71,8 +71,15 @@ class Run:
     ranks: NDArray[np.int32]
     column_scores: NDArray[np.float64]
     loss: float
-    history: dict[str, NDArray[np.generic]]
+    lines: list[dict[str, float]]
     converged: bool
+
+    @property
+    def history(self) -> dict[str, NDArray[np.generic]]:
+        """What every iteration did, by name."""
+        return {
+            key: np.array([line[key] for line in self.lines]) for key in self.lines[0]
+        }
 
 
 class Request(NamedTuple):
@@ -96,7 +103,7 @@ class Running:
         self.behind = self.statistics
         self.groups = groups
         self.settings = settings
-        self.history: list[dict[str, float]] = []
+        self.lines: list[dict[str, float]] = []
         self.seen: set[bytes] = set()
         self.finished = self.converged = False
         self.step = self._column_step()
@@ -128,14 +135,13 @@ class Running:
         loss = model.loss(self.step.scores, self.groups)
         repeated = self._comes_back(loss)
         moved = 0 if self.converged else UNKNOWN if moved is None else moved
-        self.history.append(_entry(loss, before, self.groups, moved))
-        full = len(self.history) == self.settings.max_iter
+        self.lines.append(_entry(loss, before, self.groups, moved))
+        full = len(self.lines) == self.settings.max_iter
         self.finished = self.converged or repeated or full
         return kept
 
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
         order = np.argsort(-self.statistics.sizes[:-1], kind="stable")
-        lines = self.history
         return Run(
             labels=np.empty(0, np.int32)
             if labels is None
@@ -145,8 +151,8 @@ class Running:
             profile_statistics=self.behind.take(order),
             ranks=order.astype(np.int32),
             column_scores=self.step.scores,
-            loss=lines[-1]["loss"],
-            history={key: np.array([line[key] for line in lines]) for key in lines[0]},
+            loss=self.lines[-1]["loss"],
+            lines=self.lines,
             converged=self.converged,
         )
 
@@ -157,7 +163,7 @@ class Running:
 
     def _comes_back(self, loss: float) -> bool:
         """Whether rules other than the exact one are where they have been before."""
-        if not self.history or loss < min(line["loss"] for line in self.history):
+        if not self.lines or loss < min(line["loss"] for line in self.lines):
             return False
         state = digest(self.statistics, self.groups)
         repeated = state in self.seen
@@ -201,7 +207,7 @@ def run(
         kept = running.take(statistics, moved)
         labels = _without_dropped(labels, kept, statistics.n_clusters)
         if report is not None:
-            report(len(running.history), running.history[-1], running.finished)
+            report(len(running.lines), running.lines[-1], running.finished)
     return running.result(labels)
 
 

@@ -148,12 +148,11 @@ def merges(
 ) -> Found:
     """Come down from many clusters, from every seed; the settings' K fall.
 
-    A few iterations with more clusters than asked for, from random rows; then join
-    clusters. With a single K, a few iterations show which runs are worth going on with,
-    and runs are crossed. With several, all run to convergence, every third goes on to
-    the next K from where it is and the rest begin again: clusters of a larger K can
-    hold columns that those of a smaller one would leave alone. Where many clusters find
-    too little to stay apart, a run starts as in ``restarts``.
+    A few iterations with more clusters than asked for, from random rows; join clusters;
+    a few more iterations show what a run is worth, and runs are crossed. Every third
+    goes on to the next K from where it is and the rest begin again: clusters of a
+    larger K can hold columns that those of a smaller one would leave alone. Where many
+    clusters find too little to stay apart, a run starts as in ``restarts``.
     """
     counts = starts.counts
     inner, outer = _shared_out(workers, counts, len(seeds))
@@ -185,13 +184,10 @@ def merges(
         told = None if report is None else partial(report, index)
         return run(counts, groups, labels, settings, inner, told, known)
 
-    if len(each_settings) == 1:
-        trial = _few_iterations(each_settings[0])
-        trials = outer.map(partial(descend, trial), range(len(seeds)))
-        yield _crossings(counts, trials, each_settings[0], inner)
-        return
     for settings in each_settings:
-        runs = list(outer.map(partial(descend, settings), range(len(seeds))))
+        trial = partial(descend, _few_iterations(settings))
+        trials = outer.map(trial, range(len(seeds)))
+        runs = _crossings(counts, trials, settings, inner)
         above[::3] = runs[::3]
         yield runs
 
@@ -239,17 +235,13 @@ def _few_iterations(settings: Settings) -> Settings:
 
 def _finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) -> Run:
     """Go on with a trial to convergence; the history tells of both parts."""
-    n_before = len(trial.history["loss"])
+    n_before = len(trial.lines)
     if trial.converged or n_before >= settings.max_iter:
         return trial
     rest = replace(settings, max_iter=settings.max_iter - n_before)
     known = trial.statistics
     result = run(counts, trial.groups, trial.labels, rest, workers, None, known)
-    history = {
-        key: np.concatenate([trial.history[key], after])
-        for key, after in result.history.items()
-    }
-    return replace(result, history=history)
+    return replace(result, lines=trial.lines + result.lines)
 
 
 def _joined(

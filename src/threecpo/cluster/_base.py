@@ -191,7 +191,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         self.cluster_rates_ = model.rates(sums, best.groups).cluster
         self.loss_ = best.loss
         self.history_ = best.history
-        self.n_iter_ = len(best.history["loss"])
+        self.n_iter_ = len(best.lines)
         self.n_clusters_ = best.statistics.n_clusters
         prices = settings.penalty(sums.totals, self.n_clusters_, sums.n_rows)
         self._price = float(prices[best.groups == 1].sum())

@@ -198,7 +198,7 @@ class Checkpoint:
         )
         running = Running(statistics, groups, settings)
         running.behind = behind
-        running.history = told["history"]
+        running.lines = told["history"]
         running.seen = {bytes.fromhex(digest) for digest in told["seen"]}
         running.finished, running.converged = told["finished"], told["converged"]
         return Rider(groups, running=running, **state)
@@ -285,7 +285,7 @@ def _told_of(rider: Rider) -> dict[str, Any]:
     if rider.running is not None:
         running = rider.running
         told |= {
-            "history": running.history,
+            "history": running.lines,
             "seen": sorted(digest.hex() for digest in running.seen),
             "finished": running.finished,
             "converged": bool(running.converged),

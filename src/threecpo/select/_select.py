@@ -44,7 +44,7 @@ def select_n_clusters(
         Numbers of clusters to try. With 1 among them, "no clusters" is an answer.
     n_init : int or None, default=None
         Number of runs for each; the best is kept. Wins over the estimator's own. None
-        is 20, or 6 where ``init`` is ``"merge"``.
+        is 20, or 4 where ``init`` is ``"merge"``.
     estimator : estimator or None, default=None
         ThreeCPO, PoissonL or PoissonC, whose options are kept; or k-means: KMeans of
         scikit-learn, SphericalKMeans or a pipeline that ends in one of them, such as
@@ -125,7 +125,7 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     family: PoissonFamily | KMeansFamily = kind(estimator)
     fitted = family.last
     own = fitted.get_params(deep=False)
-    defaults = {"n_init": 6 if own.get("init") == "merge" else 20}
+    defaults = {"n_init": 4 if own.get("init") == "merge" else 20}
     given = {k: v for k, v in options.items() if v is not None and k in own}
     given = (defaults if "n_init" in options else {}) | given
     seed = given.get("random_state", own.get("random_state"))
