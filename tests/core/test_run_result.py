@@ -1,0 +1,103 @@
+"""What a run tells of its end and of the way there."""
+
+import numpy as np
+import pytest
+from planted_runs import RULES, run_of, settings_of, start_of, states
+
+import oracle
+from threecpo._core import model, rows
+from threecpo._core.counts import from_dense
+from threecpo._core.run import run
+from threecpo._core.statistics import Workers, sum_by_labels
+
+
+class TestResult:
+    @pytest.mark.parametrize("max_iter", [1, 2, 100])
+    @pytest.mark.parametrize(("exact", "outliers"), RULES)
+    def test_its_profile_gives_its_labels(self, max_iter, exact, outliers, seed):
+        Y, labels, groups = start_of(seed)
+        options = {"exact": exact, "outliers": outliers, "max_iter": max_iter}
+        result = run_of(Y, labels, groups, **options)
+        fitted = rows.Fitted(
+            result.statistics,
+            result.profile_statistics,
+            result.groups,
+            result.ranks,
+            1e-3,
+            exact,
+            0.0,
+            "iterative" if outliers else None,
+        )
+        with Workers(1) as workers:
+            description = rows.describe(from_dense(Y), fitted.profile(), workers)
+        np.testing.assert_array_equal(fitted.labels(description), result.labels)
+
+    def test_describes_rows_as_the_oracle_does(self, seed):
+        Y, labels, groups = start_of(seed)
+        result = run_of(Y, labels, groups, None, outliers=True)
+        X, sums = Y + 1e-3, model.Sums.of(result.statistics, 1e-3)
+        profile = model.profile(sums, result.groups, background=True)
+        with Workers(1) as workers:
+            description = rows.describe(from_dense(Y), profile, workers)
+            scores = rows.scores(from_dense(Y), profile, workers)
+        expected = oracle.row_scores(X, result.labels, result.groups, exact=True)
+        background = oracle.background(X, result.groups, exact=True)
+        ordered = np.sort(expected, axis=1)
+        np.testing.assert_allclose(scores, expected, rtol=1e-11)
+        np.testing.assert_array_equal(description.nearest, expected.argmax(axis=1))
+        excess = background - ordered[:, -1]
+        np.testing.assert_allclose(description.outlier_scores, excess, atol=1e-9)
+        margins = ordered[:, -1] - ordered[:, -2]
+        np.testing.assert_allclose(description.margins, margins, atol=1e-9)
+        sizes = X[:, result.groups >= 0].sum(axis=1)
+        np.testing.assert_allclose(description.sizes, sizes, rtol=1e-12)
+
+    def test_its_sums_are_those_of_its_labels(self, seed):
+        Y, labels, groups = start_of(seed)
+        result = run_of(Y, labels, groups, outliers=True)
+        n_clusters = result.statistics.n_clusters
+        final = np.where(result.labels == -1, n_clusters, result.labels)
+        scratch = sum_by_labels(
+            from_dense(Y), final.astype(np.int32), n_clusters, result.groups, 1e-3
+        )
+        np.testing.assert_array_equal(result.statistics.sums, scratch.sums)
+        np.testing.assert_array_equal(result.statistics.sizes, scratch.sizes)
+
+    def test_its_groups_are_the_best_of_its_column_scores(self, seed):
+        result = run_of(*start_of(seed))
+        best = result.column_scores.max(axis=1)
+        own = result.column_scores[np.arange(len(best)), result.groups + 1]
+        np.testing.assert_allclose(own, best, rtol=1e-11)
+        expected = oracle.column_scores(
+            start_of(seed)[0] + 1e-3, result.labels, result.groups, "mdl"
+        )
+        np.testing.assert_allclose(result.column_scores, expected, rtol=1e-11)
+
+    def test_its_history_adds_up(self, seed):
+        Y, labels, groups = start_of(seed)
+        history = run_of(Y, labels, groups).history
+        assert history["rows_moved"][-1] == 0
+        for group, name in ((1, "relevant"), (0, "shared"), (-1, "noise")):
+            sizes = np.append(np.sum(groups == group), history[name])
+            change = history[f"into_{name}"] - history[f"out_of_{name}"]
+            np.testing.assert_array_equal(np.diff(sizes), change)
+        steps = list(states(Y, labels, groups, "mdl", prior=1e-3))
+        sizes = [np.sum(now == 1) for _, now in steps[1:]]
+        assert history["relevant"].tolist() == sizes
+
+    def test_reports_every_iteration(self, seed):
+        Y, labels, groups = start_of(seed)
+        told = []
+        with Workers(1) as workers:
+            result = run(
+                from_dense(Y),
+                groups,
+                labels,
+                settings_of(3),
+                workers,
+                lambda *entry: told.append(entry),
+            )
+        assert [n for n, _, _ in told] == list(range(1, len(told) + 1))
+        losses = [entry["loss"] for _, entry, _ in told]
+        assert losses == result.history["loss"].tolist()
+        assert [end for _, _, end in told] == [False] * (len(told) - 1) + [True]
