@@ -1,0 +1,177 @@
+"""Crossing two runs: their common parts, and what becomes of them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from searching import found_by, hard, recorded, settings_for
+
+from threecpo._core import search, seeding
+from threecpo._core.counts import from_dense
+from threecpo._core.kernels import NOWHERE
+from threecpo._core.run import OUTLIER, run
+from threecpo._core.search import merges
+from threecpo._core.statistics import SERIAL
+
+
+@pytest.fixture
+def made(monkeypatch):
+    return recorded(monkeypatch)
+
+
+class TestCommonParts:
+    @given(st.data())
+    def test_are_the_largest_of_rows_together_in_both(self, data):
+        n_rows = data.draw(st.integers(1, 60))
+        n_clusters = data.draw(st.integers(1, min(6, n_rows)))
+        labels = st.lists(
+            st.integers(-1, n_clusters - 1), min_size=n_rows, max_size=n_rows
+        )
+        a, b = (np.array(data.draw(labels), dtype=np.int32) for _ in range(2))
+        before = a.copy(), b.copy()
+        parts = search._common_parts(a, b, n_rows, n_clusters)
+        again = search._common_parts(a, b, n_rows, n_clusters)
+        np.testing.assert_array_equal(parts, again)
+        np.testing.assert_array_equal((a, b), before)
+        outside = (a < 0) | (b < 0)
+        np.testing.assert_array_equal(parts == OUTLIER, outside)
+        pairs = [*zip(a[~outside].tolist(), b[~outside].tolist(), strict=True)]
+        sizes = Counter(pairs)
+        # The larger goes first, then the one of smaller labels.
+        order = sorted(sizes, key=lambda pair: (-sizes[pair], pair))
+        kept = order[: search._many(n_clusters, n_rows, 4)]
+        numbers = {pair: number for number, pair in enumerate(kept)}
+        expected = [numbers.get(pair, NOWHERE) for pair in pairs]
+        assert parts[~outside].tolist() == expected
+
+    def test_rows_of_small_parts_are_nowhere(self):
+        """120 rows, K = 2: at most 4 of the parts stay."""
+        a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 77]).astype(np.int32)
+        parts = search._common_parts(a, np.zeros_like(a), 120, 2)
+        assert search._many(2, 120, 4) == 4
+        places = [3, 1, NOWHERE, 2, NOWHERE, 0]
+        expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
+        np.testing.assert_array_equal(parts, expected)
+
+    def test_many_rows_and_labels_do_not_mix(self):
+        """Their product is 0 in 32 bits."""
+        n_rows, last = 2**17, 2**15
+        b = np.arange(n_rows, dtype=np.int32) % 3
+        a = np.where(b == 2, np.int32(last), np.int32(0))
+        parts = search._common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
+        np.testing.assert_array_equal(parts, b)
+
+    def test_outliers_are_no_part_even_if_they_are_most(self):
+        a = np.array([-1] * 30 + [0] * 3 + [1] * 3, dtype=np.int32)
+        parts = search._common_parts(a, a, 36, 2)
+        np.testing.assert_array_equal(parts, a)
+
+    def test_outliers_alone_leave_no_part(self):
+        a = np.array([-1, 0, -1], dtype=np.int32)
+        b = np.array([0, -1, -1], dtype=np.int32)
+        assert search._common_parts(a, b, 3, 2).tolist() == [OUTLIER] * 3
+
+
+class TestCrossed:
+    def ends(self, counts, settings, n_runs):
+        for seed in range(n_runs):
+            rng = np.random.default_rng(seed)
+            labels = seeding.random_centers(counts)(rng, 6)
+            groups = np.ones(counts.n_columns, dtype=np.int8)
+            yield run(counts, groups, labels, settings, SERIAL)
+
+    @pytest.mark.parametrize("outliers", [False, True])
+    def test_is_never_worse_than_the_other_run(self, outliers, made):
+        rng = np.random.default_rng(0)
+        counts = from_dense(rng.poisson(rng.gamma(0.7, 3.0, size=(100, 12))))
+        (settings,) = settings_for(6, outliers=outliers)
+        ends = list(self.ends(counts, settings, 12))
+        made.clear()
+        outcomes = Counter()
+        for best in ends:
+            for other in ends:
+                result = search._crossed(counts, best, other, settings, SERIAL)
+                assert result.loss <= other.loss
+                outcomes["other"] += bool(made) and result is other
+                outcomes["none"] += not made
+                if result is not other:
+                    outcomes["new"] += 1
+                    assert result is made[-1].result
+                    assert made[-1].settings is settings
+                    np.testing.assert_array_equal(made[-1].groups, best.groups)
+                made.clear()
+        # Better, worse, and nothing to join (a run and itself).
+        assert outcomes["new"] > 5
+        assert outcomes["other"] > 5
+        assert outcomes["none"] >= 12
+
+    def test_lowers_the_losses_of_a_search(self, made):
+        ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)
+        narrow = [each for each in made if each.settings.n_clusters == 6]
+        assert len(narrow) > 8
+        ends = {each.result.loss for each in narrow}
+        assert {*losses} <= ends
+        assert best.loss == min(ends)
+
+    def test_takes_part_for_every_number_of_clusters(self, crossings):
+        found_by(merges, hard(3), settings_for(6, 5), 6)
+        crossed = [each is not other for _, other, each in crossings]
+        sizes = [best.statistics.n_clusters for best, _, _ in crossings]
+        assert {*np.compress(crossed, sizes).tolist()} == {5, 6}
+
+    @pytest.fixture
+    def crossings(self, monkeypatch):
+        """The best, the other and the outcome of every crossing."""
+        seen = []
+        crossed = search._crossed
+
+        def spying(counts, best, other, *rest):
+            result = crossed(counts, best, other, *rest)
+            seen.append((best, other, result))
+            return result
+
+        monkeypatch.setattr(search, "_crossed", spying)
+        return seen
+
+    def test_the_best_so_far_is_always_one_of_the_two(self, crossings):
+        ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)
+        bests = [each.loss for each, _, _ in crossings]
+        assert bests[0] == losses[0]
+        assert bests == sorted(bests, reverse=True)
+        assert bests[-1] >= best.loss == min(losses)
+        assert any(result.loss < other.loss for _, other, result in crossings)
+
+    def test_the_best_meets_earlier_runs_once_each(self, crossings):
+        found_by(merges, hard(3), settings_for(6), 8)
+        # A run for each of eight seeds; seven meet the best, which then meets another
+        # from the second on, unless it has met them all.
+        assert 7 < len(crossings) <= 7 + 7
+        pairs = {(id(best), id(other)) for best, other, _ in crossings}
+        assert len(pairs) == len(crossings)
+
+    def test_only_what_beats_the_best_runs_to_convergence(self, made):
+        for seed in range(5):
+            settings = settings_for(6, max_iter=200)
+            ((best, _),) = found_by(merges, hard(seed), settings, 8, seed=seed)
+            assert best.converged
+        narrow = [each for each in made if each.settings.n_clusters == 6]
+        trials = [each for each in narrow if each.settings.max_iter == 5]
+        finished = [each for each in narrow if each.settings.max_iter != 5]
+        assert 1 <= len(finished) < len(trials) / 2
+        assert {each.settings.max_iter for each in finished} == {195}
+
+    @pytest.mark.parametrize("max_iter", [1, 4, 5, 6, 9, 300])
+    def test_the_history_tells_of_both_parts(self, max_iter):
+        lengths = set()
+        for seed in range(10):
+            settings = settings_for(6, max_iter=max_iter)
+            ((best, _),) = found_by(merges, hard(seed), settings, 3, seed=seed)
+            losses = best.history["loss"]
+            lengths.add(len(losses))
+            assert len({len(each) for each in best.history.values()}) == 1
+            assert (np.diff(losses) <= 1e-9 * abs(losses[:-1])).all()
+            assert losses[-1] == best.loss
+            assert best.converged or len(losses) == max_iter
+        assert max(lengths) == max_iter or max_iter > 5

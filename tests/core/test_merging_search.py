@@ -1,0 +1,225 @@
+"""Coming down from many clusters to as many as asked for."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from searching import (
+    SEARCHES,
+    each_search,
+    found_by,
+    hard,
+    random_columns,
+    recorded,
+    settings_for,
+)
+from sklearn.metrics import adjusted_rand_score
+
+import containers
+from threecpo._core import search, seeding
+from threecpo._core.counts import from_dense
+from threecpo._core.kernels import NOWHERE
+from threecpo._core.merging import merge_clusters
+from threecpo._core.model import Sums
+from threecpo._core.run import OUTLIER
+from threecpo._core.search import Starts, merges, restarts
+from threecpo._core.statistics import SERIAL
+from threecpo._options import resolve_penalty
+
+
+@pytest.fixture
+def made(monkeypatch):
+    return recorded(monkeypatch)
+
+
+class TestPlanted:
+    @pytest.mark.parametrize("first_columns", [None, random_columns])
+    def test_a_single_merging_run_finds_the_clusters(self, first_columns):
+        for seed in range(40):
+            Y, labels = containers.planted(4, n_rows=60, seed=seed)
+            if first_columns is not None:
+                first_columns = self.any_half
+            ((best, losses),) = found_by(
+                merges, Y, settings_for(4), 1, seed=seed, first_columns=first_columns
+            )
+            assert adjusted_rand_score(labels, best.labels) == 1
+            assert best.groups.tolist() == [1] * 8 + [0] * 2 + [-1] * 2
+            assert len(losses) == 1
+
+    def any_half(self, rng):
+        return rng.permutation(np.repeat(np.array([1, -1], dtype=np.int8), 6))
+
+    def test_merging_fails_less_often_than_plain_runs(self):
+        """The same data, 40 seeds: a single plain run misses some clusters."""
+        missed = Counter()
+        for seed in range(40):
+            Y, labels = containers.planted(4, n_rows=60, seed=seed)
+            for find in SEARCHES:
+                ((best, _),) = found_by(find, Y, settings_for(4), 1, seed=seed)
+                missed[find] += adjusted_rand_score(labels, best.labels) < 1
+        assert missed[merges] == 0 < missed[restarts]
+
+    def test_the_path_passes_through_the_clusters(self, seed):
+        Y, labels = containers.planted(4, n_rows=60, seed=seed)
+        found = found_by(merges, Y, settings_for(6, 5, 4, 3), 4, seed=seed)
+        best, losses = found[2]
+        assert adjusted_rand_score(labels, best.labels) == 1
+        assert losses == pytest.approx([best.loss] * 4, rel=1e-12)
+
+    @pytest.mark.parametrize("n_clusters", [(3,), (5, 3)], ids=["one", "many"])
+    def test_outliers_are_found(self, n_clusters, seed):
+        Y, labels = containers.planted(n_rows=60, n_background=20, seed=seed)
+        *_, (best, _) = found_by(
+            merges, Y, settings_for(*n_clusters, outliers=True), 4, seed=seed
+        )
+        inside = labels >= 0
+        assert (best.labels[~inside] == OUTLIER).mean() > 0.6
+        kept = inside & (best.labels >= 0)
+        assert kept.sum() > 0.9 * inside.sum()
+        assert adjusted_rand_score(labels[kept], best.labels[kept]) == 1
+
+
+class TestFirstManyClusters:
+    @pytest.fixture(autouse=True)
+    def _small_clusters(self, monkeypatch):
+        monkeypatch.setattr(search, "ROWS_PER_CLUSTER", 12)
+
+    def test_a_run_starts_from_random_rows_for_a_few_iterations(self, made):
+        Y = hard(0)
+        settings = settings_for(5, outliers=True)
+        found_by(merges, Y, settings, 4)
+        wide = [each for each in made if each.settings.n_clusters > 5]
+        assert [each.settings.n_clusters for each in wide] == [15, 16, 15, 16]
+        for each in wide:
+            n_many = each.settings.n_clusters
+            first = each.labels[each.labels != NOWHERE]
+            assert sorted(first) == list(range(n_many))
+            assert each.settings.max_iter == 5
+            assert not each.settings.outliers
+        assert len({each.labels.tobytes() for each in wide}) == 4
+
+    def test_they_obey_a_smaller_max_iter(self, made):
+        found_by(merges, hard(0), settings_for(5, max_iter=2), 3)
+        assert {each.settings.max_iter for each in made} == {2}
+
+    def test_they_are_joined_into_as_many_as_asked_for(self, made):
+        found_by(merges, hard(0), settings_for(5), 1)
+        wide, narrow = made
+        sums = Sums.of(wide.result.statistics, 1e-3)
+        new = merge_clusters(sums, wide.result.groups, 5)
+        np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
+        np.testing.assert_array_equal(narrow.groups, wide.result.groups)
+
+    def test_every_third_run_goes_on_to_the_next_number(self, made):
+        found_by(merges, hard(0), settings_for(6, 4), 5)
+        sizes = [each.settings.n_clusters for each in made]
+        assert [size for size in sizes if size > 6] == [16] * 5 + [16, 12, 12]
+
+    def test_a_run_goes_on_from_where_it_is(self, made):
+        found_by(merges, hard(0), settings_for(6, 4), 1)
+        sizes = [each.settings.n_clusters for each in made]
+        below = made[sizes.index(4)]
+        above = made[sizes.index(4) - 1].result
+        assert sizes[sizes.index(4) - 1] == 6
+        np.testing.assert_array_equal(below.groups, above.groups)
+        pairs = {*zip(above.labels, below.labels, strict=True)}
+        assert len(pairs) == above.statistics.n_clusters
+
+    @pytest.mark.parametrize("n_clusters", [2, 3])
+    def test_where_they_collapse_a_run_starts_plainly(self, n_clusters, made, seed):
+        """The price leaves no column relevant for more clusters than asked for."""
+
+        def price(totals, n_found, _):
+            return np.full(len(totals), 1.0 if n_found <= n_clusters else 1e9)
+
+        Y, labels = containers.planted(n_clusters, seed=seed)
+        settings = settings_for(n_clusters, penalty=price)
+        for find in SEARCHES:
+            ((best, _),) = found_by(find, Y, settings, 6, seed=seed)
+            assert adjusted_rand_score(labels, best.labels) == 1
+        wide = [each for each in made if each.settings.n_clusters > n_clusters]
+        assert [each.result.statistics.n_clusters for each in wide] == [1] * 6
+
+    @each_search
+    @pytest.mark.parametrize("drawn", [False, True])
+    def test_a_plain_start_is_made_inside_the_first_columns(self, find, drawn, made):
+        Y, _ = containers.planted(3)
+        first = np.array([1, 1, 1, 1, -1, -1, -1, -1, -1, -1], dtype=np.int8)
+        counts = from_dense(Y)
+        seen = []
+
+        def make(part):
+            seen.append(part.matrix().toarray())
+            return seeding.poisson_plus_plus(part, prior=1e-3)
+
+        def price(totals, n_found, _):
+            return np.full(len(totals), 1.0 if n_found <= 3 else 1e9)
+
+        seeds = np.random.SeedSequence(0).spawn(1)
+        starts = Starts(counts, (lambda _: first) if drawn else first, make)
+        list(find(starts, settings_for(3, penalty=price), seeds, SERIAL))
+        (part,) = seen
+        np.testing.assert_array_equal(part, Y[:, :4])
+        *wide, plain = made
+        assert len(wide) == (find is merges)
+        for each in made:
+            np.testing.assert_array_equal(each.groups, first)
+        assert sorted(plain.labels[plain.labels >= 0]) == [0, 1, 2]
+        assert (plain.labels == NOWHERE).sum() == len(Y) - 3
+
+    @pytest.mark.parametrize("n_rows", [3, 4, 7])
+    def test_tiny_data_give_the_clusters_that_restarts_give(self, n_rows, made):
+        Y = np.vstack([9 * np.eye(3), np.kron(np.ones((2, 1)), 7 * np.eye(3))])[:n_rows]
+        settings = settings_for(3, penalty=resolve_penalty(None))
+        for find in SEARCHES:
+            first = np.ones(3, dtype=np.int8)
+            ((best, _),) = found_by(find, Y, settings, 8, first_columns=first)
+            assert sorted(best.labels[:3]) == [0, 1, 2]
+            assert best.statistics.n_clusters == 3
+
+    def test_structureless_data_are_cut_as_restarts_do(self, made, seed):
+        """Three clusters cost nothing, and more of them too much."""
+
+        def price(totals, n_found, _):
+            return np.full(len(totals), 0.0 if n_found <= 3 else 1e9)
+
+        Y = np.random.default_rng(seed).poisson(3.0, size=(100, 8)).astype(float)
+        for find in SEARCHES:
+            found = found_by(find, Y, settings_for(3, 2, penalty=price), 4, seed=seed)
+            assert [best.statistics.n_clusters for best, _ in found] == [3, 2]
+
+    @each_search
+    def test_too_high_a_price_leaves_one_cluster(self, find, seed):
+        def price(totals, *_):
+            return np.full(len(totals), 1e9)
+
+        Y = np.random.default_rng(seed).poisson(3.0, size=(100, 8)).astype(float)
+        for best, losses in found_by(find, Y, settings_for(5, 2, penalty=price)):
+            assert best.statistics.n_clusters == 1
+            assert losses == [best.loss] * 4
+
+
+@pytest.mark.parametrize(
+    ("n_clusters", "n_rows", "times", "expected"),
+    [
+        (10, 10**6, 3, 30),
+        (10, 10**6, 4, 40),
+        (5, 10**6, 3, 15),
+        (3, 10**6, 3, 12),
+        (2, 10**6, 4, 12),
+        (1, 10**6, 3, 12),
+        (10, 1200, 4, 40),
+        (10, 1199, 4, 32),
+        (10, 720, 4, 24),
+        (10, 719, 4, 20),
+        (10, 600, 4, 20),
+        (10, 100, 4, 20),
+        (10, 20, 3, 20),
+        (10, 19, 3, 19),
+        (10, 10, 3, 10),
+        (1, 5, 3, 2),
+        (1, 1, 4, 1),
+    ],
+)
+def test_how_many_clusters_to_come_down_from(n_clusters, n_rows, times, expected):
+    assert search._many(n_clusters, n_rows, times) == expected
