@@ -1,0 +1,146 @@
+"""Ctrl-C ends a path soon and keeps the fits that are finished."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from k_paths import Restarted, X, assert_same_fit, assert_same_path, path_of
+
+from threecpo import ThreeCPO, select_n_clusters
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+
+
+class Interrupting:
+    """The price of the paper, and an interrupt when so many clusters are priced."""
+
+    def __init__(self, at):
+        self.at = at
+
+    def __call__(self, totals, n_clusters, n_rows):
+        if n_clusters == self.at:
+            self.at = None
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
+
+    def __deepcopy__(self, memo):
+        return self
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_are_obeyed():
+    """Also where the tests run in the background of a shell, which turns them off."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="module")
+def long_path():
+    return path_of(n_clusters=range(1, 9))
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_selection_returns_what_is_finished(n_jobs, long_path):
+    threads = set(threading.enumerate())
+    estimator = Restarted(column_penalty=Interrupting(at=6))
+    options = {"n_init": 3, "random_state": 0, "n_jobs": n_jobs}
+    with pytest.warns(
+        RuntimeWarning, match=r"^Interrupted: .*without K = .*8; "
+    ) as told:
+        path = select_n_clusters(X, range(1, 9), estimator=estimator, **options)
+    assert set(threading.enumerate()) == threads
+    left = sorted({*range(1, 9)} - {*path.n_clusters.tolist()})
+    assert f"without K = {', '.join(map(str, left))};" in str(told[0].message)
+    assert told[0].filename == __file__
+    assert {1, 2} <= {*path.n_clusters.tolist()}
+    assert {6, 7, 8} <= {*left}
+    if n_jobs == 1:
+        assert left == [6, 7, 8]
+    for k in path.n_clusters:
+        assert_same_fit(path.estimator(k), long_path.estimator(k))
+    assert_same_path(path.extend(X, range(1, 9)), long_path)
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_extension_raises_and_keeps_what_is_finished(n_jobs, long_path):
+    estimator = Restarted(column_penalty=Interrupting(at=6))
+    path = path_of(n_clusters=[2], estimator=estimator, n_jobs=n_jobs)
+    with pytest.raises(KeyboardInterrupt):
+        path.extend(X, range(1, 9))
+    kept = path.n_clusters.tolist()
+    assert kept == list(range(1, len(kept) + 1))
+    assert 2 <= len(kept) <= 5
+    assert_same_path(path.extend(X, range(1, 9)), long_path)
+
+
+@posix
+def test_an_interrupt_before_the_first_fit_is_raised():
+    estimator = Restarted(column_penalty=Interrupting(at=2))
+    with pytest.raises(KeyboardInterrupt):
+        path_of(n_clusters=[2, 3], estimator=estimator)
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_an_interrupted_automatic_fit_raises(n_jobs):
+    options = {"max_clusters": 8, "n_init": 3, "random_state": 0, "n_jobs": n_jobs}
+    model = ThreeCPO("auto", column_penalty=Interrupting(at=6), **options)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X)
+    assert not hasattr(model, "labels_")
+    assert not hasattr(model, "k_path_")
+    assert model.fit(X).n_clusters_ == 3
+
+
+PROGRAM = """
+import signal, threading
+import numpy as np
+import scipy.sparse as sp
+from threecpo import ThreeCPO, select_n_clusters
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+rng = np.random.default_rng(0)
+X = sp.random_array((1000, 300), density=0.02, format="csr", rng=rng)
+X.data = np.ceil(5 * X.data)
+select_n_clusters(X[:50], [1, 2], n_init=2, n_jobs=2)
+print("ready", flush=True)
+estimator = ThreeCPO(init="poisson-k-means++")
+path = select_n_clusters(
+    X, range(1, 900), n_init=20, n_jobs=2, estimator=estimator, verbose=1
+)
+print(threading.active_count(), len(path.n_clusters), path.n_clusters[-1], flush=True)
+"""
+
+
+@posix
+def test_an_interrupt_from_outside_ends_a_selection_within_a_second():
+    command = [sys.executable, "-W", "default", "-c", PROGRAM]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:
+        try:
+            assert process.stdout.readline() == "ready\n"
+            while "K = 4" not in process.stderr.readline():
+                assert process.poll() is None
+            sent = time.perf_counter()
+            process.send_signal(signal.SIGINT)
+            told = process.stdout.readline()
+            taken = time.perf_counter() - sent
+            _, errors = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    n_threads, n_fits, last = map(int, told.split())
+    assert n_threads == 1
+    assert 0 < n_fits == last < 899
+    assert "RuntimeWarning: Interrupted" in errors
+    assert f"without K = {last + 1}, " in errors
+    assert process.returncode == 0
+    assert taken < 1.0
