@@ -1,11 +1,14 @@
 """Crossing two runs: their common parts, and what becomes of them."""
 
 from collections import Counter
+from dataclasses import replace
+from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from planted_runs import assert_same_bits
 from searching import found_by, hard, recorded, settings_for
 
 from threecpo._core import search, seeding
@@ -63,6 +66,11 @@ class TestCommonParts:
         parts = search._common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
         np.testing.assert_array_equal(parts, b)
 
+    def test_there_are_at_most_four_times_as_many_as_clusters(self):
+        a = np.arange(480, dtype=np.int32) // 20
+        parts = search._common_parts(a, np.zeros_like(a), 480, 4)
+        np.testing.assert_array_equal(parts, np.where(a < 16, a, NOWHERE))
+
     def test_outliers_are_no_part_even_if_they_are_most(self):
         a = np.array([-1] * 30 + [0] * 3 + [1] * 3, dtype=np.int32)
         parts = search._common_parts(a, a, 36, 2)
@@ -75,6 +83,10 @@ class TestCommonParts:
 
 
 class TestCrossed:
+    def shapeless(self):
+        rng = np.random.default_rng(0)
+        return from_dense(rng.poisson(rng.gamma(0.7, 3.0, size=(100, 12))))
+
     def ends(self, counts, settings, n_runs):
         for seed in range(n_runs):
             rng = np.random.default_rng(seed)
@@ -84,8 +96,7 @@ class TestCrossed:
 
     @pytest.mark.parametrize("outliers", [False, True])
     def test_is_never_worse_than_the_other_run(self, outliers, made):
-        rng = np.random.default_rng(0)
-        counts = from_dense(rng.poisson(rng.gamma(0.7, 3.0, size=(100, 12))))
+        counts = self.shapeless()
         (settings,) = settings_for(6, outliers=outliers)
         ends = list(self.ends(counts, settings, 12))
         made.clear()
@@ -106,6 +117,43 @@ class TestCrossed:
         assert outcomes["new"] > 5
         assert outcomes["other"] > 5
         assert outcomes["none"] >= 12
+
+    def test_starts_from_the_sums_of_its_own_labels(self, made):
+        counts = self.shapeless()
+        (settings,) = settings_for(6)
+        ends = list(self.ends(counts, settings, 4))
+        # Row sizes are sums over C1 and C0.
+        assert len({(each.groups >= 0).tobytes() for each in ends}) > 1
+        for best, other in permutations(ends, 2):
+            search._crossed(counts, best, other, settings, SERIAL)
+            start = made[-1]
+            expected = run(counts, best.groups, start.labels, settings, SERIAL)
+            assert_same_bits(start.result, expected)
+        assert len(made) == 12
+
+    def test_gives_way_to_a_run_that_is_as_good(self, made):
+        counts = from_dense(hard(3))
+        (settings,) = settings_for(6)
+        ends = list(self.ends(counts, settings, 12))
+        ties = 0
+        for best, other in permutations(ends, 2):
+            result = search._crossed(counts, best, other, settings, SERIAL)
+            if made and made[-1].result.loss == other.loss:
+                assert result is other
+                ties += 1
+        assert ties > 0
+
+    @pytest.mark.parametrize("joined", [False, True])
+    def test_as_many_parts_as_clusters_are_nothing_to_join(self, joined, made):
+        """Other names for the same clusters, or two of them joined."""
+        counts = from_dense(hard(0))
+        (settings,) = settings_for(6)
+        (best,) = self.ends(counts, settings, 1)
+        assert best.statistics.n_clusters == 6
+        labels = np.maximum(best.labels, 1) if joined else 5 - best.labels
+        other = replace(best, labels=labels.astype(np.int32), loss=best.loss + 1)
+        assert search._crossed(counts, best, other, settings, SERIAL) is other
+        assert not made
 
     def test_lowers_the_losses_of_a_search(self, made):
         ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)

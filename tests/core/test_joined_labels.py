@@ -10,6 +10,7 @@ from planted_runs import assert_same_bits
 from searching import found_by, hard, recorded, settings_for
 
 import containers
+from threecpo._core import run as run_module
 from threecpo._core import search
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
@@ -88,6 +89,19 @@ class TestJoinedLabels:
         assert found.history["out_of_noise"].any()
         for name, values in vars(before).items():
             np.testing.assert_array_equal(getattr(known, name), values)
+
+    def test_rows_are_summed_at_random_starts_alone(self, made, monkeypatch):
+        """All other runs of a search start from sums that are known."""
+        summed = []
+
+        def spying(*args):
+            summed.append(args)
+            return sum_by_labels(*args)
+
+        monkeypatch.setattr(run_module, "sum_by_labels", spying)
+        found_by(merges, hard(3), settings_for(6, 5), 6)
+        wide = [each for each in made if each.settings.n_clusters > 6]
+        assert len(summed) == len(wide) < len(made) / 2
 
     def test_outliers_of_a_larger_number_stay_outliers(self, made, seed):
         Y, _ = containers.planted(n_background=20, seed=seed)

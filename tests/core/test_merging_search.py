@@ -1,6 +1,7 @@
 """Coming down from many clusters to as many as asked for."""
 
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -109,6 +110,27 @@ class TestFirstManyClusters:
         new = merge_clusters(sums, wide.result.groups, 5)
         np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
         np.testing.assert_array_equal(narrow.groups, wide.result.groups)
+
+    def test_as_many_as_asked_for_stay_as_they_are(self, made):
+        """There are no more rows than that."""
+        settings = settings_for(3, penalty=resolve_penalty(None))
+        first = np.ones(3, dtype=np.int8)
+        found_by(merges, 9 * np.eye(3), settings, 1, first_columns=first)
+        wide, narrow = made
+        np.testing.assert_array_equal(narrow.labels, wide.result.labels)
+        assert sorted(narrow.labels) == [0, 1, 2]
+
+    def test_two_runs_in_four_have_all_columns_where_allowed(self, made):
+        first = np.array([1, 1, 1, 1, -1, -1, -1, -1], dtype=np.int8)
+        make = partial(seeding.poisson_plus_plus, prior=1e-3)
+        starts = Starts(from_dense(hard(0)), first, make, also_all_columns=True)
+        seeds = np.random.SeedSequence(0).spawn(8)
+        list(merges(starts, settings_for(5), seeds, SERIAL))
+        wide = [each for each in made if each.settings.n_clusters > 5]
+        used = [(each.groups == 1).all() for each in wide]
+        assert used == [False, False, True, True] * 2
+        for each in wide[::4] + wide[1::4]:
+            np.testing.assert_array_equal(each.groups, first)
 
     def test_every_third_run_goes_on_to_the_next_number(self, made):
         found_by(merges, hard(0), settings_for(6, 4), 5)

@@ -1,5 +1,7 @@
 """Several runs and the best of them, for any seeds and numbers of clusters."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from planted_runs import assert_same_bits
@@ -15,7 +17,7 @@ from searching import (
 from sklearn.metrics import adjusted_rand_score
 
 import containers
-from threecpo._core.search import merges
+from threecpo._core.search import best_of, merges, restarts
 from threecpo._core.statistics import SERIAL
 
 
@@ -51,6 +53,13 @@ class TestSeeds:
         assert losses.count(best.loss) > 1
         (first, *_) = (each.result for each in made if each.result.loss == best.loss)
         assert best is first
+
+    def test_of_equal_losses_the_first_that_has_converged_is_best(self, made):
+        found_by(restarts, hard(0), settings_for(4), 1)
+        end = replace(made[0].result, loss=1.0, converged=True)
+        cut, worse = replace(end, converged=False), replace(end, loss=2.0)
+        assert best_of([worse, cut, end, replace(end)]) is end
+        assert best_of([worse, cut, replace(cut)]) is cut
 
     @each_search
     def test_one_cluster_is_the_same_for_all(self, find, made, seed):

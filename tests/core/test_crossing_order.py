@@ -1,0 +1,121 @@
+"""Which runs of a search are crossed with which, and which run to convergence."""
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from planted_runs import same_partition
+from searching import hard, settings_for
+
+from threecpo._core import search
+from threecpo._core.counts import from_dense
+from threecpo._core.run import run
+from threecpo._core.statistics import SERIAL
+
+
+class Named(NamedTuple):
+    """A run that has nothing but a name and a loss."""
+
+    name: str
+    loss: float
+    converged: bool = True
+
+
+class TestCrossings:
+    """Who is crossed with whom, where the losses are made up.
+
+    A child is a little better than the other of its parents. Its name has a prime, that
+    of a run to convergence an exclamation mark.
+    """
+
+    def follow(self, monkeypatch, losses, better=()):
+        """Crossings after each trial, and the runs that they give."""
+        (settings,) = settings_for(6)
+        after, better = [], dict(better)
+
+        def crossed(counts, best, other, few, workers):
+            assert few == replace(settings, max_iter=5)
+            after[-1].append((best.name, other.name))
+            loss = better.get(other.name, other.loss - 0.5)
+            return Named(other.name + "'", loss)
+
+        def finished(counts, trial, to_the_end, workers):
+            assert to_the_end is settings
+            return Named(trial.name + "!", trial.loss)
+
+        def trials():
+            for name, loss in losses.items():
+                after.append([])
+                yield Named(name, loss)
+
+        monkeypatch.setattr(search, "_crossed", crossed)
+        monkeypatch.setattr(search, "_finished", finished)
+        runs = search._crossings(None, trials(), settings, SERIAL)
+        return after, [each.name for each in runs]
+
+    def test_the_best_meets_every_trial_and_then_the_run_before(self, monkeypatch):
+        losses = {"A": 1, "B": 9, "C": 8, "D": 7}
+        after, runs = self.follow(monkeypatch, losses)
+        assert runs == ["A!", "B'", "C'", "D'"]
+        assert after == [
+            [],
+            [("A!", "B")],
+            [("A!", "C"), ("A!", "B'")],
+            [("A!", "D"), ("A!", "C'")],
+        ]
+
+    def test_a_better_child_of_a_trial_meets_all_from_the_lowest_on(self, monkeypatch):
+        losses = {"A": 10, "B": 18, "C": 16, "D": 17, "E": 20, "F": 20, "G": 20}
+        after, runs = self.follow(monkeypatch, losses, {"D": 5})
+        assert runs == ["A!", "B'", "C'", "D'!", "E'", "F'", "G'"]
+        assert after[3:] == [
+            [("A!", "D"), ("D'!", "A!")],
+            [("D'!", "E"), ("D'!", "C'")],
+            [("D'!", "F"), ("D'!", "B'")],
+            [("D'!", "G"), ("D'!", "E'")],
+        ]
+
+    def test_a_better_child_of_an_earlier_run_takes_the_place_of_a_trial(
+        self, monkeypatch
+    ):
+        losses = {"A": 10, "B": 18, "C": 16, "D": 17, "E": 20, "F": 20}
+        after, runs = self.follow(monkeypatch, losses, {"B'": 5})
+        assert runs == ["A!", "B'", "B''!", "D'", "E'", "F'"]
+        assert after[2:] == [
+            [("A!", "C"), ("A!", "B'")],
+            [("B''!", "D"), ("B''!", "A!")],
+            [("B''!", "E"), ("B''!", "D'")],
+            [("B''!", "F"), ("B''!", "B'")],
+        ]
+
+    def test_a_child_that_equals_the_best_is_no_better(self, monkeypatch):
+        losses = {"A": 10, "B": 18, "C": 16}
+        after, runs = self.follow(monkeypatch, losses, {"B'": 10, "C": 10})
+        assert runs == ["A!", "B'", "C'"]
+        assert after[2:] == [[("A!", "C"), ("A!", "B'")]]
+
+
+class TestFinished:
+    @pytest.mark.parametrize("outliers", [False, True])
+    @pytest.mark.parametrize("max_iter", [3, 5, 300])
+    def test_is_the_run_that_was_never_cut(self, max_iter, outliers):
+        longest = 0
+        for seed in range(8):
+            counts = from_dense(hard(seed))
+            (settings,) = settings_for(6, max_iter=max_iter, outliers=outliers)
+            labels = np.random.default_rng(seed).integers(6, size=counts.n_rows)
+            groups = np.ones(counts.n_columns, dtype=np.int8)
+            whole = run(counts, groups, labels, settings, SERIAL)
+            few = replace(settings, max_iter=2)
+            trial = run(counts, groups, labels, few, SERIAL)
+            lines = [*trial.lines]
+            found = search._finished(counts, trial, settings, SERIAL)
+            assert same_partition(found.labels, whole.labels)
+            assert found.converged == whole.converged
+            assert found.history.keys() == whole.history.keys()
+            for key, values in whole.history.items():
+                np.testing.assert_allclose(found.history[key], values, rtol=1e-12)
+            assert trial.lines == lines
+            longest = max(longest, len(found.lines))
+        assert 2 < longest <= max_iter
