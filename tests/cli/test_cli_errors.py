@@ -283,3 +283,12 @@ def test_names_reach_a_terminal_as_they_are(tmp_path):
         shown = read_all(ours)
     assert process.returncode == 0
     assert "[bold]a[/bold], b, c" in shown
+
+
+def test_options_are_told_as_those_of_commands(run, tmp_path):
+    (tmp_path / "t.csv").write_text(",a,it's\nr1,1,x\n")
+    done = run("fit", "t.csv", "-k", 1)
+    told = 'leave it out by --drop "it\'s" or pass it as --labels or --index.'
+    assert_one_line(done, told)
+    (tmp_path / "t.csv").write_text(",a,kind of\nr1,1,x\n")
+    assert_one_line(run("fit", "t.csv", "-k", 1), "by --drop 'kind of' or pass")

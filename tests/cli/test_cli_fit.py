@@ -417,3 +417,17 @@ def test_more_threads_give_the_same_files(run, npz):
     one, three = contents("out1"), contents("out3")
     for name in ("labels.csv", "columns.csv", "top_columns.csv"):
         assert one[name] == three[name]
+
+
+def test_a_column_of_labels_that_is_empty_costs_no_results(run, tmp_path):
+    path = written_csv(tmp_path / "cells.csv", kind=[""] * len(X))
+    done = run("fit", path, "-k", 3, "--labels", "kind")
+    assert done.code == 0, done.err
+    assert "Rand index" not in done.out
+    assert "agreement" not in json.loads(Path("cells.threecpo/run.json").read_text())
+
+
+def test_losses_that_differ_by_rounding_alone_are_drawn(run, tmp_path):
+    (tmp_path / "t.csv").write_text(",a,b\nr1,1,5\nr2,3,0\n")
+    assert run("fit", "t.csv", "-k", 2).code == 0
+    assert {path.name for path in Path("t.threecpo").iterdir()} == FILES

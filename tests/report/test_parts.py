@@ -120,3 +120,13 @@ def test_a_scale_holds_its_values(values, zero):
     assert low < high
     assert all(low <= value <= high for value in values if value is not None)
     assert not zero or low == 0
+
+
+@given(st.floats(1e-6, 1e12) | st.floats(-1e12, -1e-6), st.integers(0, 20))
+def test_values_that_differ_by_rounding_alone_have_a_scale(value, ulps):
+    near = value + ulps * np.spacing(value)
+    low, high = around([value, near])
+    assert low <= min(value, near) <= max(value, near) <= high
+    labels = on_axis(ticks(low, high, most=5))
+    if max(abs(low), abs(high)) < 1e9:
+        assert len(set(labels)) == len(labels) > 1

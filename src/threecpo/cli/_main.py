@@ -113,13 +113,14 @@ def _as_options(text: str) -> str:
     """Options of functions, which messages name, as those of commands."""
 
     def spelled(found: re.Match[str]) -> str:
-        name, value = found.groups()
+        name, value = found[1], found[2] or found[3]
         if value in ("", "True"):
             return f"--{name}"
         return f"--no-{name}" if value == "False" else f"--{name} {value}"
 
     names = "|".join(("force", *READING))
-    return re.sub(rf"\b({names})=([\w'-]*)", spelled, text)
+    one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
+    return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", spelled, text)
 
 
 @contextmanager

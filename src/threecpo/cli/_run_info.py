@@ -58,7 +58,7 @@ def run_info(model: ThreeCPO, table: CountTable | OnDisk) -> dict[str, Any]:
         "loss": model.loss_,
         "iterations": model.n_iter_,
     }
-    if table.labels is not None:
+    if table.labels is not None and (table.labels >= 0).any():
         told["agreement"] = agreement(table.labels, labels)
     return told
 

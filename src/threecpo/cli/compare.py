@@ -81,11 +81,11 @@ def command(
     chosen = _chosen(methods)
     with table_file(output, force=force) as write:
         table = source.read()
-        if table.labels is None:
+        if not table.n_clusters:
             message = f"{source.path} has no labels; name their column by --labels."
             raise ValueError(message)
         if n_clusters is None:
-            n_clusters = max(1, table.n_clusters or 0)
+            n_clusters = table.n_clusters
         rows = compared(table, chosen, n_clusters, n_init, random_state)
         write(rows)
     if as_json:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 WIDTH = 720
+# Values that differ by less than this share of them leave no room for two ticks.
+ROUNDING = 1e-12
 
 
 @dataclass
@@ -132,7 +134,7 @@ def around(
     """Ends of a scale for these values, from 0 where that is asked for."""
     known = [value for value in values if value is not None] or [0.0]
     low, high = (0.0 if zero else min(known)), max(known)
-    if not high > low:
+    if high - low <= ROUNDING * abs(high):
         room = max(1.0, 1e-6 * abs(low))  # 1 is nothing beside very large values
         return low - (0.0 if zero else room), low + room
     return low - (0.0 if zero else 0.04 * (high - low)), high + 0.04 * (high - low)
