@@ -386,3 +386,16 @@ def test_a_zip_of_other_things_is_refused(path):
         file.writestr("readme.txt", b"hello")
     with pytest.raises(ValueError, match=r"model\.npz is not a model"):
         threecpo.load(path)
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "link.npz").symlink_to(tmp_path / "real.npz")
+    fit().save(tmp_path / "link.npz")
+    assert (tmp_path / "link.npz").is_symlink()
+    assert threecpo.load(tmp_path / "real.npz").n_clusters_ == 3
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        fit().save(tmp_path / "no" / "model.npz")
+    assert caught.value.filename == str(tmp_path / "no")

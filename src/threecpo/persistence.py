@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
+
+from ._beside import replaced
 
 if TYPE_CHECKING:
     import os
@@ -78,15 +79,8 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
         "outliers": fitted.outliers,
     }
     arrays["header"] = np.array(json.dumps(header))
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
-        with beside.open("xb") as file:
-            np.savez_compressed(file, allow_pickle=False, **arrays)
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    with replaced(Path(path)) as beside, beside.open("xb") as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
 def load(path: str | os.PathLike[str]) -> ThreeCPO:

@@ -343,6 +343,22 @@ class TestConvert:
         told = run("convert", "cells.npz", "a.docx", "--to", "csv", "--json").json
         assert told["rows"] == len(X)
 
+    def test_folders_are_made_as_by_other_commands(self, run, tmp_path):
+        assert run("convert", "cells.npz", "new/deep/a.csv").code == 0
+        assert Path("new/deep/a.csv").exists()
+        before = everything(tmp_path)
+        assert_one_line(run("convert", "no.npz", "other/a.csv"), "no.npz")
+        assert everything(tmp_path) == before
+
+    @pytest.mark.parametrize(
+        ("name", "reason"), [("a.docx", "none of csv"), ("cells.npz", "pass --force")]
+    )
+    def test_nothing_is_read_that_cannot_be_written(
+        self, name, reason, run, monkeypatch
+    ):
+        monkeypatch.setattr("threecpo.io.read_counts", None)
+        assert_one_line(run("convert", "cells.npz", name), reason)
+
 
 class TestDatasets:
     def test_they_are_listed(self, run):

@@ -1,5 +1,7 @@
 """What is written is read back, and nothing half-written ever has the name."""
 
+import contextlib
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -211,6 +213,52 @@ def test_a_folder_that_cannot_be_renamed_gets_its_old_content_back(
     assert read_counts(path).shape == PLAIN.shape
 
 
+@pytest.mark.parametrize("last", [".old-", "t", "nothing"])
+def test_an_interrupt_between_renames_leaves_one_folder_and_no_other(
+    last, tmp_path, monkeypatch
+):
+    """Ctrl-C is heard when a renaming returns."""
+    from pathlib import Path
+
+    path = tmp_path / "t"
+    write_counts(PLAIN, path, format="10x")
+    rename = Path.rename
+
+    def interrupted(self, target):
+        done = rename(self, target)
+        if Path(target).name.startswith(last):
+            monkeypatch.undo()
+            raise KeyboardInterrupt
+        return done
+
+    monkeypatch.setattr(Path, "rename", interrupted)
+    other = CountTable([[7]])
+    with contextlib.suppress(KeyboardInterrupt):
+        write_counts(other, path, format="10x", force=True)
+    monkeypatch.undo()
+    assert left_in(tmp_path) == ["t"]
+    whole = PLAIN if last == ".old-" else other
+    assert read_counts(path).shape == whole.shape
+
+
+@pytest.mark.parametrize("kind", ["csv", "10x"])
+def test_a_link_stays_a_link(kind, tmp_path):
+    write_counts(PLAIN, tmp_path / "real", format=kind)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    other = CountTable([[7]])
+    write_counts(other, tmp_path / "link", format=kind, force=True)
+    assert (tmp_path / "link").is_symlink()
+    assert read_counts(tmp_path / "real", format=kind).shape == other.shape
+    assert left_in(tmp_path) == ["link", "real"]
+
+
+def test_a_folder_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(FileNotFoundError) as caught:
+        write_counts(PLAIN, tmp_path / "no" / "t.csv")
+    assert caught.value.filename == str(tmp_path / "no")
+    assert left_in(tmp_path) == []
+
+
 @pytest.mark.parametrize(
     ("name", "options", "reason"),
     [
@@ -218,7 +266,11 @@ def test_a_folder_that_cannot_be_renamed_gets_its_old_content_back(
         ("t", {}, "its format is none of"),
         ("t.biom", {}, "its format is none of"),
         ("t.csv", {"format": "word"}, "its format is none of"),
-        ("t.npz", {"triples": True}, "triples= is no option of npz"),
+        (
+            "t.npz",
+            {"triples": True},
+            "npz holds no lines of row, column, count, only csv and",
+        ),
         ("t.csv", {"labels": "x"}, "a column is called 'x'; pass another labels="),
         ("t.parquet", {"labels": "x"}, "a column is called 'x'; pass another labels="),
         ("t", {"format": "10x"}, r"the name 'line\\nend' is empty or has a tab"),

@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._beside import behind_link
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -70,15 +72,23 @@ def is_results(folder: Path) -> bool:
 
 @contextmanager
 def _beside(target: Path, *, force: bool, parts: str | None) -> Iterator[Path]:
-    """Folders above are made, links stay links, and an error leaves nothing new."""
     from ..io._files import put_in_place
 
-    place = target.resolve() if target.is_symlink() else target
-    missing = [parent for parent in place.absolute().parents if not parent.exists()]
+    with (
+        folders_above(target),
+        put_in_place(target, force=force, parts=parts) as path,
+    ):
+        yield path
+
+
+@contextmanager
+def folders_above(target: Path) -> Iterator[None]:
+    """Make the folders that a target is to lie in; an error leaves nothing new."""
+    place = behind_link(target).absolute()
+    missing = [parent for parent in place.parents if not parent.exists()]
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        with put_in_place(place, force=force, parts=parts) as path:
-            yield path
+        yield
     except BaseException:
         for parent in missing:
             with suppress(OSError):

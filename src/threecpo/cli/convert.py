@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ._options import examples, force_option, json_option
+from ._output import folders_above
 from ._say import number_of, say, say_json
 from ._source import Source, source_options
 
@@ -44,9 +45,13 @@ def command(
 ) -> None:
     """Write the counts of FILE to a file OUT of another kind."""
     from ..io import write_counts
+    from ..io._write import check_target
 
+    # Nobody shall wait for a table that cannot be written.
+    check_target(output, new_format, triples=long, force=force)
     table = source.read()
-    write_counts(table, output, format=new_format, triples=long, force=force)
+    with folders_above(output):
+        write_counts(table, output, format=new_format, triples=long, force=force)
     n_rows, n_columns = table.shape
     if as_json:
         told = {"output": output.absolute(), "rows": n_rows, "columns": n_columns}

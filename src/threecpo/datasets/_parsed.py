@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 import scipy.sparse as sp
+
+from .._beside import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,21 +67,14 @@ def _write(path: Path, key: str, parsed: Parsed) -> None:
     X = parsed["X"].tocsr()
     names = {field: list(parsed[field]) for field in _NAMES if field in parsed}
     header = json.dumps({"key": key, "shape": X.shape, "names": names}).encode()
-    beside = path.with_name(f".{path.name}.{uuid4().hex}.part")
-    try:
-        with beside.open("xb") as file:
-            np.savez(
-                file,
-                allow_pickle=False,
-                header=np.frombuffer(header, dtype=np.uint8),
-                data=X.data,
-                indices=X.indices,
-                indptr=X.indptr,
-                labels=parsed["labels"],
-            )
-        beside.replace(path)
-    except OSError:
-        # Not kept, but parsed all the same.
-        pass
-    finally:
-        beside.unlink(missing_ok=True)
+    # What cannot be kept is parsed all the same.
+    with suppress(OSError), replaced(path) as beside, beside.open("xb") as file:
+        np.savez(
+            file,
+            allow_pickle=False,
+            header=np.frombuffer(header, dtype=np.uint8),
+            data=X.data,
+            indices=X.indices,
+            indptr=X.indptr,
+            labels=parsed["labels"],
+        )

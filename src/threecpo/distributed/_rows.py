@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from .._beside import replaced
 from .._core.kernels import owned
 from .._core.rows import describe, row_results
 from .._core.statistics import SERIAL
@@ -43,11 +44,10 @@ def write_block(folder: Path, *rest: Any) -> int:
     (results,) = results_of_block(*rest)
     for name, values in results.items():
         # A block that is worked on a second time writes the same again.
-        beside = folder / f".{name}-{index:06d}-{uuid4().hex}.part"
+        path = folder / f"{name}-{index:06d}.npy"
         try:
-            with beside.open("xb") as file:
+            with replaced(path) as beside, beside.open("xb") as file:
                 np.save(file, values, allow_pickle=False)
-            beside.replace(folder / f"{name}-{index:06d}.npy")
         except OSError as error:
             message = (
                 f"The results of the rows could not be written to {folder.parent}: "

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import sklearn
 
 from .. import __version__
+from .._beside import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,13 +82,9 @@ class Cache:
         """Write beside and rename: a file that is there is whole."""
         path = self._path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside = path.with_name(f".{path.name}.{os.getpid()}.{uuid4().hex}")
         kept = {"identity": cell.identity, "values": values}
-        try:
+        with replaced(path) as beside:
             beside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
 
     def _path(self, cell: Cell) -> Path:
         name = f"{cell.measure.__name__}-{cell.digest}.json"

@@ -10,9 +10,9 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from .. import __version__
+from .._beside import replaced
 from .._extras import require
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ STYLE = {
 def write_text(path: Path, text: str) -> None:
     """Write beside and rename, so that a killed run leaves the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}.{uuid4().hex}")
-    try:
+    with replaced(path) as beside:
         beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def write_csv(

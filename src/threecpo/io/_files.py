@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, cast
 from uuid import uuid4
 
+from .._beside import behind_link, refuse_missing_folder
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
@@ -30,20 +32,24 @@ def created(path: Path) -> Iterator[IO[bytes]]:
 def put_in_place(path: Path, *, force: bool, parts: str | None) -> Iterator[Path]:
     """Yield a path beside the target; what is written there gets the target's name.
 
-    Whatever goes wrong, the target stays as it was, and nothing else is left. With
-    ``parts``, a pattern, the target is a folder that may hold such files only.
+    Whatever goes wrong, the target stays as it was, and nothing else is left. A link
+    stays a link. With ``parts``, a pattern, the target is a folder that may hold such
+    files only.
     """
-    _refuse_existing(path, parts, force=force)
+    path = behind_link(path)
+    refuse_existing(path, parts, force=force)
+    refuse_missing_folder(path)
     beside = path.with_name(f".part-{uuid4().hex}-{path.name}")
     try:
         yield beside
-        _refuse_existing(path, parts, force=force)
+        refuse_existing(path, parts, force=force)
         _rename(beside, path)
     finally:
         _remove(beside)
 
 
-def _refuse_existing(path: Path, parts: str | None, *, force: bool) -> None:
+def refuse_existing(path: Path, parts: str | None, *, force: bool) -> None:
+    """Refuse to replace what is there, unless forced to, and what is something else."""
     if not path.exists():
         return
     if not force:
@@ -58,18 +64,22 @@ def _refuse_existing(path: Path, parts: str | None, *, force: bool) -> None:
 
 
 def _rename(new: Path, path: Path) -> None:
-    """Rename a file or folder over another, which stays whole until then."""
+    """Rename a file or folder over another, which stays whole until then.
+
+    Wherever an interrupt comes, one of the two has the name in the end.
+    """
     if not path.is_dir():
         new.replace(path)
         return
     old = path.with_name(f".old-{uuid4().hex}-{path.name}")
-    path.rename(old)
     try:
+        path.rename(old)
         new.rename(path)
-    except BaseException:
-        old.rename(path)
-        raise
-    _remove(old)
+    finally:
+        if path.exists():
+            _remove(old)
+        else:
+            old.rename(path)
 
 
 def _remove(path: Path) -> None:

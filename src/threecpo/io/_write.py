@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from ..table import CountTable
-from ._files import put_in_place
+from ._files import put_in_place, refuse_existing
 from ._formats import FORMATS, of_suffix
 from ._options import WriteOptions
 
@@ -70,18 +70,7 @@ def write_counts(
         message = f"table must be a CountTable, not {type(table).__name__}."
         raise TypeError(message)
     target = Path(path)
-    name = format or of_suffix(target)
-    writers = [key for key, kind in FORMATS.items() if kind.writes]
-    if name not in writers:
-        message = (
-            f"{target} cannot be written: its format is none of {', '.join(writers)}; "
-            "choose another suffix or pass format=."
-        )
-        raise DataFormatError(message)
-    if triples and "triples" not in FORMATS[name].options:
-        message = f"{target} cannot be written: triples= is no option of {name}."
-        raise DataFormatError(message)
-    module = FORMATS[name].load()
+    module = check_target(target, format, triples=triples, force=force)
     parts = getattr(module, "PARTS", None)
     with put_in_place(target, force=force, parts=parts) as beside:
         try:
@@ -91,3 +80,25 @@ def write_counts(
         except DataFormatError as error:
             message = f"{target} cannot be written: {error}."
             raise DataFormatError(message) from error
+
+
+def check_target(target: Path, name: str | None, *, triples: bool, force: bool) -> Any:
+    """Refuse what cannot be written there; return the module of its format."""
+    name = name or of_suffix(target)
+    writers = [key for key, kind in FORMATS.items() if kind.writes]
+    if name not in writers:
+        message = (
+            f"{target} cannot be written: its format is none of {', '.join(writers)}; "
+            "choose another suffix, or say which format it shall have."
+        )
+        raise DataFormatError(message)
+    if triples and "triples" not in FORMATS[name].options:
+        kinds = [key for key in writers if "triples" in FORMATS[key].options]
+        message = (
+            f"{target} cannot be written: {name} holds no lines of row, column, count, "
+            f"only {' and '.join(kinds)} do."
+        )
+        raise DataFormatError(message)
+    module = FORMATS[name].load()
+    refuse_existing(target, getattr(module, "PARTS", None), force=force)
+    return module

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
+from .._beside import replaced
 from ..results import path_table, row_table
 from ._render import render
 from ._summary import summarise
@@ -70,10 +70,5 @@ def write(
             title=title,
         )
     )
-    target = Path(path)
-    beside = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
+    with replaced(Path(path)) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
