@@ -45,6 +45,35 @@ def test_files_without_folders_have_no_labels(folder):
     assert mixed.labels.tolist() == [0, 1, 1, -1]
 
 
+def test_a_folder_of_other_things_is_not_read_as_texts(tmp_path):
+    home = tmp_path / "home"
+    for place in (home, home / "thesis", home / "thesis" / "old"):
+        place.mkdir()
+        (place / "notes.txt").write_text("cats and dogs")
+        for name in ("a.pdf", "b.jpg", "c"):
+            (place / name).write_text("x")
+    (home / ".cache").mkdir()
+    with pytest.raises(DataFormatError, match=r"2 of 8 files are; name a file in it"):
+        read_counts(home, text_options=OPTIONS)
+    asked = read_counts(home, format="texts", text_options=OPTIONS)
+    assert asked.shape == (3, 3)
+
+
+def test_a_folder_that_may_not_be_looked_into_is_passed_over(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("cats")
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    iterdir = type(tmp_path).iterdir
+
+    def refusing(self):
+        if self == closed:
+            raise PermissionError(13, "Permission denied", str(self))
+        return iterdir(self)
+
+    monkeypatch.setattr(type(tmp_path), "iterdir", refusing)
+    assert read_counts(tmp_path, text_options=OPTIONS).shape == (1, 1)
+
+
 def test_new_texts_are_counted_by_the_terms_of_others(folder):
     options = {"vocabulary": ["dogs", "birds"], "stem": None}
     table = read_counts(folder / "pets", text_options=options)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,7 @@ from .._errors import DataFormatError
 from ._archives import opened
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -121,10 +124,26 @@ def _of_folder(path: Path) -> str:
     names = [entry.name.lower() for entry in path.iterdir()]
     if any(name.endswith(("matrix.mtx", "matrix.mtx.gz")) for name in names):
         return "10x"
-    if next(path.rglob("*.txt"), None) is not None:
+    suffixes = Counter(file.suffix for file in _files_in(path, depth=2))
+    n_files, n_texts = suffixes.total(), suffixes[".txt"]
+    # A home folder holds some texts too.
+    if n_texts and 2 * n_texts >= n_files:
         return "texts"
     message = (
-        "it is a folder with neither a matrix.mtx (10x) nor .txt files (texts); "
-        "name a file in it"
+        "it is a folder with neither a matrix.mtx (10x) nor mostly .txt files (texts): "
+        f"{n_texts} of {n_files} files are; name a file in it, or pass format='texts' "
+        "to read all .txt files below it"
     )
     raise DataFormatError(message)
+
+
+def _files_in(folder: Path, depth: int) -> Iterator[Path]:
+    """Files of a folder and, down to some depth, of its folders; no hidden ones."""
+    with suppress(PermissionError):
+        for entry in folder.iterdir():
+            if entry.name.startswith("."):
+                continue
+            if entry.is_file():
+                yield entry
+            elif depth > 1 and not entry.is_symlink() and entry.is_dir():
+                yield from _files_in(entry, depth - 1)
