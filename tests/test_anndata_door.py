@@ -98,6 +98,13 @@ def test_outliers_are_a_category_of_their_own_and_have_a_nearest_cluster():
     np.testing.assert_array_equal(above, ~inside)
 
 
+def test_nearest_clusters_of_an_earlier_call_do_not_stay():
+    adata = made()
+    cluster(adata, 3, outliers="iterative")
+    cluster(adata, 2)
+    assert "threecpo_nearest" not in adata.obs
+
+
 def test_without_outliers_there_is_no_column_of_nearest_clusters():
     adata = made()
     cluster(adata, 3)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
 
 GROUPS = (1, 0, -1)
+CRITERIA = ("mdl-dispersion", "mdl")
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
@@ -108,7 +109,7 @@ def _free(totals: NDArray[np.float64], *_: int) -> NDArray[np.float64]:
 
 
 def _checked(penalty: Penalty) -> Penalty:
-    """Guard a user's function: a finite price of 0 or more for each column."""
+    """Guard a user's function: a price of 0 or more for each column."""
 
     def price(
         totals: NDArray[np.float64], n_clusters: int, n_rows: int

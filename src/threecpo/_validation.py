@@ -22,11 +22,18 @@ _CHECKS: dict[str, Any] = {
     "ensure_all_finite": False,
 }
 
+# What holds counts but is no table itself, and where they are.
+_HOLDERS = {"CountTable": "table.X", "AnnData": "adata.X or adata.layers[...]"}
+
 
 def check_counts(
     X: Any, estimator: BaseEstimator | None = None, **options: Any
 ) -> Counts:
     """Return the counts of an array, frame or sparse matrix, which stays as it is."""
+    kind = type(X).__name__
+    if kind in _HOLDERS:
+        message = f"X is of type {kind}; pass its counts, {_HOLDERS[kind]}."
+        raise TypeError(message)
     checked: Any
     if estimator is None:
         checked = check_array(X, input_name="X", **_CHECKS, **options)

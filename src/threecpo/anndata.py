@@ -208,6 +208,8 @@ def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
         told["k_path"] = model.k_path_.to_frame()
     adata.obs[key] = _clusters(model.labels_)
     adata.obs[f"{key}_outlier_score"] = model.outlier_scores_
+    # An earlier call may have left nearest clusters that are not those of this fit.
+    adata.obs.drop(columns=f"{key}_nearest", errors="ignore", inplace=True)
     if model.outliers is not None:
         adata.obs[f"{key}_nearest"] = _clusters(model.nearest_labels_)
     adata.var[f"{key}_group"] = _categories(groups, _GROUPS.values())

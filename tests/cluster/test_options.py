@@ -6,6 +6,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from containers import planted
 from fitting import GROUPS, X, fit
+from threecpo._options import CRITERIA
+from threecpo.select._poisson import PoissonFamily
 
 
 @pytest.mark.parametrize(
@@ -110,3 +112,17 @@ def test_the_two_rules_are_not_the_same():
     exact, printed = (fit(assignment=rule) for rule in ("exact", "printed"))
     np.testing.assert_array_equal(exact.labels_, printed.labels_)
     assert (exact.margins_ != printed.margins_).any()
+
+
+@pytest.mark.parametrize("option", [{"max_clusters": 0}, {"criterion": "aic"}])
+@pytest.mark.parametrize("n_clusters", [3, "auto"])
+def test_options_of_auto_are_checked_whatever_the_number_of_clusters(
+    n_clusters, option
+):
+    (name,) = option
+    with pytest.raises(ValueError, match=f"^{name}="):
+        fit(n_clusters=n_clusters, **option)
+
+
+def test_the_criteria_are_those_of_paths():
+    assert tuple(PoissonFamily.criteria) == CRITERIA

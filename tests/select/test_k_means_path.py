@@ -16,6 +16,8 @@ from sklearn.preprocessing import normalize
 from containers import planted
 from threecpo import KPath, methods, select_n_clusters
 from threecpo.cluster import SphericalKMeans
+from threecpo.preprocessing import RelativeFrequency
+from threecpo.select import stability
 from threecpo.select._elbow import elbow
 from threecpo.select._xmeans import x_means_bic
 
@@ -223,3 +225,29 @@ def test_a_path_survives_pickle():
     np.testing.assert_array_equal(
         again.best_estimator.predict(X), path.best_estimator.labels_
     )
+
+
+@pytest.mark.parametrize("steps", [[("rf", RelativeFrequency())], []])
+def test_a_pipeline_of_scikit_learn_has_a_path(steps):
+    k_means = KMeans(2, n_init=3, random_state=0)
+    plain = path_of(Pipeline([*steps, ("k_means", k_means)]))
+    ours = path_of("RF+KM" if steps else "KM")
+    np.testing.assert_array_equal(plain.totals, ours.totals)
+    assert plain.to_frame()["loss"].tolist() == ours.to_frame()["loss"].tolist()
+    assert type(plain.best_estimator) is Pipeline
+    np.testing.assert_array_equal(
+        plain.best_estimator.predict(X), ours.best_estimator.predict(X)
+    )
+
+
+def test_k_means_from_given_centres_has_a_path():
+    path = path_of(KMeans(2, init=X[:2].astype(float)), n_clusters=[2], n_init=1)
+    assert path.best_k == 2
+
+
+@pytest.mark.parametrize("number", [3, "auto", None])
+def test_one_number_is_no_path(number):
+    with pytest.raises(ValueError, match="must be several numbers, such as"):
+        select_n_clusters(X, number)
+    with pytest.raises(ValueError, match="must be several numbers, such as"):
+        stability(X, number)

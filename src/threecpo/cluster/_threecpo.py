@@ -303,6 +303,8 @@ default="information"
         _options.check_choice("assignment", self.assignment, ("exact", "printed"))
         _options.check_choice("outliers", self.outliers, (None, "iterative", "final"))
         _options.check_integer("n_init", self.n_init, 1)
+        _options.check_integer("max_clusters", self.max_clusters, 1)
+        _options.check_choice("criterion", self.criterion, _options.CRITERIA)
         return Settings(
             n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
             max_iter=_options.check_integer("max_iter", self.max_iter, 1),

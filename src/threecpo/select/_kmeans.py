@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+def last_step(estimator: Any) -> Any:
+    """The k-means of a pipeline, or the estimator itself."""
+    return estimator[-1] if isinstance(estimator, Pipeline) else estimator
+
+
 @dataclass(frozen=True)
 class KMeansFit:
     """A fitted k-means and what the criteria need of it."""
@@ -36,7 +41,7 @@ class KMeansFit:
 
     @property
     def labels(self) -> NDArray[np.int32]:
-        return self.estimator.labels_
+        return last_step(self.estimator).labels_
 
     @property
     def n_found(self) -> int:
@@ -44,7 +49,7 @@ class KMeansFit:
 
     @property
     def loss(self) -> float:
-        return float(self.estimator.inertia_)
+        return float(last_step(self.estimator).inertia_)
 
     @property
     def bic(self) -> float:
@@ -86,7 +91,7 @@ class KMeansFamily:
 
     def __init__(self, estimator: Any) -> None:
         self.estimator = estimator
-        self.last = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        self.last = last_step(estimator)
         if not isinstance(self.last, SphericalKMeans | KMeans | MiniBatchKMeans):
             message = (
                 f"{type(self.last).__name__} is none of the Poisson family, no k-means "
@@ -134,13 +139,14 @@ class KMeansFamily:
 
     def _transformed(self, X: Any) -> tuple[Pipeline | None, Any]:
         """What stands before k-means, fitted, and what comes out of it."""
-        if not isinstance(self.estimator, Pipeline):
+        if not isinstance(self.estimator, Pipeline) or len(self.estimator) == 1:
             return None, CanonicalCounts().fit_transform(X)
         first = clone(self.estimator[:-1])
         return first, first.fit_transform(X)
 
     def _joined(self, first: Pipeline | None, model: Any) -> Any:
-        if first is None:
+        if not isinstance(self.estimator, Pipeline):
             return model
         name = self.estimator.steps[-1][0]
-        return type(self.estimator)([*first.steps, (name, model)])
+        before = [] if first is None else first.steps
+        return type(self.estimator)([*before, (name, model)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 
 from .. import _options
@@ -97,10 +98,7 @@ def select_n_clusters(
         _options.check_integer("n_init", n_init, 1)
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
-    wanted = list(n_clusters)
-    if not wanted:
-        message = "n_clusters is empty: there is no number of clusters to try."
-        raise ValueError(message)
+    wanted = numbers_to_try(n_clusters)
     try:
         path.extend(X, wanted, verbose=verbose)
     except KeyboardInterrupt:
@@ -115,6 +113,20 @@ def select_n_clusters(
     return path
 
 
+def numbers_to_try(n_clusters: Any) -> list[Any]:
+    """Numbers of clusters as a list, of which there must be some."""
+    if not np.iterable(n_clusters) or isinstance(n_clusters, str):
+        message = (
+            f"n_clusters={n_clusters!r} must be several numbers, such as range(2, 31)."
+        )
+        raise ValueError(message)
+    wanted = list(n_clusters)
+    if not wanted:
+        message = "n_clusters is empty: there is no number of clusters to try."
+        raise ValueError(message)
+    return wanted
+
+
 def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     """Return a path to be extended; options win over the estimator's, if not None."""
     from ..cluster import ThreeCPO
@@ -125,7 +137,9 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     family: PoissonFamily | KMeansFamily = kind(estimator)
     fitted = family.last
     own = fitted.get_params(deep=False)
-    defaults = {"n_init": 4 if own.get("init") == "merge" else 20}
+    init = own.get("init")
+    merging = isinstance(init, str) and init == "merge"
+    defaults = {"n_init": 4 if merging else 20}
     given = {k: v for k, v in options.items() if v is not None and k in own}
     given = (defaults if "n_init" in options else {}) | given
     seed = given.get("random_state", own.get("random_state"))

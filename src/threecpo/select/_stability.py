@@ -10,7 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from .. import _options
 from .._extras import frame
 from .._validation import check_counts
-from ._select import empty_path
+from ._select import empty_path, numbers_to_try
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -71,10 +71,7 @@ def stability(
     matrix = check_counts(X).matrix()
     n_splits = _options.check_integer("n_splits", n_splits, 1)
     rng = np.random.default_rng(_options.fixed_seed(random_state))
-    wanted = sorted(set(n_clusters))
-    if not wanted:
-        message = "n_clusters is empty: there is no number of clusters to try."
-        raise ValueError(message)
+    wanted = sorted(set(numbers_to_try(n_clusters)))
     agreement = np.empty((n_splits, len(wanted)))
     for split in agreement:
         order = rng.permutation(matrix.shape[0])
