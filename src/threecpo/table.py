@@ -21,8 +21,9 @@ __all__ = ["CountTable"]
 class CountTable:
     """Counts together with names, true labels and provenance.
 
-    What the data sets and ``threecpo.text.count_terms`` return. Pass ``table.X`` to an
-    estimator. Use ``dataclasses.replace`` for a table with other names or labels.
+    What :func:`threecpo.read_counts`, the data sets and
+    :func:`threecpo.text.count_terms` return. Pass ``table.X`` to an estimator. Use
+    ``dataclasses.replace`` for a table with other names or labels.
 
     Parameters
     ----------

@@ -89,33 +89,36 @@ def output_option(text: str) -> Decorator:
     )
 
 
-# Named as the parameters of ThreeCPO; None leaves the default to it.
-run_options = together(
-    click.option(
-        "--init",
-        type=click.Choice(INITS),
-        help="How runs start. [default: merge; poisson-k-means++ is the paper's]",
-    ),
-    click.option("--n-init", type=AT_LEAST_ONE, help="Number of runs. [default: 6]"),
-    click.option(
-        "--max-iter", type=AT_LEAST_ONE, help="Most iterations of a run. [default: 300]"
-    ),
-    click.option(
-        "--column-penalty",
-        type=click.Choice(["mdl", "bic", "none"]),
-        help="Price of a relevant column. [default: mdl]",
-    ),
-    click.option(
-        "--assignment",
-        type=click.Choice(["exact", "printed"]),
-        help="Row rule. [default: exact; printed is the paper's]",
-    ),
-    click.option(
-        "--prior", type=NOT_NEGATIVE, help="Added to counts. [default: 0.001]"
-    ),
-    seed_option,
-    jobs_option,
-)
+def run_options(n_init: str) -> Decorator:
+    """Options named as the parameters of ThreeCPO; None leaves the default to it."""
+    return together(
+        click.option(
+            "--init",
+            type=click.Choice(INITS),
+            help="How runs start. [default: merge; poisson-k-means++ is the paper's]",
+        ),
+        click.option("--n-init", type=AT_LEAST_ONE, help=n_init),
+        click.option(
+            "--max-iter",
+            type=AT_LEAST_ONE,
+            help="Most iterations of a run. [default: 300]",
+        ),
+        click.option(
+            "--column-penalty",
+            type=click.Choice(["mdl", "bic", "none"]),
+            help="Price of a relevant column. [default: mdl]",
+        ),
+        click.option(
+            "--assignment",
+            type=click.Choice(["exact", "printed"]),
+            help="Row rule. [default: exact; printed is the paper's]",
+        ),
+        click.option(
+            "--prior", type=NOT_NEGATIVE, help="Added to counts. [default: 0.001]"
+        ),
+        seed_option,
+        jobs_option,
+    )
 
 
 def given(options: dict[str, Any]) -> dict[str, Any]:

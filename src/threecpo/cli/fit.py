@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     type=click.Choice(CRITERIA),
     help="How auto chooses. [default: mdl-dispersion]",
 )
-@run_options
+@run_options("Number of runs, for auto of each K. [default: 6]")
 @source_options
 @block_options
 @click.option("--no-report", is_flag=True, help="Write no report.html.")

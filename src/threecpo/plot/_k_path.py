@@ -52,7 +52,7 @@ def k_path(path: KPath, ax: Any = None) -> Any:
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.path``."""
+    """Draw from the numbers of ``results._parts.k_path``."""
     k = part["n_clusters"]
     ax.plot(k, np.array(part["values"], float), color=BLUE, marker="o", markersize=3)
     ax.set_xlabel("clusters K")

@@ -33,9 +33,10 @@ def select_n_clusters(
     """Fit several numbers of clusters and choose among them.
 
     What does not depend on K is computed once, and the runs of all K share the threads.
-    With ``init="merge"`` (the default of ThreeCPO) a third of the runs comes down from
-    the largest K to the smallest; with other starts every fit is the one that the
-    estimator alone would give with the same ``n_init`` and seed.
+    With ``init="merge"`` (the default of ThreeCPO) every third run goes on from each K
+    to the next smaller one, the others begin again, and the runs of each K are crossed;
+    with other starts every fit is the one that the estimator alone would give with the
+    same ``n_init`` and seed.
 
     Parameters
     ----------
@@ -70,7 +71,8 @@ def select_n_clusters(
 
     See Also
     --------
-    ThreeCPO : ``n_clusters="auto"`` chooses in the same way.
+    ThreeCPO : ``n_clusters="auto"`` chooses in the same way, from its own ``n_init``
+        runs for each.
 
     Notes
     -----
