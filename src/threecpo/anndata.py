@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["cluster"]
 
 _logger = logging.getLogger(__name__)
-_GROUPS = {1: "relevant", 0: "shared", -1: "noise"}
 _OUTLIER = "outlier"
 
 
@@ -171,6 +170,8 @@ def _advice(adata: AnnData) -> str:
 
 def _in_memory(matrix: Any) -> Any:
     """The matrix itself, or what a file holds, sparse."""
+    from ._core.counts import from_dense
+
     if sp.issparse(matrix) or isinstance(matrix, np.ndarray):
         return matrix
     if hasattr(matrix, "to_memory"):
@@ -181,12 +182,7 @@ def _in_memory(matrix: Any) -> Any:
             "or pass adata.to_memory()."
         )
         raise ValueError(message)
-    n_rows, n_columns = matrix.shape
-    step = max(1, (1 << 20) // max(1, n_columns))
-    return sp.vstack(
-        [sp.csr_array(matrix[i : i + step]) for i in range(0, n_rows, step)],
-        format="csr",
-    )
+    return from_dense(matrix).matrix()
 
 
 def _copied(adata: AnnData) -> AnnData:
@@ -194,7 +190,9 @@ def _copied(adata: AnnData) -> AnnData:
 
 
 def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
-    groups = [_GROUPS[group] for group in model.column_groups_.tolist()]
+    from ._core.run import GROUP_NAMES
+
+    groups = [GROUP_NAMES[group] for group in model.column_groups_.tolist()]
     told = {
         "params": _storable(model.get_params(deep=False)),
         "layer": layer,
@@ -212,7 +210,7 @@ def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
     adata.obs.drop(columns=f"{key}_nearest", errors="ignore", inplace=True)
     if model.outliers is not None:
         adata.obs[f"{key}_nearest"] = _clusters(model.nearest_labels_)
-    adata.var[f"{key}_group"] = _categories(groups, _GROUPS.values())
+    adata.var[f"{key}_group"] = _categories(groups, GROUP_NAMES.values())
     adata.varm[f"{key}_rates"] = np.ascontiguousarray(model.cluster_rates_.T)
     adata.uns[key] = told
 

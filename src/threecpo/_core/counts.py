@@ -46,12 +46,7 @@ class Counts:
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about equal numbers of stored counts."""
-        stored = len(self.data)
-        n_blocks = min(MAX_BLOCKS, max(1, stored // BLOCK_COUNTS), self.n_rows)
-        targets = np.linspace(0, stored, n_blocks + 1)[1:-1]
-        inner = np.searchsorted(self.indptr, targets)
-        bounds = np.unique(np.concatenate([[0], inner, [self.n_rows]]))
-        return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+        return cut_rows(self.indptr, min(MAX_BLOCKS, len(self.data) // BLOCK_COUNTS))
 
     def matrix(self) -> sp.csr_array:
         """Return the same memory as a scipy array."""
@@ -100,6 +95,15 @@ class Counts:
         return replace(self, data=self.data / lengths)
 
 
+def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
+    """Row ranges of about equal numbers of stored counts, at most so many."""
+    stored, n_rows = int(indptr[-1]), len(indptr) - 1
+    n_blocks = max(1, min(n_blocks, n_rows))
+    inner = np.searchsorted(indptr, np.linspace(0, stored, n_blocks + 1)[1:-1])
+    bounds = np.unique(np.concatenate([[0], inner, [n_rows]]))
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
 def from_sparse(matrix: Any) -> Counts:
     """Make counts of a scipy matrix; copies only what is not canonical yet.
 
@@ -131,13 +135,13 @@ def from_sparse(matrix: Any) -> Counts:
     )
 
 
-def from_dense(array: NDArray[Any]) -> Counts:
-    """Make counts of a dense array, a few rows at a time."""
+def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
+    """Make counts of a dense array, in memory or on disk, some cells at a time."""
     n_rows, n_columns = array.shape
-    step = max(1, (1 << 20) // max(1, n_columns))
+    step = max(1, cells // max(1, n_columns))
     parts = [
         sp.csr_array(array[i : i + step].astype(np.float64, copy=False))
-        for i in range(0, n_rows, step)
+        for i in range(0, max(1, n_rows), step)
     ]
     return Counts(
         indptr=np.concatenate(

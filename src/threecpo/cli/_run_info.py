@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 
 RUN_VERSION = 1
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
-_GROUPS = {1: "relevant", 0: "shared", -1: "noise"}
 
 
 def run_info(model: ThreeCPO, table: CountTable | OnDisk) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
     import numpy as np
+
+    from .._core.run import GROUP_NAMES
 
     labels, groups = model.labels_, model.column_groups_
     told = {
@@ -53,7 +54,7 @@ def run_info(model: ThreeCPO, table: CountTable | OnDisk) -> dict[str, Any]:
         "outliers": int(np.count_nonzero(labels < 0)),
         "column_groups": {
             name: int(np.count_nonzero(groups == group))
-            for group, name in _GROUPS.items()
+            for group, name in GROUP_NAMES.items()
         },
         "loss": model.loss_,
         "iterations": model.n_iter_,

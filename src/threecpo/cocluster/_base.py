@@ -10,6 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from .._options import (
     check_choice,
+    check_enough_rows,
     check_integer,
     check_non_negative,
     restart_seeds,
@@ -112,12 +113,7 @@ class BaseCocluster(ClusterMixin, BaseEstimator):
         return check_integer("n_init", self.n_init, 1)
 
     def _check_rows(self, n_rows: int) -> None:
-        if self.n_clusters > n_rows:
-            message = (
-                f"n_samples={n_rows} should be >= n_clusters={self.n_clusters}: "
-                "a cluster needs at least one row."
-            )
-            raise ValueError(message)
+        check_enough_rows(self.n_clusters, n_rows)
 
     def _runs(self, table: Table, seeds: list[np.random.SeedSequence]) -> Iterator[Run]:
         """Run once for each seed."""

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
+from .._core.counts import from_dense
 from .._errors import DataFormatError
 from .._extras import require
 from ._hdf5 import check_stored
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ._options import Options, WriteOptions
 
 _PURPOSE = "Reading and writing h5ad files"
+# A file is read in larger pieces than memory, as each unpacks whole chunks.
 _CELLS = 1 << 22
 
 
@@ -100,12 +101,7 @@ def _in_memory(element: Any) -> Any:
     if len(element.shape) != 2 or element.dtype.kind not in "biuf":
         message = f"its matrix is {element.dtype} of shape {element.shape}, no table"
         raise DataFormatError(message)
-    n_rows, n_columns = element.shape
-    step = max(1, _CELLS // max(1, n_columns))
-    blocks = [sp.csr_array(element[i : i + step]) for i in range(0, n_rows, step)]
-    if not blocks:
-        return sp.csr_array(element.shape)
-    return sp.vstack(blocks, format="csr")
+    return from_dense(element, _CELLS).matrix()
 
 
 def _is_whole(values: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from .._errors import DataFormatError
 from ._parts import Parts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
@@ -19,20 +21,26 @@ if TYPE_CHECKING:
 _COMPRESSED: dict[str, Any] = {"csr": sp.csr_array, "csc": sp.csc_array}
 
 
-def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+@contextmanager
+def open_arrays(path: Path) -> Iterator[Any]:
+    """Open a file: its arrays by name, each read when it is asked for."""
     with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-        arrays = file if isinstance(file, np.lib.npyio.NpzFile) else {}
-        label_names = _names(arrays, "label_names")
+        yield file if isinstance(file, np.lib.npyio.NpzFile) else {}
+
+
+def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+    with open_arrays(path) as arrays:
         return Parts(
-            _matrix(arrays),
-            row_names=_names(arrays, "row_names"),
-            column_names=_names(arrays, "feature_names"),
+            matrix_of(arrays),
+            row_names=names_of(arrays, "row_names"),
+            column_names=names_of(arrays, "feature_names"),
             labels=arrays.get("labels"),
-            label_names=label_names,
+            label_names=names_of(arrays, "label_names"),
         )
 
 
-def _matrix(arrays: Any) -> Any:
+def matrix_of(arrays: Any) -> Any:
+    """Sparse matrix that the arrays hold, its indices checked."""
     kind = str(arrays["format"].astype(str)) if "format" in arrays else "csr"
     needed = ("data", "row", "col") if kind == "coo" else ("data", "indices", "indptr")
     lacking = [name for name in (*needed, "shape") if name not in arrays]
@@ -52,7 +60,8 @@ def _matrix(arrays: Any) -> Any:
     return matrix
 
 
-def _names(arrays: Any, field: str) -> list[str] | None:
+def names_of(arrays: Any, field: str) -> list[str] | None:
+    """Names that a field holds, or None where there is no such field."""
     if field not in arrays:
         return None
     names = arrays[field]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,12 +34,8 @@ class _File:
         with problems_of(self.path):
             if self.path.suffix != ".npz":
                 return counts_of(_parquet.read(self.path, _WIDE).X)
-            with (
-                self.path.open("rb") as opened,
-                np.load(opened, allow_pickle=False) as file,
-            ):
-                arrays: Any = file if isinstance(file, np.lib.npyio.NpzFile) else {}
-                return counts_of(_npz._matrix(arrays))
+            with _npz.open_arrays(self.path) as arrays:
+                return counts_of(_npz.matrix_of(arrays))
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -92,9 +88,8 @@ def _header(path: Path) -> Sequence[str] | None:
         if path.suffix != ".npz":
             parquet = require("pyarrow.parquet", "io", "Reading parquet files")
             return list(parquet.read_schema(path).names)
-        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-            arrays: Any = file if isinstance(file, np.lib.npyio.NpzFile) else {}
-            return _npz._names(arrays, "feature_names")
+        with _npz.open_arrays(path) as arrays:
+            return _npz.names_of(arrays, "feature_names")
 
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:

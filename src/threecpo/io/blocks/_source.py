@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import Counts, from_dense, from_sparse
+from ..._core.counts import Counts, cut_rows, from_dense, from_sparse
 from ..._errors import DataFormatError
 
 if TYPE_CHECKING:
@@ -89,8 +89,4 @@ def largest_of(ends: NDArray[np.int64], cuts: list[tuple[int, int]]) -> int:
 
 def row_cuts(ends: NDArray[np.int64], block_counts: int) -> list[tuple[int, int]]:
     """Row ranges of about as many stored counts as asked for, from row pointers."""
-    stored, n_rows = int(ends[-1]), len(ends) - 1
-    n_blocks = max(1, min(n_rows, -(-stored // block_counts)))
-    inner = np.searchsorted(ends, np.linspace(0, stored, n_blocks + 1)[1:-1])
-    bounds = np.unique(np.concatenate([[0], inner, [n_rows]]))
-    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+    return cut_rows(ends, -(-int(ends[-1]) // block_counts))
