@@ -1,9 +1,11 @@
 """Importing is lazy: nobody waits for what they do not use."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -98,6 +100,14 @@ def test_the_core_imports_neither_scikit_learn_nor_pandas():
     loaded = modules_after(statement)
     assert "numba" in loaded
     assert not loaded & {"sklearn", "pandas", "polars", "anndata", "joblib"}
+
+
+def test_nothing_private_of_scikit_learn_is_imported():
+    folder = Path(threecpo.__file__).parent
+    private = re.compile(r"^\s*(from|import) sklearn[\w.]*(\._| import _)", re.M)
+    found = [p.name for p in folder.rglob("*.py") if private.search(p.read_text())]
+    assert found == []
+    assert private.search("from sklearn.cluster._kmeans import KMeans")
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -1,0 +1,26 @@
+"""How loops are compiled: as written, on any machine."""
+
+import pytest
+from numba.core.dispatcher import Dispatcher
+
+from threecpo._core import column_kernels, kernels
+
+LOOPS = {
+    name: loop
+    for module in (kernels, column_kernels)
+    for name, loop in vars(module).items()
+    if isinstance(loop, Dispatcher)
+}
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_no_sum_is_reordered(name):
+    """Fast mathematics and parallel loops add in an order of their own."""
+    options = LOOPS[name].targetoptions
+    assert not options.get("fastmath")
+    assert not options.get("parallel")
+    assert options["nogil"]
+
+
+def test_loops_are_looked_at():
+    assert {"assign_rows", "score_columns", "sum_rows"} <= LOOPS.keys()
