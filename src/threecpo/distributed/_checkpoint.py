@@ -301,7 +301,7 @@ def _told(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, tuple) and len(value) < 10:
+    if isinstance(value, tuple | list) and len(value) < 10:
         return [_told(each) for each in value]
     if isinstance(value, np.random.RandomState | np.random.Generator):
         return type(value).__name__

@@ -227,7 +227,8 @@ class _Fitting:
             raise ValueError(message)
         names = self.source.column_names
         if names is not None and len(names) not in look.n_columns:
-            message = f"{name} has {len(names)} names for {look.n_columns} columns."
+            (width,) = look.n_columns
+            message = f"{name} has {len(names)} names for {width} columns."
             raise ValueError(message)
         if look.bad is not None:
             raise ValueError(bad_entry_message(look.bad, model))

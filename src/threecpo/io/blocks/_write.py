@@ -50,10 +50,21 @@ def write_blocks(
     """
     with put_in_place(Path(folder), force=False, parts=r".*") as beside:
         beside.mkdir()
+        i = -1
         for i, block in enumerate(blocks):
             # As a fit wants them, once: what it would have to sort at every reading.
             canonical = counts_of(block).matrix()
+            _check_names(column_names, canonical.shape[1])
             save_block(canonical, beside / f"{i:06d}.npz", column_names)
+        if i < 0:
+            message = "There are no blocks to write."
+            raise ValueError(message)
+
+
+def _check_names(names: Sequence[str] | None, n_columns: int) -> None:
+    if names is not None and len(names) != n_columns:
+        message = f"column_names has {len(names)} names for {n_columns} columns."
+        raise ValueError(message)
 
 
 def save_block(
@@ -61,9 +72,8 @@ def save_block(
 ) -> None:
     """Write one block in the form of scipy.sparse.save_npz, names beside."""
     data = block.data
-    if data.max(initial=0) <= np.iinfo(np.int32).max and np.array_equal(
-        data, np.floor(data)
-    ):
+    fits = data.min(initial=0) >= 0 and data.max(initial=0) <= np.iinfo(np.int32).max
+    if fits and np.array_equal(data, np.floor(data)):
         data = data.astype(np.int32)
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"),
