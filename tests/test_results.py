@@ -9,10 +9,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 
 from containers import planted
 from fitting import X, fit
-from threecpo import load, results, select_n_clusters
+from threecpo import ThreeCPO, load, results, select_n_clusters
 
 HOSTILE = [
     "plain",
@@ -324,3 +325,18 @@ def test_tables_do_without_pandas(model, monkeypatch):
     expected = results.top_table(model, 2)
     monkeypatch.setitem(sys.modules, "pandas", None)
     same(results.top_table(model, 2), expected)
+
+
+def test_a_model_without_rows_says_where_they_are(tmp_path):
+    from threecpo import distributed, plot, report
+
+    model = distributed.fit(ThreeCPO(2, random_state=0), [[9, 1], [1, 9]] * 5)
+    assert len(results.row_table(model)["row"]) == 10
+    distributed.fit(model, [[9, 1], [1, 9]] * 5, write_to=tmp_path / "rows")
+    calls = (results.row_table, plot.cluster_sizes)
+    for call in (*calls, lambda model: report.write(model, None, tmp_path / "r.html")):
+        with pytest.raises(ValueError, match="holds nothing of its rows"):
+            call(model)
+        with pytest.raises(NotFittedError):
+            call(ThreeCPO(2))
+    assert not (tmp_path / "r.html").exists()

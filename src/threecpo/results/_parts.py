@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.run import GROUP_NAMES
 from ._shares import TypicalCounts
-from ._tables import column_names_of
+from ._tables import column_names_of, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,7 +27,7 @@ MAP_POINTS = 4000
 
 def sizes(model: ThreeCPO) -> Part:
     """Rows in each cluster, and outliers."""
-    labels = model.labels_
+    labels = labels_of(model)
     counted = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
     return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
 

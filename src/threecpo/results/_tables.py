@@ -6,6 +6,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from ._map import row_map
 
@@ -50,7 +51,8 @@ def row_table(
     >>> rows["row"][rows["cluster"] == rows["cluster"][0]].tolist()
     ['a', 'b']
     """
-    n_rows = len(model.labels_)
+    labels = labels_of(model)
+    n_rows = len(labels)
     if X is None:
         places = np.full((n_rows, 2), np.nan)
     else:
@@ -63,7 +65,7 @@ def row_table(
             raise ValueError(message)
     return {
         "row": _names("row_names", row_names, n_rows),
-        "cluster": model.labels_.astype(np.int64),
+        "cluster": labels.astype(np.int64),
         "nearest": model.nearest_labels_.astype(np.int64),
         "margin": model.margins_,
         "outlier_score": model.outlier_scores_,
@@ -172,6 +174,18 @@ def path_table(path: KPath) -> Table:
     frame = path.to_frame()
     table = {name: np.asarray(frame[name]) for name in frame}
     return table | {"criterion": _names("", [path.criterion] * len(path.n_clusters))}
+
+
+def labels_of(model: ThreeCPO) -> NDArray[np.int32]:
+    """Labels of the rows of a fit, or why there are none."""
+    check_is_fitted(model)
+    if not hasattr(model, "labels_"):
+        message = (
+            "This model holds nothing of its rows, as write_to= had them written; "
+            "threecpo.distributed.read_rows reads them."
+        )
+        raise ValueError(message)
+    return model.labels_
 
 
 def column_names_of(
