@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import kernels
+from . import distance_kernels, kernels
 from .kmeans import lloyd
 from .model import Sums
 from .statistics import SERIAL, sum_by_labels
@@ -51,7 +51,7 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
-    kernels.x_log_x_sums(
+    distance_kernels.x_log_x_sums(
         counts.indptr,
         counts.indices,
         counts.data,
@@ -105,7 +105,7 @@ class RowTerms:
         single, double = np.zeros(counts.n_rows), np.zeros(counts.n_rows)
         for p, out in ((prior, single), (2 * prior, double)):
             table, unused = x_log_x_table(largest, p), np.zeros(counts.n_columns)
-            kernels.x_log_x_sums(*arrays, p, table, out, unused)
+            distance_kernels.x_log_x_sums(*arrays, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
         sizes = counts.row_lengths(1) + prior * counts.n_columns
         own = single - double - x_log_x(sizes)
@@ -149,7 +149,7 @@ class RowDistances:
         """Distances of all rows to a row of ``others``."""
         common = np.zeros(len(self.rows.sizes))
         part = slice(others.indptr[row], others.indptr[row + 1])
-        kernels.add_common_columns(
+        distance_kernels.add_common_columns(
             self.indptr,
             self.row_indices,
             self.data,
