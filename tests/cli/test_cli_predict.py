@@ -22,6 +22,7 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, results
+from threecpo._validation import check_counts
 from threecpo.cli.predict import aligned
 
 NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
@@ -205,3 +206,43 @@ def test_every_count_finds_its_column(case):
     if told["missing"]:
         with pytest.raises(ValueError, match=f"lacks {len(told['missing'])} column"):
             aligned(model, table, Path("file"), zero=False)
+
+
+class TestTexts:
+    OLD = ("cats dogs cats", "dogs cats cats", "cars trucks", "trucks cars cars")
+
+    @pytest.fixture
+    def texts(self, tmp_path):
+        pytest.importorskip("snowballstemmer")
+
+        def write(folder, lines):
+            (tmp_path / folder).mkdir()
+            for i, line in enumerate(lines):
+                (tmp_path / folder / f"{i}.txt").write_text(line)
+            return folder
+
+        return write
+
+    @pytest.fixture
+    def model(self, run, texts):
+        old = texts("old", 20 * self.OLD)
+        assert run("fit", old, "-k", 2, "-o", "by-words", "--no-report").code == 0
+        return threecpo.load("by-words/model.npz")
+
+    def test_the_words_of_the_model_are_counted(self, run, texts, model):
+        """Words that new texts lack are zeros; other words do not matter."""
+        lines = ["cat", "trucks and birds"]
+        done = run("predict", "by-words", texts("new", lines), "-o", "new.csv")
+        assert (done.code, done.err) == (0, "")
+        expected = threecpo.text.count_terms(
+            lines, vocabulary=model.feature_names_in_.tolist()
+        )
+        found = results.read_table("new.csv")
+        predicted = model._describe(check_counts(expected.X))
+        assert same(found["margin"], predicted.margins)
+        assert found["cluster"].tolist() == predicted.nearest.tolist()
+        assert found["cluster"][0] != found["cluster"][1]
+
+    def test_texts_without_a_word_of_the_model_are_refused(self, run, texts, model):
+        new = texts("new", ["birds"])
+        assert_one_line(run("predict", "by-words", new), "none of the words that")

@@ -69,10 +69,19 @@ class Source(NamedTuple):
     path: Path
     options: dict[str, Any]
 
-    def read(self) -> CountTable:
+    def read(self, **more: Any) -> CountTable:
         from ..io import read_counts
 
-        return read_counts(self.path, **self.options)
+        return read_counts(self.path, **self.options, **more)
+
+    def holds_texts(self) -> bool:
+        """Whether its words are counted when it is read."""
+        from ..io._formats import FORMATS, find_format
+        from ..io._read import problems_of
+
+        with problems_of(self.path):
+            name = find_format(self.path, self.options.get("format"))
+        return "text_options" in FORMATS[name].options
 
     def told(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""

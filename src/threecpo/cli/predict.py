@@ -52,14 +52,15 @@ def command(
     """Put the rows of FILE in the clusters of a fitted MODEL.
 
     MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are found by
-    their names; those that the model does not know are listed and left out.
+    their names; those that the model does not know are listed and left out. Of texts
+    the words of the model are counted.
     """
     from ..persistence import load
 
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
         fitted.set_params(n_jobs=n_jobs)
-        table = source.read()
+        table = read_for(fitted, source)
         X, told = aligned(fitted, table, source.path, zero=missing == "zero")
         rows = row_table(fitted, X, table)
         write(rows)
@@ -68,6 +69,18 @@ def command(
         say_json(told | extra)
     elif output is None:
         _print(rows)
+
+
+def read_for(model: ThreeCPO, source: Source) -> CountTable:
+    """Read a table; of texts the words of the model, as their commonest are others."""
+    words = getattr(model, "feature_names_in_", None)
+    if words is None or not source.holds_texts():
+        return source.read()
+    table = source.read(text_options={"vocabulary": words.tolist()})
+    if not table.X.nnz:
+        message = f"{source.path} holds none of the words that the model knows."
+        raise ValueError(message)
+    return table
 
 
 def aligned(
