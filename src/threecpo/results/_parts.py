@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.run import GROUP_NAMES
 from ._shares import TypicalCounts
 from ._tables import column_names_of, labels_of
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     Part = dict[str, Any]
 
-GROUPS = tuple(GROUP_NAMES.items())
+GROUPS = ((1, "relevant"), (0, "shared"), (-1, "noise"))
 # A map of more points says no more, and makes a report heavy.
 MAP_POINTS = 4000
 
