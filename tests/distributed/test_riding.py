@@ -85,7 +85,7 @@ def test_hopeless_runs_are_dropped_only_if_asked(asked, seed):
 def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
     class Fake:
         def __init__(self, *losses):
-            self.history = [{"loss": loss} for loss in losses]
+            self.lines = [{"loss": loss} for loss in losses]
 
     def ride_of(*losses):
         riders = [riding.Rider(np.empty(0), running=Fake(*each)) for each in losses]
