@@ -29,14 +29,19 @@ class TestCrossings:
     of a run to convergence an exclamation mark.
     """
 
-    def follow(self, monkeypatch, losses, better=()):
-        """Crossings after each trial, and the runs that they give."""
+    def follow(self, monkeypatch, losses, better=(), barren=()):
+        """Crossings after each trial, and the runs that they give.
+
+        Crossing with a barren run gives nothing better than that run itself.
+        """
         (settings,) = settings_for(6)
         after, better = [], dict(better)
 
         def crossed(counts, best, other, few, workers):
             assert few == replace(settings, max_iter=5)
             after[-1].append((best.name, other.name))
+            if other.name in barren:
+                return other
             loss = better.get(other.name, other.loss - 0.5)
             return Named(other.name + "'", loss)
 
@@ -63,6 +68,24 @@ class TestCrossings:
             [("A!", "B")],
             [("A!", "C"), ("A!", "B'")],
             [("A!", "D"), ("A!", "C'")],
+        ]
+
+    def test_a_trial_that_gave_nothing_is_not_met_again(self, monkeypatch):
+        losses = {"A": 1, "B": 9, "C": 8, "D": 7, "E": 7}
+        after, runs = self.follow(monkeypatch, losses, barren={"B", "D"})
+        assert runs == ["A!", "B", "C'", "D", "E'"]
+        assert after[2:] == [
+            [("A!", "C")],
+            [("A!", "D"), ("A!", "C'")],
+            [("A!", "E")],
+        ]
+
+    def test_what_gave_nothing_to_one_best_is_met_by_the_next(self, monkeypatch):
+        losses = {"A": 10, "B": 11, "C": 18, "D": 20}
+        after, _ = self.follow(monkeypatch, losses, {"C": 5}, barren={"B"})
+        assert after[2:] == [
+            [("A!", "C"), ("C'!", "A!")],
+            [("C'!", "D"), ("C'!", "B")],
         ]
 
     def test_a_better_child_of_a_trial_meets_all_from_the_lowest_on(self, monkeypatch):

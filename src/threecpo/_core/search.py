@@ -184,11 +184,19 @@ def merges(
         told = None if report is None else partial(report, index)
         return run(counts, groups, labels, settings, inner, told, known)
 
-    for settings in each_settings:
-        trial = partial(descend, _few_iterations(settings))
-        trials = outer.map(trial, range(len(seeds)))
-        runs = _crossings(counts, trials, settings, inner)
+    def trial(settings: Settings, index: int) -> Run:
+        return descend(_few_iterations(settings), index)
+
+    first, *others = each_settings
+    trials = outer.map(partial(trial, first), range(len(seeds)))
+    runs = _crossings(counts, trials, first, inner)
+    yield runs
+    # Those that begin again need not wait until the runs before them are crossed.
+    each = [map(partial(trial, index=i), others) for i in range(len(seeds))]
+    coming = [outer.ahead(of) if i % 3 else of for i, of in enumerate(each)]
+    for settings in others:
         above[::3] = runs[::3]
+        runs = _crossings(counts, map(next, coming), settings, inner)
         yield runs
 
 
@@ -218,6 +226,8 @@ def _crossings(
         new = cross(best, trial)
         if new.loss < best.loss:
             best, met = new, set()
+        elif new is trial:
+            met.add(len(runs))
         others = [i for i, one in enumerate(runs) if one is not best and i not in met]
         if others:
             lowest = min(others, key=lambda i: runs[i].loss)
@@ -284,7 +294,6 @@ def _common_parts(
     sizes[values == OUTLIER] = 0
     most = _many(n_clusters, n_rows, max(TIMES_MORE))
     kept = np.argsort(-sizes, kind="stable")[:most]
-    kept = kept[sizes[kept] > 0]
     new = np.full(len(values), NOWHERE, dtype=np.int32)
     new[kept] = np.arange(len(kept))
     new[values == OUTLIER] = OUTLIER

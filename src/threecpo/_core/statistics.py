@@ -10,7 +10,7 @@ import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 import numpy as np
 
@@ -135,6 +135,24 @@ class Workers:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+    def ahead(self, items: Iterator[T]) -> Iterator[T]:
+        """Yield the items; each is in the making while the one before is in use."""
+        pool = self._pool
+        if pool is None:
+            return items
+        end = object()
+
+        def draw() -> T | object:
+            self.check()
+            return next(items, end)
+
+        def drawn(coming: Future[T | object]) -> Iterator[T]:
+            while (item := coming.result()) is not end:
+                coming = pool.submit(draw)
+                yield cast("T", item)
+
+        return drawn(pool.submit(draw))
 
 
 SERIAL = Workers(1)
