@@ -27,6 +27,7 @@ FIGURES = {
 
 @pytest.fixture(autouse=True)
 def _no_figures_are_left():
+    plt.close("all")  # of other tests and examples
     yield
     plt.close("all")
 

@@ -17,6 +17,7 @@ X, _ = planted(n_rows=30)
 
 @pytest.fixture(autouse=True)
 def _no_figures_are_left():
+    plt.close("all")  # of other tests and examples
     yield
     plt.close("all")
 
