@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from containers import planted
-from threecpo import CountTable
+from threecpo import CountTable, write_counts
 from threecpo.cli import main
 
 X, TRUE = planted(n_background=20)
@@ -124,3 +124,10 @@ def same(a, b):
     if a.dtype.kind == "f":
         return a.tobytes() == b.tobytes()
     return a.tolist() == b.tolist()
+
+
+def beside_cells(capsys, folder, monkeypatch):
+    """Run commands in a folder that holds the table as cells.npz."""
+    monkeypatch.chdir(folder)
+    write_counts(table(), folder / "cells.npz")
+    return runner(capsys)

@@ -186,7 +186,7 @@ def run(
     Statistics are those of the groups and labels, where they are known.
     """
     prior = settings.prior
-    n_clusters = statistics.n_clusters if statistics else settings.n_clusters
+    n_clusters = settings.n_clusters if statistics is None else statistics.n_clusters
     labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
     if statistics is None:
         statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)

@@ -1,0 +1,107 @@
+"""The command info."""
+
+import numpy as np
+import pytest
+from running import (
+    COLUMNS,
+    KINDS,
+    ROWS,
+    X,
+    beside_cells,
+    written_csv,
+)
+
+import threecpo
+from threecpo import CountTable
+
+FEW = np.random.default_rng(0).poisson(1.0, size=(50, 40))
+LOG_NORMALISED = np.log1p(1e4 * FEW / FEW.sum(axis=1, keepdims=True))
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    return beside_cells(capsys, tmp_path, monkeypatch)
+
+
+class TestInfo:
+    def test_facts(self, run):
+        told = run("info", "cells.npz", "--json").json
+        assert (told["rows"], told["columns"]) == X.shape
+        assert told["stored"] == np.count_nonzero(X)
+        assert told["density"] == np.count_nonzero(X) / X.size
+        assert told["total"] == X.sum()
+        assert (told["least"], told["most"]) == (X.min(), X.max())
+        assert told["whole"] is True
+        sums = X.sum(axis=1)
+        assert told["row_sums"] == {
+            "least": sums.min(),
+            "most": sums.max(),
+            "median": np.median(sums),
+        }
+        assert told["first_column_names"] == COLUMNS[:4]
+        assert told["first_row_names"] == ROWS[:4]
+        assert told["labels"] == KINDS
+        assert told["warnings"] == []
+
+    def test_poisson_counts_are_not_overdispersed_and_clusters_are(
+        self, run, tmp_path, seed
+    ):
+        rng = np.random.default_rng(seed)
+        sizes = rng.uniform(1, 5, size=(2000, 1))
+        plain = rng.poisson(sizes * rng.uniform(1, 9, size=20))
+        wild = rng.poisson(plain * rng.gamma(2, 0.5, size=plain.shape))
+        for name, array in (("plain", plain), ("wild", wild)):
+            threecpo.write_counts(CountTable(array), tmp_path / f"{name}.npz")
+        one, other = (
+            run("info", f"{name}.npz", "--json").json["overdispersion"]
+            for name in ("plain", "wild")
+        )
+        assert one["median"] == pytest.approx(1, abs=0.1)
+        assert one["above_2"] == 0
+        assert other["median"] > 2
+        assert other["above_2"] > 0.9
+
+    @pytest.mark.parametrize(
+        ("array", "warning"),
+        [
+            (LOG_NORMALISED, "looks log-normalised"),
+            (X / 3, "not whole numbers"),
+            (X * (np.arange(len(X)) > 1)[:, None], "2 rows with no counts"),
+            (X * (np.arange(X.shape[1]) > 0), "1 column with no counts"),
+            (np.minimum(X, 1), "presence and absence"),
+            (np.column_stack([X[:, 0], 300 - X[:, 0]]), "all rows have the sum 300"),
+            (np.zeros((3, 2), dtype=int), "3 rows with no counts"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_warnings(self, array, warning, run, tmp_path):
+        threecpo.write_counts(CountTable(array), tmp_path / "odd.npz")
+        done = run("info", "odd.npz")
+        assert done.code == 0
+        assert done.err == ""
+        assert warning in done.out
+        (found,) = [
+            text
+            for text in run("info", "odd.npz", "--json").json["warnings"]
+            if warning in text
+        ]
+        assert f"! {found}" in done.out.splitlines()
+
+    def test_names_that_occur_twice(self, run, tmp_path):
+        names = ["gene", *COLUMNS[1:-1], "gene"]
+        named = CountTable(X, column_names=names, row_names=["a"] * len(X))
+        from threecpo.cli.info import described
+
+        found = described(named)["warnings"]
+        assert found == [
+            "row names that occur more than once: a",
+            "column names that occur more than once: gene",
+        ]
+
+    def test_control_characters_do_not_reach_the_terminal(self, run, tmp_path):
+        names = ["\x1b[31mred\x1b[0m", "\x07bell", *COLUMNS[2:]]
+        written_csv(tmp_path / "odd.csv", X, ROWS, names)
+        out = run("info", "odd.csv").out
+        assert "\x1b" not in out
+        assert "\x07" not in out
+        assert "\\x1b[31mred" in out

@@ -1,0 +1,60 @@
+"""The command report."""
+
+from pathlib import Path
+
+import pytest
+from running import (
+    assert_one_line,
+    beside_cells,
+    contents,
+)
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    return beside_cells(capsys, tmp_path, monkeypatch)
+
+
+class TestReport:
+    def test_it_is_made_anew_from_the_other_files(self, run):
+        assert run("fit", "cells.npz", "-k", "auto", "--max-clusters", 4).code == 0
+        before = contents("cells.threecpo")
+        Path("cells.npz").unlink()
+        Path("cells.threecpo/report.html").unlink()
+        done = run("report", "cells.threecpo")
+        assert done == (0, "report: cells.threecpo/report.html\n", "")
+        assert contents("cells.threecpo") == before
+
+    def test_json(self, run):
+        run("fit", "cells.npz", "-k", 2)
+        told = run("report", "cells.threecpo", "--json").json
+        assert Path(told["report"]).name == "report.html"
+
+    @pytest.mark.parametrize("name", ["nowhere", "cells.npz", "."])
+    def test_what_is_no_result(self, name, run):
+        assert_one_line(run("report", name), "no folder of results")
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("labels.csv", ""),
+            ("labels.csv", "row,cluster\na,b\n"),
+            ("labels.csv", "row,cluster,nearest,margin\na,0,0,1\n"),
+            ("model.npz", "no model"),
+            ("run.json", '{"format": "threecpo-run"}'),
+            ("run.json", '{"format": "threecpo-run", "input": 3}'),
+            ("k_path.csv", "n_clusters\n1\n"),
+        ],
+    )
+    def test_damaged_files_are_one_line_and_the_old_report_stays(self, name, text, run):
+        run("fit", "cells.npz", "-k", 2)
+        Path("cells.threecpo", name).write_text(text)
+        before = contents("cells.threecpo")
+        assert_one_line(run("report", "cells.threecpo"))
+        assert contents("cells.threecpo") == before
+
+    @pytest.mark.parametrize("name", ["labels.csv", "model.npz"])
+    def test_missing_files(self, name, run):
+        run("fit", "cells.npz", "-k", 2)
+        Path("cells.threecpo", name).unlink()
+        assert_one_line(run("report", "cells.threecpo"), name)

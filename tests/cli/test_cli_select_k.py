@@ -1,0 +1,104 @@
+"""The command select-k."""
+
+from pathlib import Path
+
+import pytest
+from running import (
+    X,
+    assert_one_line,
+    beside_cells,
+    same,
+    written_csv,
+)
+
+from threecpo import ThreeCPO, results, select_n_clusters
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    return beside_cells(capsys, tmp_path, monkeypatch)
+
+
+class TestSelectK:
+    def test_the_path_is_that_of_the_library(self, run):
+        done = run("select-k", "cells.npz", "--max", 5, "-o", "path.csv")
+        assert done.code == 0
+        assert done.err == ""
+        path = select_n_clusters(X, range(1, 6), random_state=0)
+        read, expected = results.read_table("path.csv"), results.path_table(path)
+        assert list(read) == list(expected)
+        for name in expected.keys() - {"seconds"}:
+            assert same(read[name], expected[name]), name
+        assert f"best by mdl-dispersion: {path.best_k} clusters" in done.out
+
+    def test_it_agrees_with_fit_auto(self, run):
+        run("select-k", "cells.npz", "--max", 4, "-o", "path.csv")
+        run("fit", "cells.npz", "-k", "auto", "--max-clusters", 4, "-o", "out")
+        a, b = (results.read_table(p) for p in ("path.csv", "out/k_path.csv"))
+        assert a["total"].tobytes() == b["total"].tobytes()
+
+    def test_options(self, run):
+        options = ["--min", 2, "--max", 6, "--criterion", "mdl", "--n-init", 1]
+        options += ["--init", "random-labels", "--seed", 3]
+        done = run("select-k", "cells.npz", *options, "--json")
+        start = ThreeCPO(init="random-labels")
+        one, many = (
+            select_n_clusters(
+                X,
+                range(2, 7),
+                estimator=start,
+                criterion="mdl",
+                n_init=n_init,
+                random_state=3,
+            )
+            for n_init in (1, None)
+        )
+        assert one.totals.tolist() != many.totals.tolist()
+        assert done.json["best"] == one.best_k
+        assert done.json["criterion"] == "mdl"
+        assert done.json["path"]["total"] == one.totals.tolist()
+
+    def test_no_more_clusters_than_rows(self, run, tmp_path):
+        written_csv(tmp_path / "few.csv", X[30:34])
+        done = run("select-k", "few.csv", "--json")
+        assert done.json["path"]["n_clusters"] == [1, 2, 3, 4]
+
+    def test_an_empty_range(self, run):
+        done = run("select-k", "cells.npz", "--min", 5, "--max", 4)
+        assert_one_line(done, "--min 5", "--max 4")
+        done = run("select-k", "cells.npz", "--min", 500, "--max", 600)
+        assert_one_line(done, "500", "rows")
+
+    def test_an_existing_file_is_refused_before_the_work(self, run, tmp_path):
+        (tmp_path / "path.csv").write_text("old")
+        done = run("select-k", "nowhere.npz", "-o", "path.csv")
+        assert_one_line(done, "path.csv exists", "--force")
+        done = run("compare", "nowhere.npz", "-o", "path.csv")
+        assert_one_line(done, "path.csv exists", "--force")
+        assert (tmp_path / "path.csv").read_text() == "old"
+
+    def test_the_end_of_the_path_is_told(self, run):
+        done = run("select-k", "cells.npz", "--min", 2, "--max", 3)
+        assert "a larger --max" in done.out
+
+    def test_after_an_interrupt_what_is_finished_is_shown(self, run, monkeypatch):
+        from threecpo.select import _poisson
+
+        made = []
+        of = _poisson.PoissonFit.of.__func__
+
+        def counted(cls, *arguments):
+            made.append(1)
+            if len(made) == 3:
+                raise KeyboardInterrupt
+            return of(cls, *arguments)
+
+        monkeypatch.setattr(_poisson.PoissonFit, "of", classmethod(counted))
+        done = run("select-k", "cells.npz", "--max", 5, "-o", "path.csv")
+        assert done.code == 130
+        assert [line.split()[0] for line in done.out.splitlines()] == [
+            "n_clusters",
+            "4",
+            "5",
+        ]
+        assert not Path("path.csv").exists()
