@@ -1,0 +1,178 @@
+"""Files that are no models, or damaged ones, do no harm."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+import threecpo
+from fitting import X, fit
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.npz"
+
+
+@pytest.fixture
+def saved(path):
+    fit().save(path)
+    return path
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
+def npz(**arrays):
+    file = io.BytesIO()
+    np.savez(file, **arrays)
+    return file.getvalue()
+
+
+NO_MODELS = {
+    "empty": b"",
+    "text": b"cluster,label\n1,2\n",
+    "bytes": bytes(range(256)) * 10,
+    "zip magic": b"PK\x03\x04",
+    "empty zip": npz(),
+    "one array": npy(np.arange(5)),
+    "other arrays": npz(a=np.arange(5), b=np.ones(3)),
+    "no JSON": npz(header=np.array("not JSON")),
+    "JSON list": npz(header=np.array("[1, 2]")),
+    "other format": npz(header=np.array('{"format": "other", "version": 1}')),
+    "no version": npz(header=np.array('{"format": "threecpo-model"}')),
+    "pickle": pickle.dumps({"format": "threecpo-model"}),
+}
+
+
+@pytest.mark.parametrize("name", NO_MODELS)
+def test_a_file_that_is_no_model_is_a_clear_error(name, path):
+    path.write_bytes(NO_MODELS[name])
+    with pytest.raises(ValueError, match=r"model\.npz is not a model"):
+        threecpo.load(path)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_a_truncated_file_is_a_clear_error(share, saved):
+    content = saved.read_bytes()
+    saved.write_bytes(content[: int(share * len(content))])
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        threecpo.load(saved)
+
+
+def test_a_file_with_a_flipped_byte_is_a_clear_error_or_no_change(saved):
+    content, expected = saved.read_bytes(), fit().predict(X)
+    for at in np.linspace(0, len(content) - 1, 60).astype(int):
+        saved.write_bytes(
+            content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
+        )
+        try:
+            labels = threecpo.load(saved).predict(X)
+        except ValueError as error:
+            assert "model.npz" in str(error)  # noqa: PT017
+        else:
+            np.testing.assert_array_equal(labels, expected)
+
+
+def rewrite(path, change):
+    """Change the arrays of a model file and write it back."""
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    change(arrays)
+    np.savez(path, **arrays)
+
+
+def change_header(path, change):
+    def apply(arrays):
+        header = json.loads(str(arrays["header"]))
+        change(header)
+        arrays["header"] = np.array(json.dumps(header))
+
+    rewrite(path, apply)
+
+
+def test_a_newer_version_is_a_clear_error(saved):
+    change_header(saved, lambda header: header.update(version=99))
+    with pytest.raises(ValueError, match=r"99.*(?i:update)"):
+        threecpo.load(saved)
+
+
+@pytest.mark.parametrize("name", ["labels_", "cluster_rates_", "column_groups_"])
+def test_a_missing_array_is_a_clear_error(name, saved):
+    rewrite(saved, lambda arrays: arrays.pop(name))
+    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
+        threecpo.load(saved)
+
+
+@pytest.mark.parametrize("name", ["parameters", "numbers", "history", "prior"])
+def test_a_missing_header_entry_is_a_clear_error(name, saved):
+    change_header(saved, lambda header: header.pop(name))
+    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
+        threecpo.load(saved)
+
+
+DAMAGES = {
+    "shorter": lambda array: array[:-1],
+    "deeper": lambda array: array[..., None],
+    "text": lambda array: array.astype(str),
+}
+
+
+def loads(path):
+    try:
+        threecpo.load(path)
+    except ValueError as error:
+        assert "model.npz" in str(error)  # noqa: PT017
+        return False
+    return True
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_an_array_of_another_shape_or_type_is_a_clear_error(damage, saved):
+    with np.load(saved, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    accepted = []
+    for name in set(arrays) - {"header"}:
+        np.savez(saved, **(arrays | {name: DAMAGES[damage](arrays[name])}))
+        if loads(saved):
+            accepted.append(name)
+    any_number_of_runs = {"restart_losses_"} if damage == "shorter" else set()
+    assert set(accepted) <= any_number_of_runs
+
+
+class Bomb:
+    """Creates a file when it is unpickled."""
+
+    def __init__(self, target):
+        self.target = str(target)
+
+    def __reduce__(self):
+        return (open, (self.target, "w"))
+
+
+@pytest.mark.parametrize("inside", ["file", "array", "header"])
+def test_pickled_content_is_refused_and_never_run(inside, saved, tmp_path):
+    target = tmp_path / "exploded"
+    bomb = Bomb(target)
+    if inside == "file":
+        saved.write_bytes(pickle.dumps(bomb))
+    else:
+        name = "labels_" if inside == "array" else "header"
+        rewrite(saved, lambda a: a.update({name: np.array([bomb], dtype=object)}))
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        threecpo.load(saved)
+    assert not target.exists()
+
+
+def test_a_zip_of_other_things_is_refused(path):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("header.npy", b"no array")
+        file.writestr("readme.txt", b"hello")
+    with pytest.raises(ValueError, match=r"model\.npz is not a model"):
+        threecpo.load(path)
