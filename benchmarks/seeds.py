@@ -22,6 +22,7 @@ from threecpo.datasets import make_synth
 RESTARTS = {"init": "poisson-k-means++", "n_init": 10}
 MERGING = {"init": "merge", "n_init": 6}
 REFERENCE = {"init": "poisson-k-means++", "n_init": 200}
+SHORT = 0.2  # seconds: shorter fits are repeated, since the machine's whims are as long
 
 
 @dataclass
@@ -66,8 +67,8 @@ def main() -> None:
             say(" | ".join(map(str, line)))
     report.add(
         f"{options.seeds} seeds; losses without the gauge of a lone C0 column; seconds "
-        "of one fit (median). Restarts: best of 10; merge: 6 runs; reference: 200 "
-        "restarts in one fit."
+        f"of one fit (median over the seeds; the shortest of several below {SHORT} s). "
+        "Restarts: best of 10; merge: 6 runs; reference: 200 restarts in one fit."
     )
     header = ["data", "search", "mean loss", "sd", "best", "ARI", "ARI between seeds"]
     report.add_table([*header, "seconds"], rows)
@@ -87,18 +88,14 @@ def compare(data: DataSet, n_seeds: int) -> tuple[list[list[str]], list[str]]:
     times: dict[str, list[float]] = {"restarts": [], "merge": []}
     for seed in range(n_seeds):  # in turns, so that both meet the same machine
         for name, search in (("restarts", RESTARTS), ("merge", MERGING)):
-            before = time.perf_counter()
-            model = fit(data, seed, search)
-            times[name].append(time.perf_counter() - before)
+            model, seconds = timed_fit(data, seed, search)
+            times[name].append(seconds)
             both[name].losses.append(without_gauge(model))
             both[name].labels.append(model.labels_)
     for name, taken in times.items():
         both[name].seconds = float(np.median(taken))
-    before = time.perf_counter()
-    model = fit(data, n_seeds, REFERENCE)
-    reference = Outcome(
-        [without_gauge(model)], [model.labels_], time.perf_counter() - before
-    )
+    model, seconds = timed_fit(data, n_seeds, REFERENCE)
+    reference = Outcome([without_gauge(model)], [model.labels_], seconds)
     rows = [
         [data.name, name, *outcome.line(data)]
         for name, outcome in [*both.items(), ("reference", reference)]
@@ -144,6 +141,17 @@ def path_ratio(data: DataSet) -> list[str]:
         f"{no_worse} of {len(wanted)}",
         f"{lower:.1f}",
     ]
+
+
+def timed_fit(data: DataSet, seed: int, search: dict) -> tuple[ThreeCPO, float]:
+    """Return a model, and the seconds of its fit: the least of several if short."""
+    shortest, spent = np.inf, 0.0
+    while spent < SHORT:
+        before = time.perf_counter()
+        model = fit(data, seed, search)
+        seconds = time.perf_counter() - before
+        shortest, spent = min(shortest, seconds), spent + seconds
+    return model, shortest
 
 
 def fit(data: DataSet, seed: int, search: dict) -> ThreeCPO:

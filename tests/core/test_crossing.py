@@ -191,6 +191,10 @@ class TestCrossed:
         assert bests[-1] >= best.loss == min(losses)
         assert any(result.loss < other.loss for _, other, result in crossings)
 
+    def test_along_a_path_the_best_meets_the_trials_alone(self, crossings):
+        found_by(merges, hard(0), settings_for(7, 6, 5), 4)
+        assert len(crossings) == 3 * 3
+
     def test_the_best_meets_earlier_runs_once_each(self, crossings):
         found_by(merges, hard(3), settings_for(6), 8)
         # A run for each of eight seeds; seven meet the best, which then meets another

@@ -15,7 +15,6 @@ from threecpo._core import search
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
 from threecpo._core.merging import merge_clusters
-from threecpo._core.model import Sums
 from threecpo._core.run import OUTLIER, run
 from threecpo._core.search import merges
 from threecpo._core.statistics import SERIAL, sum_by_labels
@@ -139,7 +138,7 @@ class TestJoinedLabels:
         statistics = sum_by_labels(
             from_dense(Y[inside]), parts[inside], parts.max() + 1, best.groups, 1e-3
         )
-        new = merge_clusters(Sums.of(statistics, 1e-3), best.groups, 6)
+        new = merge_clusters(statistics, best.groups, 6, 1e-3)
         np.testing.assert_array_equal(labels[inside], new[parts[inside]])
 
     def end(self, counts, settings, seed):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import PRIORS, labelled_counts, planted, priors
+from threecpo._core import merging
 from threecpo._core.counts import from_dense
 from threecpo._core.merging import merge_clusters
-from threecpo._core.model import Sums
 from threecpo._core.statistics import Stopped, sum_by_labels
 
 CLEAR = 1e-9
@@ -26,9 +26,7 @@ PLANTED_GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
 def sums_of(Y, labels, groups, prior):
     n_clusters = int(labels.max()) + 1
     inside = np.where(labels == -1, n_clusters, labels).astype(np.int32)
-    counts = from_dense(Y)
-    statistics = sum_by_labels(counts, inside, n_clusters, groups, prior)
-    return Sums.of(statistics, prior)
+    return sum_by_labels(from_dense(Y), inside, n_clusters, groups, prior)
 
 
 def sums_from(clusters):
@@ -39,7 +37,7 @@ def sums_from(clusters):
 
 
 def merged(clusters, n_clusters):
-    return merge_clusters(*sums_from(clusters), n_clusters).tolist()
+    return merge_clusters(*sums_from(clusters), n_clusters, 0.0).tolist()
 
 
 def join(labels, a, b):
@@ -96,7 +94,7 @@ class TestOracle:
         X = case.Y + prior
         sums = sums_of(case.Y, case.labels, case.groups, prior)
         for n_left, names in greedy(costs_by_distance, X, case.labels, case.groups):
-            new = merge_clusters(sums, case.groups, n_left)
+            new = merge_clusters(sums, case.groups, n_left, prior)
             np.testing.assert_array_equal(new, names)
 
     @pytest.mark.parametrize("prior", PRIORS)
@@ -114,7 +112,7 @@ class TestOracle:
         steps = list(greedy(costs_of, X, labels, groups))
         assert len(steps) == labels.max()
         for n_left, names in steps:
-            new = merge_clusters(sums, groups, n_left)
+            new = merge_clusters(sums, groups, n_left, prior)
             np.testing.assert_array_equal(new, names)
 
     @given(labelled_counts(min_rows=2, max_clusters=9, huge=False), priors)
@@ -130,28 +128,28 @@ class TestOracle:
         Y = np.array([[9, 1, 0, 20], [9, 1, 20, 0], [8, 4, 20, 0.0]])
         sums = sums_of(Y, np.arange(3), np.ones(4, dtype=np.int8), 0.0)
         relevant, shared = np.array([[1] * 4, [1, 1, 0, 0]], dtype=np.int8)
-        assert merge_clusters(sums, relevant, 2).tolist() == [0, 1, 1]
-        assert merge_clusters(sums, shared, 2).tolist() == [0, 0, 1]
+        assert merge_clusters(sums, relevant, 2, 0.0).tolist() == [0, 1, 1]
+        assert merge_clusters(sums, shared, 2, 0.0).tolist() == [0, 0, 1]
 
     def test_the_sum_of_c0_matters(self):
         """Equal shares inside C1, but not of C1 in all counts."""
         Y = np.array([[9, 9, 2], [9, 9, 60], [8, 10, 60.0]])
         groups = np.array([1, 1, 0], dtype=np.int8)
         sums = sums_of(Y, np.arange(3), groups, 0.0)
-        assert merge_clusters(sums, groups, 2).tolist() == [0, 1, 1]
+        assert merge_clusters(sums, groups, 2, 0.0).tolist() == [0, 1, 1]
 
     def test_noise_does_not_matter(self):
         Y = np.array([[9, 1, 0], [9, 1, 90], [1, 9, 0.0]])
         groups = np.array([1, 1, -1], dtype=np.int8)
         sums = sums_of(Y, np.arange(3), groups, 0.0)
-        assert merge_clusters(sums, groups, 2).tolist() == [0, 0, 1]
+        assert merge_clusters(sums, groups, 2, 0.0).tolist() == [0, 0, 1]
 
 
 @given(labelled_counts(max_clusters=9), priors, st.data())
 def test_numbers_are_contiguous_in_order_of_first_member(case, prior, data):
     n_left = data.draw(st.integers(1, case.n_clusters))
     sums = sums_of(case.Y, case.labels, case.groups, prior)
-    new = merge_clusters(sums, case.groups, n_left)
+    new = merge_clusters(sums, case.groups, n_left, prior)
     assert new.dtype == np.int32
     assert new.shape == (case.n_clusters,)
     _, first = np.unique(new, return_index=True)
@@ -161,14 +159,14 @@ def test_numbers_are_contiguous_in_order_of_first_member(case, prior, data):
 @given(labelled_counts(max_clusters=9), priors)
 def test_as_many_as_there_are_stay_as_they_are(case, prior):
     sums = sums_of(case.Y, case.labels, case.groups, prior)
-    new = merge_clusters(sums, case.groups, case.n_clusters)
+    new = merge_clusters(sums, case.groups, case.n_clusters, prior)
     assert new.tolist() == list(range(case.n_clusters))
 
 
 @given(labelled_counts(max_clusters=9), priors)
 def test_more_than_there_are_change_nothing(case, prior):
     sums = sums_of(case.Y, case.labels, case.groups, prior)
-    new = merge_clusters(sums, case.groups, case.n_clusters + 3)
+    new = merge_clusters(sums, case.groups, case.n_clusters + 3, prior)
     assert new.tolist() == list(range(case.n_clusters))
 
 
@@ -177,7 +175,7 @@ def test_fewer_clusters_are_unions_of_more(case, prior):
     sums = sums_of(case.Y, case.labels, case.groups, prior)
     finer = np.arange(case.n_clusters)
     for n_left in range(case.n_clusters - 1, 0, -1):
-        new = merge_clusters(sums, case.groups, n_left)
+        new = merge_clusters(sums, case.groups, n_left, prior)
         assert len({*zip(finer.tolist(), new.tolist(), strict=True)}) == n_left + 1
         finer = new
     assert not finer.any()
@@ -188,10 +186,10 @@ def test_the_sums_stay_as_they_are(contiguous):
     sums, groups = sums_from(PAIRS)
     if not contiguous:
         groups = np.array([1, 0, -1, 1], dtype=np.int8)
-    fields = ("clusters", "outliers", "totals", "log_scales", "sizes")
+    fields = ("sums", "totals", "log_scales", "sizes")
     before = {name: getattr(sums, name).copy() for name in fields}
     groups_before = groups.copy()
-    merge_clusters(sums, groups, 1)
+    merge_clusters(sums, groups, 1, 0.0)
     for name, values in before.items():
         np.testing.assert_array_equal(getattr(sums, name), values)
     np.testing.assert_array_equal(groups, groups_before)
@@ -238,8 +236,8 @@ class TestTies:
     def test_where_no_column_is_relevant(self, n_left):
         sums, groups = sums_from(PAIRS[:3])
         expected = [0] * (4 - n_left) + list(range(1, n_left))
-        assert merge_clusters(sums, -groups, n_left).tolist() == expected
-        assert merge_clusters(sums, 0 * groups, n_left).tolist() == expected
+        assert merge_clusters(sums, -groups, n_left, 0.0).tolist() == expected
+        assert merge_clusters(sums, 0 * groups, n_left, 0.0).tolist() == expected
 
 
 def test_without_a_prior_an_empty_cluster_joins_for_nothing():
@@ -248,7 +246,9 @@ def test_without_a_prior_an_empty_cluster_joins_for_nothing():
     assert merged(values[::-1], 3) == [0, 0, 1, 2]
 
 
-def test_an_interrupt_is_heard_while_pairs_are_priced_and_joined():
+def test_an_interrupt_is_heard_while_pairs_are_priced_and_joined(monkeypatch):
+    monkeypatch.setattr(merging, "VALUES_AT_ONCE", 1)
+
     class Listening:
         def __init__(self, patience):
             self.patience = patience
@@ -261,5 +261,24 @@ def test_an_interrupt_is_heard_while_pairs_are_priced_and_joined():
     sums, groups = sums_from(np.eye(30) + 1)
     for patience in (0, 29, 30, 49):
         with pytest.raises(Stopped):
-            merge_clusters(sums, groups, 10, Listening(patience))
-    assert len(merge_clusters(sums, groups, 10, Listening(50))) == 30
+            merge_clusters(sums, groups, 10, 0.0, Listening(patience))
+    assert len(merge_clusters(sums, groups, 10, 0.0, Listening(50))) == 30
+
+
+@pytest.mark.parametrize("prior", [0.0, 1e-3, 0.5])
+@pytest.mark.parametrize("fractional", [False, True])
+def test_many_columns_of_small_counts(prior, fractional, seed):
+    """So many that most logarithms are taken ahead; some counts are beyond those."""
+    rng = np.random.default_rng(seed)
+    Y = rng.poisson(rng.gamma(0.3, 4.0, (30, 400))).astype(float)
+    Y[:, :5] *= 100
+    if fractional:
+        Y[rng.random(Y.shape) < 0.3] += 0.25
+    labels = rng.permutation(np.arange(30) % 6)
+    groups = np.where(np.arange(400) % 9 == 0, 0, 1).astype(np.int8)
+    sums = sums_of(Y, labels, groups, prior)
+    steps = list(greedy(costs_by_distance, Y + prior, labels, groups))
+    assert len(steps) == 5
+    for n_left, names in steps:
+        new = merge_clusters(sums, groups, n_left, prior)
+        np.testing.assert_array_equal(new, names)

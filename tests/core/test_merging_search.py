@@ -21,7 +21,6 @@ from threecpo._core import search, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.kernels import NOWHERE
 from threecpo._core.merging import merge_clusters
-from threecpo._core.model import Sums
 from threecpo._core.run import OUTLIER
 from threecpo._core.search import Starts, merges, restarts
 from threecpo._core.statistics import SERIAL
@@ -106,8 +105,8 @@ class TestFirstManyClusters:
     def test_they_are_joined_into_as_many_as_asked_for(self, made):
         found_by(merges, hard(0), settings_for(5), 1)
         wide, narrow = made
-        sums = Sums.of(wide.result.statistics, 1e-3)
-        new = merge_clusters(sums, wide.result.groups, 5)
+        found = wide.result
+        new = merge_clusters(found.statistics, found.groups, 5, 1e-3)
         np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
         np.testing.assert_array_equal(narrow.groups, wide.result.groups)
 

@@ -6,40 +6,49 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import column_kernels
+from . import distance_kernels
 from .model import RELEVANT, SHARED
 from .statistics import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .model import Sums
-    from .statistics import Workers
+    from .statistics import Statistics, Workers
+
+# One logarithm for each so many columns is taken ahead, for small counts.
+COLUMNS_PER_LOG = 8
+VALUES_AT_ONCE = 1 << 20
 
 
 def merge_clusters(
-    sums: Sums, groups: NDArray[np.int8], n_clusters: int, workers: Workers = SERIAL
+    statistics: Statistics,
+    groups: NDArray[np.int8],
+    n_clusters: int,
+    prior: float,
+    workers: Workers = SERIAL,
 ) -> NDArray[np.int32]:
     """Join clusters, pair by cheapest pair, until n are left; return old to new.
 
     What a pair costs is the likelihood that their union loses: d(a, b) of their sums
     over C1 and all of C0 taken together, on which row sizes hang.
     """
-    relevant = sums.clusters[:, groups == RELEVANT]
-    shared = sums.clusters[:, groups == SHARED].sum(axis=1, keepdims=True)
-    values = np.ascontiguousarray(np.hstack([relevant, shared]))
-    n = len(values)
+    sums, n = statistics.sums, statistics.n_clusters
+    relevant, shared = (np.flatnonzero(groups == g) for g in (RELEVANT, SHARED))
+    values = np.empty((n + 1, len(relevant) + 1))
+    values[:, :-1] = sums[:, relevant]
+    values[:, -1] = sums[:, shared].sum(axis=1)
+    priors = prior * statistics.sizes
+    values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
+    near = np.empty(values.shape[1] // COLUMNS_PER_LOG)
     own, costs, into = np.empty(n), np.full((n, n), np.inf), np.arange(n)
+    fixed, scratch = (values, priors, len(shared)), (near, own, costs)
     # Many clusters take long; between the steps an interrupt is heard.
-    for a in range(n):
+    step = max(1, VALUES_AT_ONCE // values.size)
+    for first in range(0, n, step):
         workers.check()
-        column_kernels.price_pairs(values, a, own, costs)
-    for _ in range(n - n_clusters):
+        last = min(first + step, n)
+        distance_kernels.price_pairs(*fixed, first, last, *scratch)
+    for to_go in range(n - n_clusters, 0, -step):
         workers.check()
-        column_kernels.join_cheapest(values, own, costs, into)
-    left = np.flatnonzero(into == np.arange(n))
-    while (into[into] != into).any():
-        into = into[into]
-    new = np.empty(n, dtype=np.int32)
-    new[left] = np.arange(len(left))
-    return new[into]
+        distance_kernels.join_cheapest(*fixed, min(step, to_go), *scratch, into)
+    return (np.cumsum(into == np.arange(n), dtype=np.int32) - np.int32(1))[into]

@@ -83,9 +83,9 @@ class Statistics:
         numbers = np.append(new, new.max() + 1)
         sums = np.zeros((numbers[-1] + 1, self.sums.shape[1]))
         sizes = np.zeros(len(sums), dtype=np.int64)
-        for old, number in enumerate(numbers):
-            sums[number] += self.sums[old]
-            sizes[number] += self.sizes[old]
+        np.add.at(sizes, numbers, self.sizes)
+        for number, row in zip(numbers.tolist(), self.sums, strict=True):
+            sums[number] += row
         return self._with(sums, sizes)
 
     def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Statistics:
