@@ -103,5 +103,7 @@ def test_cuts_are_made_where_counts_become_dense():
 def test_paths_have_fewer_runs_on_large_data():
     assert runs_of_path("STD+KM", large(18_846, 2000), 20) == 1
     assert runs_of_path("KM", large(18_846, 2000), 20) == 20
-    assert runs_of_path("KM", large(10, 10, stored=2_000_000), 20) == 2
-    assert runs_of_path("3CPO", large(10, 10, stored=2_000_000), 20) == 20
+    for method in ("KM", "3CPO"):
+        assert runs_of_path(method, large(10, 10, stored=2_000_000), 20) == 20
+        assert runs_of_path(method, large(10, 10, stored=6_000_000), 20) == 3
+        assert runs_of_path(method, large(10, 10, stored=6_000_000), 2) == 2

@@ -13,7 +13,7 @@ LARGE = 10**8
 LARGE_PATH = 10**7
 # Stored counts from which paths over 29 numbers of clusters have fewer runs.
 MANY_COUNTS = 5 * 10**6
-MANY_COUNTS_PATH = 10**6
+FEW_RUNS = 3
 
 
 class Protocol(NamedTuple):
@@ -38,8 +38,6 @@ def protocol(method: str, data: Data, executions: int, restarts: int) -> Protoco
 def runs_of_path(method: str, data: Data, runs: int) -> int:
     """Return the runs for each K of a path; fewer where that takes too long."""
     n_rows, n_columns = data.X.shape
-    if method == "3CPO":
-        return runs if data.X.nnz < MANY_COUNTS else min(runs, 3)
     if method in DENSE and n_rows * n_columns > LARGE_PATH:
         return 1
-    return min(runs, 2) if data.X.nnz > MANY_COUNTS_PATH else runs
+    return runs if data.X.nnz < MANY_COUNTS else min(runs, FEW_RUNS)
