@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from tiny import write_matrix
 
-from threecpo.experiments._cuts import Protocol, protocol, runs_of_path
+from threecpo.experiments._cuts import Protocol, path_protocol, protocol
 from threecpo.experiments._data import Data, Library, paper_names, read_matrix, synth
 
 
@@ -100,10 +100,20 @@ def test_cuts_are_made_where_counts_become_dense():
     assert str(Protocol(1, 1)) == "1 execution of the best of 1"
 
 
-def test_paths_have_fewer_runs_on_large_data():
-    assert runs_of_path("STD+KM", large(18_846, 2000), 20) == 1
-    assert runs_of_path("KM", large(18_846, 2000), 20) == 20
-    for method in ("KM", "3CPO"):
-        assert runs_of_path(method, large(10, 10, stored=2_000_000), 20) == 20
-        assert runs_of_path(method, large(10, 10, stored=6_000_000), 20) == 3
-        assert runs_of_path(method, large(10, 10, stored=6_000_000), 2) == 2
+def test_paths_are_shorter_on_large_data():
+    every = tuple(range(2, 31))
+
+    def runs(method, data, asked=20):
+        what = path_protocol(method, data, every, asked)
+        return what and (len(what.n_clusters), what.runs)
+
+    news, cells = large(18_846, 2000), large(14_000, 14_000, stored=6_000_000)
+    assert runs("KM", news) == (29, 20)
+    assert runs("RF+KM", news) == (29, 3)
+    assert runs("RF+KM", large(5000, 2000)) == (29, 20)
+    assert runs("STD+KM", news) == (29, 1)
+    assert runs("3CPO", cells) == (29, 3)
+    assert runs("3CPO", cells, 2) == (29, 2)
+    assert runs("KM", cells) == (13, 1)
+    assert runs("STD+KM", large(600, 43_000, stored=6_000_000)) == (13, 1)
+    assert runs("STD+KM", cells) is None

@@ -11,9 +11,13 @@ if TYPE_CHECKING:
 DENSE = ("STD+KM",)
 LARGE = 10**8
 LARGE_PATH = 10**7
-# Stored counts from which paths over 29 numbers of clusters have fewer runs.
+# Stored counts from which paths have fewer runs, and those of k-means fewer K.
 MANY_COUNTS = 5 * 10**6
 FEW_RUNS = 3
+FEW_K = (*range(2, 11), 15, 20, 25, 30)
+# Methods whose runs take many iterations, and how many rows are too many for them.
+SLOW = ("RF+KM",)
+MANY_ROWS = 10**4
 
 
 class Protocol(NamedTuple):
@@ -35,9 +39,30 @@ def protocol(method: str, data: Data, executions: int, restarts: int) -> Protoco
     return Protocol(executions, restarts)
 
 
-def runs_of_path(method: str, data: Data, runs: int) -> int:
-    """Return the runs for each K of a path; fewer where that takes too long."""
+class PathProtocol(NamedTuple):
+    """Numbers of clusters, and runs for each."""
+
+    n_clusters: tuple[int, ...]
+    runs: int
+
+
+def path_protocol(
+    method: str, data: Data, n_clusters: tuple[int, ...], runs: int
+) -> PathProtocol | None:
+    """Return what is run of a path: less than asked for where that takes too long.
+
+    None where even that does.
+    """
     n_rows, n_columns = data.X.shape
-    if method in DENSE and n_rows * n_columns > LARGE_PATH:
-        return 1
-    return runs if data.X.nnz < MANY_COUNTS else min(runs, FEW_RUNS)
+    many, n_entries = data.X.nnz >= MANY_COUNTS, n_rows * n_columns
+    if method == "3CPO":
+        return PathProtocol(n_clusters, min(runs, FEW_RUNS) if many else runs)
+    if many:
+        if method in DENSE and n_entries > LARGE:
+            return None
+        return PathProtocol(tuple(k for k in n_clusters if k in FEW_K), 1)
+    if method in DENSE and n_entries > LARGE_PATH:
+        runs = 1
+    if method in SLOW and n_rows > MANY_ROWS:
+        runs = min(runs, FEW_RUNS)
+    return PathProtocol(n_clusters, runs)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ._cells import Cell
-from ._cuts import runs_of_path
+from ._cuts import path_protocol
 from ._measures import path
 from ._threecpo import threecpo
 
 if TYPE_CHECKING:
+    from ._cuts import PathProtocol
     from ._data import Data
     from ._study import Study
 
@@ -25,24 +26,34 @@ def runs_for_each_k(study: Study) -> int:
     return 2 * study.options.restarts
 
 
-def path_cell(study: Study, data: Data, method: str, seed: int = 0) -> Cell:
-    """The path of 3CPO, or of a k-means, with the paper's twenty runs for each K."""
-    runs = runs_of_path(method, data, runs_for_each_k(study))
+def path_cells(study: Study, data: Data, method: str, paths: int = 1) -> list[Cell]:
+    """Paths of 3CPO, or of a k-means, with the paper's twenty runs for each K."""
+    what = _protocol(study, data, method)
+    if what is None:
+        return []
     make = threecpo() if method == THREECPO else study.known(method)
     options = {
-        "n_clusters": N_CLUSTERS,
+        "n_clusters": what.n_clusters,
         "criteria": MDL if method == THREECPO else CRITERIA,
-        "runs": runs,
+        "runs": what.runs,
     }
-    estimator = make(2, random_state=seed)
-    return Cell(path, data, estimator, options, title=f"{method} over K")
+    return [
+        Cell(path, data, make(2, random_state=seed), options, title=f"{method} over K")
+        for seed in range(paths)
+    ]
 
 
 def cut_of(study: Study, data: Data, method: str) -> str:
     """Say what was run for each K where that is less than asked for, and note it."""
-    asked = runs_for_each_k(study)
-    runs = runs_of_path(method, data, asked)
-    if runs == asked:
+    what = _protocol(study, data, method)
+    if what is None or what == (N_CLUSTERS, runs_for_each_k(study)):
         return ""
-    study.note(f"† {method} on {data.name}: best of {runs} for each K.")
-    return f"best of {runs}"
+    cut = f"best of {what.runs} for each K"
+    if what.n_clusters != N_CLUSTERS:
+        cut += " of " + ", ".join(map(str, what.n_clusters))
+    study.note(f"† {method} on {data.name}: {cut}.")
+    return cut
+
+
+def _protocol(study: Study, data: Data, method: str) -> PathProtocol | None:
+    return path_protocol(method, data, N_CLUSTERS, runs_for_each_k(study))

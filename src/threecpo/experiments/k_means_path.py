@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import K_MEANS, N_CLUSTERS, cut_of, path_cell, runs_for_each_k
+from ._paths import K_MEANS, N_CLUSTERS, cut_of, path_cells, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ COLUMNS = ("data_set", "method", "criterion", "K", "value", "chosen")
 def run(study: Study) -> None:
     data_sets = study.data(DATA_SETS)
     names = study.chosen(K_MEANS)
-    cells = {(d.name, n): [path_cell(study, d, n)] for d in data_sets for n in names}
+    cells = {(d.name, n): path_cells(study, d, n) for d in data_sets for n in names}
     values = study.measure(cells)
     data_sets = [d for d in data_sets if any(d.name == name for name, _ in values)]
     height = 2.4 * len(data_sets)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._paths import N_CLUSTERS, THREECPO, cut_of, path_cell, runs_for_each_k
+from ._paths import N_CLUSTERS, THREECPO, cut_of, path_cells, runs_for_each_k
 from ._write import axes
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ COLUMNS = ("data_set", "K", "total", "relevant", "chosen")
 
 def run(study: Study) -> None:
     data_sets = study.data(DATA_SETS, prepared=True)
-    cells = {data: [path_cell(study, data, THREECPO)] for data in data_sets}
+    cells = {data: path_cells(study, data, THREECPO) for data in data_sets}
     found = study.measure(cells)
     figure, grid = axes(1, len(found), figsize=(3.4 * len(found), 2.8))
     rows = []

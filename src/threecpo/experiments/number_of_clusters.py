@@ -14,7 +14,7 @@ from ._paths import (
     N_CLUSTERS,
     THREECPO,
     cut_of,
-    path_cell,
+    path_cells,
     runs_for_each_k,
 )
 from ._tables import COLUMNS, Entry, grid, misses, spread, summary
@@ -35,7 +35,7 @@ def run(study: Study) -> None:
     data_sets = study.data()
     prepared = [d for d in study.data(prepared=True) if d not in data_sets]
     planned = _planned(study, data_sets, study.chosen([THREECPO, "TauCC", *K_MEANS]))
-    planned |= _planned(study, prepared, study.chosen([THREECPO]))
+    planned |= _planned(study, prepared, study.chosen([THREECPO, *K_MEANS]))
     entries = []
     for (data, name), values in study.measure(planned).items():
         runs = planned[data, name][0].options.get("runs", 1)
@@ -90,8 +90,9 @@ def _planned(
                 ]
             else:
                 paths = min(PATHS, study.options.executions) if name == THREECPO else 1
-                cells = [path_cell(study, data, name, seed) for seed in range(paths)]
-            planned[data, name] = cells
+                cells = path_cells(study, data, name, paths)
+            if cells:
+                planned[data, name] = cells
     return planned
 
 
