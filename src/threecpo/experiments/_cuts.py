@@ -48,20 +48,15 @@ class PathProtocol(NamedTuple):
 
 def path_protocol(
     method: str, data: Data, n_clusters: tuple[int, ...], runs: int
-) -> PathProtocol | None:
-    """Return what is run of a path: less than asked for where that takes too long.
-
-    None where even that does.
-    """
+) -> PathProtocol:
+    """Return what is run of a path; less than asked for where that takes too long."""
     n_rows, n_columns = data.X.shape
-    many, n_entries = data.X.nnz >= MANY_COUNTS, n_rows * n_columns
+    many = data.X.nnz >= MANY_COUNTS
     if method == "3CPO":
         return PathProtocol(n_clusters, min(runs, FEW_RUNS) if many else runs)
     if many:
-        if method in DENSE and n_entries > LARGE:
-            return None
         return PathProtocol(tuple(k for k in n_clusters if k in FEW_K), 1)
-    if method in DENSE and n_entries > LARGE_PATH:
+    if method in DENSE and n_rows * n_columns > LARGE_PATH:
         runs = 1
     if method in SLOW and n_rows > MANY_ROWS:
         runs = min(runs, FEW_RUNS)

@@ -29,8 +29,6 @@ def runs_for_each_k(study: Study) -> int:
 def path_cells(study: Study, data: Data, method: str, paths: int = 1) -> list[Cell]:
     """Paths of 3CPO, or of a k-means, with the paper's twenty runs for each K."""
     what = _protocol(study, data, method)
-    if what is None:
-        return []
     make = threecpo() if method == THREECPO else study.known(method)
     options = {
         "n_clusters": what.n_clusters,
@@ -46,7 +44,7 @@ def path_cells(study: Study, data: Data, method: str, paths: int = 1) -> list[Ce
 def cut_of(study: Study, data: Data, method: str) -> str:
     """Say what was run for each K where that is less than asked for, and note it."""
     what = _protocol(study, data, method)
-    if what is None or what == (N_CLUSTERS, runs_for_each_k(study)):
+    if what == (N_CLUSTERS, runs_for_each_k(study)):
         return ""
     cut = f"best of {what.runs} for each K"
     if what.n_clusters != N_CLUSTERS:
@@ -55,5 +53,5 @@ def cut_of(study: Study, data: Data, method: str) -> str:
     return cut
 
 
-def _protocol(study: Study, data: Data, method: str) -> PathProtocol | None:
+def _protocol(study: Study, data: Data, method: str) -> PathProtocol:
     return path_protocol(method, data, N_CLUSTERS, runs_for_each_k(study))

@@ -91,8 +91,7 @@ def _planned(
             else:
                 paths = min(PATHS, study.options.executions) if name == THREECPO else 1
                 cells = path_cells(study, data, name, paths)
-            if cells:
-                planned[data, name] = cells
+            planned[data, name] = cells
     return planned
 
 
