@@ -12,9 +12,10 @@ import scipy.sparse as sp
 
 from _common import table
 from threecpo._core import model
+from threecpo._core.codes import NOWHERE
 from threecpo._core.counts import Counts, from_sparse
-from threecpo._core.kernels import NOWHERE
-from threecpo._core.statistics import Workers, assign, sum_by_labels
+from threecpo._core.sums import assign, sum_by_labels
+from threecpo._core.workers import Workers
 from threecpo._options import resolve_penalty
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class Case:
     def __post_init__(self) -> None:
         self.everything = np.ones(self.counts.n_columns, dtype=np.int8)
         self.statistics = self._statistics(self.everything)
-        self.sums = model.Sums.of(self.statistics, PRIOR)
+        self.sums = model.SmoothedSums.of(self.statistics, PRIOR)
         self.chosen = model.column_step(
             self.sums, self.everything, resolve_penalty("mdl"), (1, 0, -1)
         ).groups

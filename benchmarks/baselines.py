@@ -26,7 +26,7 @@ from _common import HERE, Report, add_data_option, load, missing_data, say
 from threecpo import methods
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
-from threecpo._core.statistics import Workers
+from threecpo._core.workers import Workers
 from threecpo._validation import check_counts
 from threecpo.cluster import PoissonC, PoissonL
 

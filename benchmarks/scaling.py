@@ -35,12 +35,8 @@ from _scaling_fit import start_cluster
 from threecpo._core import blocks as work
 from threecpo._core import model
 from threecpo._core.run import Request
-from threecpo._core.statistics import (
-    Statistics,
-    Workers,
-    assign,
-    sum_by_labels,
-)
+from threecpo._core.sums import Sums, assign, sum_by_labels
+from threecpo._core.workers import Workers
 from threecpo.distributed._dask import Cluster
 from threecpo.io.blocks import open_blocks
 
@@ -99,7 +95,7 @@ def random_request(
     rng = np.random.default_rng(0)
     labels = rng.integers(n_clusters, size=counts.n_rows, dtype=np.int32)
     found = sum_by_labels(counts, labels, n_clusters, planted.groups, 1e-3)
-    sums = model.Sums.of(found, 1e-3)
+    sums = model.SmoothedSums.of(found, 1e-3)
     return Request(model.profile(sums, planted.groups), with_scales)
 
 
@@ -132,7 +128,7 @@ def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]
             counts = read()
             assert counts.whole
             labels = np.full(counts.n_rows, -2, dtype=np.int32)
-            sums = Statistics.zeros(planted.n_clusters, counts.n_columns)
+            sums = Sums.zeros(planted.n_clusters, counts.n_columns)
             start = time.perf_counter()
             assign(counts, request.profile, labels, sums, workers, with_scales=False)
             passing += time.perf_counter() - start

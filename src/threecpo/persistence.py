@@ -118,8 +118,8 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
 
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
-    from ._core.rows import Fitted
-    from ._core.statistics import Statistics
+    from ._core.describe import Fitted
+    from ._core.sums import Sums
     from .cluster import ThreeCPO
 
     parameters = {
@@ -136,7 +136,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
         model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
     model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
     final, behind = (
-        Statistics(
+        Sums(
             sums=arrays[f"{prefix}sums"],
             sizes=arrays[f"{prefix}sizes"],
             log_scales=np.zeros((model.n_features_in_ + 1, 2)),

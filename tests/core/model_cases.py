@@ -3,9 +3,10 @@
 import numpy as np
 
 from strategies import Labelled
-from threecpo._core import kernels, model
+from threecpo._core import model
 from threecpo._core.counts import from_dense
-from threecpo._core.statistics import sum_by_labels
+from threecpo._core.loops import rows as row_loops
+from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
 
 ALL_GROUPS = (1, 0, -1)
@@ -16,7 +17,7 @@ def sums_of(case, prior):
     statistics = sum_by_labels(
         from_dense(case.Y), labels.astype(np.int32), case.n_clusters, case.groups, prior
     )
-    return model.Sums.of(statistics, prior)
+    return model.SmoothedSums.of(statistics, prior)
 
 
 def column_step(case, prior, penalty, allowed=ALL_GROUPS):
@@ -38,7 +39,7 @@ def scores_of_profile(case, prior, *, exact, background):
         sums_of(case, prior), case.groups, exact=exact, background=background
     )
     out = np.empty((counts.n_rows, case.n_clusters + background))
-    kernels.score_rows(
+    row_loops.score_rows(
         counts.indptr, counts.indices, counts.data, 0, counts.n_rows, profile, out
     )
     return out

@@ -5,7 +5,7 @@ import numpy as np
 from strategies import planted
 from threecpo._core.counts import from_dense
 from threecpo._core.run import Settings, run
-from threecpo._core.statistics import Workers
+from threecpo._core.workers import Workers
 from threecpo._options import resolve_penalty
 
 FIRST = np.array([1, 1, 1, 1, -1, 1, -1, -1], dtype=np.int8)

@@ -12,7 +12,7 @@ from threecpo._core import search, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.run import Run, Settings, run
 from threecpo._core.search import Starts, best_of, merges, restarts
-from threecpo._core.statistics import Workers
+from threecpo._core.workers import Workers
 
 SEARCHES = [restarts, merges]
 PLAIN = settings_of(3)

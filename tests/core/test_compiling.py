@@ -3,11 +3,13 @@
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from threecpo._core import column_kernels, distance_kernels, kernels
+from threecpo._core.loops import columns as column_loops
+from threecpo._core.loops import distances as distance_loops
+from threecpo._core.loops import rows as row_loops
 
 LOOPS = {
     name: loop
-    for module in (kernels, column_kernels, distance_kernels)
+    for module in (row_loops, column_loops, distance_loops)
     for name, loop in vars(module).items()
     if isinstance(loop, Dispatcher)
 }

@@ -12,11 +12,11 @@ from planted_runs import assert_same_bits
 from searching import found_by, hard, recorded, settings_for
 
 from threecpo._core import search, seeding
+from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
-from threecpo._core.kernels import NOWHERE
-from threecpo._core.run import OUTLIER, run
+from threecpo._core.run import run
 from threecpo._core.search import merges
-from threecpo._core.statistics import SERIAL
+from threecpo._core.workers import SERIAL
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from searching import hard, settings_for
 from threecpo._core import search
 from threecpo._core.counts import from_dense
 from threecpo._core.run import run
-from threecpo._core.statistics import SERIAL
+from threecpo._core.workers import SERIAL
 
 
 class Named(NamedTuple):

@@ -11,8 +11,8 @@ from strategies import PRIORS, Labelled, labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core.counts import from_dense
 from threecpo._core.dispersion import dispersions
-from threecpo._core.model import Sums
-from threecpo._core.statistics import sum_by_labels
+from threecpo._core.model import SmoothedSums
+from threecpo._core.sums import sum_by_labels
 
 
 def dispersions_of(case, prior, *, block_counts=1 << 16):
@@ -22,7 +22,7 @@ def dispersions_of(case, prior, *, block_counts=1 << 16):
         labels = np.where(case.labels < 0, case.n_clusters, case.labels)
         labels = labels.astype(np.int32)
         statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
-        sums = Sums.of(statistics, prior)
+        sums = SmoothedSums.of(statistics, prior)
         return dispersions(counts, labels, sums, case.groups), len(counts.blocks)
 
 

@@ -12,12 +12,13 @@ from searching import found_by, hard, recorded, settings_for
 import containers
 from threecpo._core import run as run_module
 from threecpo._core import search
+from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
-from threecpo._core.kernels import NOWHERE
 from threecpo._core.merging import merge_clusters
-from threecpo._core.run import OUTLIER, run
+from threecpo._core.run import run
 from threecpo._core.search import merges
-from threecpo._core.statistics import SERIAL, sum_by_labels
+from threecpo._core.sums import sum_by_labels
+from threecpo._core.workers import SERIAL
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ from strategies import PRIORS, labelled_counts, planted, priors
 from threecpo._core import merging
 from threecpo._core.counts import from_dense
 from threecpo._core.merging import merge_clusters
-from threecpo._core.statistics import Stopped, sum_by_labels
+from threecpo._core.sums import sum_by_labels
+from threecpo._core.workers import Stopped
 
 CLEAR = 1e-9
 # Two pairs of equal clusters, and one that is far from both.

@@ -18,12 +18,11 @@ from sklearn.metrics import adjusted_rand_score
 
 import containers
 from threecpo._core import search, seeding
+from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
-from threecpo._core.kernels import NOWHERE
 from threecpo._core.merging import merge_clusters
-from threecpo._core.run import OUTLIER
 from threecpo._core.search import Starts, merges, restarts
-from threecpo._core.statistics import SERIAL
+from threecpo._core.workers import SERIAL
 from threecpo._options import resolve_penalty
 
 

@@ -21,7 +21,7 @@ from threecpo._core import counts as counts_module
 from threecpo._core import seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.search import Starts, best_of, restarts
-from threecpo._core.statistics import Workers
+from threecpo._core.workers import Workers
 
 
 def case_of(start):

@@ -5,10 +5,11 @@ import pytest
 from planted_runs import RULES, run_of, settings_of, start_of, states
 
 import oracle
-from threecpo._core import model, rows
+from threecpo._core import describe, model
 from threecpo._core.counts import from_dense
 from threecpo._core.run import run
-from threecpo._core.statistics import Workers, sum_by_labels
+from threecpo._core.sums import sum_by_labels
+from threecpo._core.workers import Workers
 
 
 class TestResult:
@@ -18,7 +19,7 @@ class TestResult:
         Y, labels, groups = start_of(seed)
         options = {"exact": exact, "outliers": outliers, "max_iter": max_iter}
         result = run_of(Y, labels, groups, **options)
-        fitted = rows.Fitted(
+        fitted = describe.Fitted(
             result.statistics,
             result.profile_statistics,
             result.groups,
@@ -29,17 +30,17 @@ class TestResult:
             "iterative" if outliers else None,
         )
         with Workers(1) as workers:
-            description = rows.describe(from_dense(Y), fitted.profile(), workers)
+            description = describe.describe(from_dense(Y), fitted.profile(), workers)
         np.testing.assert_array_equal(fitted.labels(description), result.labels)
 
     def test_describes_rows_as_the_oracle_does(self, seed):
         Y, labels, groups = start_of(seed)
         result = run_of(Y, labels, groups, None, outliers=True)
-        X, sums = Y + 1e-3, model.Sums.of(result.statistics, 1e-3)
+        X, sums = Y + 1e-3, model.SmoothedSums.of(result.statistics, 1e-3)
         profile = model.profile(sums, result.groups, background=True)
         with Workers(1) as workers:
-            description = rows.describe(from_dense(Y), profile, workers)
-            scores = rows.scores(from_dense(Y), profile, workers)
+            description = describe.describe(from_dense(Y), profile, workers)
+            scores = describe.scores(from_dense(Y), profile, workers)
         expected = oracle.row_scores(X, result.labels, result.groups, exact=True)
         background = oracle.background(X, result.groups, exact=True)
         ordered = np.sort(expected, axis=1)

@@ -7,9 +7,10 @@ import pytest
 
 from strategies import planted
 from threecpo._core import riding
+from threecpo._core.codes import UNKNOWN
 from threecpo._core.counts import from_dense
-from threecpo._core.run import UNKNOWN, Running, Settings, digest
-from threecpo._core.statistics import sum_by_labels
+from threecpo._core.run import Running, Settings, digest
+from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)

@@ -18,7 +18,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import containers
 from threecpo._core.search import best_of, merges, restarts
-from threecpo._core.statistics import SERIAL
+from threecpo._core.workers import SERIAL
 
 
 @pytest.fixture

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import PRIORS, count_matrices, planted, priors
-from threecpo._core import kernels, seeding
+from threecpo._core import seeding
+from threecpo._core.codes import NOWHERE
 from threecpo._core.counts import from_dense
-from threecpo._core.kernels import NOWHERE
+from threecpo._core.loops import rows as row_loops
 
 
 def distances(Y, Z=None, prior=1e-3):
@@ -50,7 +51,7 @@ def test_proportional_columns_hold_no_information():
     Y = np.outer([1.0, 4, 2], [3, 1, 5])
     information = seeding.column_information(from_dense(Y), 0.0)
     # Logarithms of row sizes are rounded to multiples of this.
-    np.testing.assert_allclose(information, 0, atol=kernels.FINE)
+    np.testing.assert_allclose(information, 0, atol=row_loops.FINE)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from threecpo._core.statistics import Stopped, Workers
+from threecpo._core.workers import Stopped, Workers
 
 
 def test_items_come_in_their_order_and_all():

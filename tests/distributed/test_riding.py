@@ -7,7 +7,7 @@ from block_fits import assert_same_bits, counts_of, evenly, fit
 from threecpo._core import blocks, model, riding
 from threecpo._core.counts import from_sparse
 from threecpo._core.run import Request
-from threecpo._core.statistics import sum_by_labels
+from threecpo._core.sums import sum_by_labels
 from threecpo.distributed import _fit
 from threecpo.distributed._memory import Memory
 
@@ -113,7 +113,9 @@ def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
     requests = []
     for shift in range(3):
         labels = ((np.arange(counts.n_rows) + shift) % 4).astype(np.int32)
-        sums = model.Sums.of(sum_by_labels(counts, labels, 4, groups, 1e-3), 1e-3)
+        sums = model.SmoothedSums.of(
+            sum_by_labels(counts, labels, 4, groups, 1e-3), 1e-3
+        )
         requests.append(Request(model.profile(sums, groups), bool(shift)))
     together = blocks.answer(requests, 0, counts)
     for request, found in zip(requests, together, strict=True):

@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from . import seeding
+from .codes import NOWHERE
 from .counts import Counts, first_bad_entry, stacked
-from .kernels import NOWHERE, owned
-from .rows import describe
-from .statistics import SERIAL, Statistics, sum_by_labels, sums_from_nothing
+from .describe import describe
+from .loops.rows import owned
+from .sums import Sums, sum_by_labels, sums_from_nothing
+from .workers import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .kernels import Profile
-    from .rows import Fitted
+    from .describe import Fitted
+    from .loops.rows import Profile
     from .run import Request
-    from .statistics import Workers
+    from .workers import Workers
 
 T = TypeVar("T")
 Reader = Callable[[], Counts]
@@ -66,7 +68,7 @@ class Look:
     n_columns: frozenset[int]
     fractional: bool
     bad: tuple[int, int, float] | None
-    statistics: Statistics
+    statistics: Sums
 
     @property
     def first_rows(self) -> NDArray[np.int64]:
@@ -127,13 +129,13 @@ def look_at(prior: float, _: int, counts: Counts) -> Look:
         frozenset([counts.n_columns]),
         bad is None and counts.fractional,
         bad,
-        Statistics.zeros(0, counts.n_columns)
+        Sums.zeros(0, counts.n_columns)
         if bad
         else sum_by_labels(counts, nowhere, 0, everything, prior),
     )
 
 
-def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Statistics]:
+def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
     """Sums of a block by the profile of each request: the pass of all runs."""
     return [
         sums_from_nothing(counts, owned(profile), with_scales=with_scales)
@@ -148,7 +150,7 @@ def sum_given(
     prior: float,
     index: int,
     counts: Counts,
-) -> list[Statistics]:
+) -> list[Sums]:
     """Sums of a block whose labels are given, as those of every block."""
     return [sum_by_labels(counts, labels[index], n_clusters, groups, prior)]
 
@@ -162,7 +164,7 @@ def sum_placed(
     prior: float,
     _: int,
     counts: Counts,
-) -> list[Statistics]:
+) -> list[Sums]:
     """Sums of a block by the labels that a fitted model gives it."""
     rows = describe(counts, owned(profile), SERIAL)
     labels = fitted.labels(rows) if outliers else rows.nearest
@@ -174,7 +176,7 @@ def x_log_x_above(prior: float, _: int, counts: Counts) -> NDArray[np.float64]:
     return seeding.x_log_x_above(counts, prior)
 
 
-def add_each(a: list[Statistics], b: list[Statistics]) -> list[Statistics]:
+def add_each(a: list[Sums], b: list[Sums]) -> list[Sums]:
     for own, other in zip(a, b, strict=True):
         own.add(other)
     return a

@@ -6,20 +6,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import column_kernels, kernels
-from .model import NOISE, RELEVANT, Scales
+from .codes import NOISE, RELEVANT
+from .loops import columns as column_loops
+from .loops import rows as row_loops
+from .model import Scales
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .model import Sums
+    from .model import SmoothedSums
 
 
 def dispersions(
     counts: Counts,
     labels: NDArray[np.int32],
-    sums: Sums,
+    sums: SmoothedSums,
     groups: NDArray[np.int8],
 ) -> NDArray[np.float64]:
     """φ_j of each column: Pearson's statistic over its degrees of freedom.
@@ -33,11 +35,11 @@ def dispersions(
     with np.errstate(divide="ignore"):
         inverse_shares = np.where(shares > 0, 1.0 / shares, 0.0)
     slots = np.empty(n_columns, dtype=np.int32)
-    prior_scale = prior * sum(column_kernels.fill_slots(groups, slots))
+    prior_scale = prior * sum(column_loops.fill_slots(groups, slots))
     squares, ratios = np.zeros(n_columns), np.zeros(n_columns)
     inverse_sizes = np.zeros(len(shares))
     for block in counts.blocks:
-        kernels.add_ratios(
+        row_loops.add_ratios(
             counts.indptr,
             counts.indices,
             counts.data,
@@ -62,7 +64,7 @@ def dispersions(
 
 
 def _shares(
-    sums: Sums, groups: NDArray[np.int8]
+    sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """μ_ij / r_i in each cluster and among outliers (in C-: μ_ij); sums of r_i."""
     scales = Scales.of(sums, groups)

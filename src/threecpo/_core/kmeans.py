@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import kernels
-from .kernels import Profile
-from .rows import scores
-from .statistics import SERIAL, assign, sum_by_labels
+from .describe import scores
+from .loops import rows as row_loops
+from .loops.rows import Profile
+from .sums import assign, sum_by_labels
+from .workers import SERIAL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from .counts import Counts
     from .seeding import Start
-    from .statistics import Statistics, Workers
+    from .sums import Sums
+    from .workers import Workers
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Lloyd:
 
     labels: NDArray[np.int32]
     centers: NDArray[np.float64]
-    statistics: Statistics
+    statistics: Sums
     n_iter: int
     converged: bool
 
@@ -116,7 +118,7 @@ class Spherical:
 def center_profile(centers: NDArray[np.float64], *, spherical: bool) -> Profile:
     """Score rows by x·c, less half of |c|² where distances are Euclidean."""
     n_clusters, n_columns = centers.shape
-    log_rates = kernels.empty_log_rates(n_columns, n_clusters)
+    log_rates = row_loops.empty_log_rates(n_columns, n_clusters)
     log_rates[:-1, :n_clusters] = centers.T
     nothing = np.zeros(n_clusters)
     return Profile(
@@ -132,14 +134,12 @@ def center_profile(centers: NDArray[np.float64], *, spherical: bool) -> Profile:
     )
 
 
-def _statistics(
-    counts: Counts, labels: NDArray[np.int32], n_clusters: int
-) -> Statistics:
+def _statistics(counts: Counts, labels: NDArray[np.int32], n_clusters: int) -> Sums:
     everything = np.ones(counts.n_columns, dtype=np.int8)
     return sum_by_labels(counts, labels, n_clusters, everything, 0.0)
 
 
-def _centers(statistics: Statistics, *, spherical: bool) -> NDArray[np.float64]:
+def _centers(statistics: Sums, *, spherical: bool) -> NDArray[np.float64]:
     sums = statistics.sums[:-1]
     lengths = statistics.sizes[:-1].astype(float)
     if spherical:
@@ -152,7 +152,7 @@ def _fill(counts: Counts, profile: Profile, labels: NDArray[np.int32]) -> bool:
     n_clusters = len(profile.ranks)
     scores = np.empty((counts.n_rows, n_clusters))
     for block in counts.blocks:
-        kernels.score_rows(
+        row_loops.score_rows(
             counts.indptr, counts.indices, counts.data, *block, profile, scores
         )
     own = scores[np.arange(counts.n_rows), labels]

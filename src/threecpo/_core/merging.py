@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import distance_kernels
-from .model import RELEVANT, SHARED
-from .statistics import SERIAL
+from .codes import RELEVANT, SHARED
+from .loops import distances as distance_loops
+from .workers import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .statistics import Statistics, Workers
+    from .sums import Sums
+    from .workers import Workers
 
 # One logarithm for each so many columns is taken ahead, for small counts.
 COLUMNS_PER_LOG = 8
@@ -21,7 +22,7 @@ VALUES_AT_ONCE = 1 << 20
 
 
 def merge_clusters(
-    statistics: Statistics,
+    statistics: Sums,
     groups: NDArray[np.int8],
     n_clusters: int,
     prior: float,
@@ -47,8 +48,8 @@ def merge_clusters(
     for first in range(0, n, step):
         workers.check()
         last = min(first + step, n)
-        distance_kernels.price_pairs(*fixed, first, last, *scratch)
+        distance_loops.price_pairs(*fixed, first, last, *scratch)
     for to_go in range(n - n_clusters, 0, -step):
         workers.check()
-        distance_kernels.join_cheapest(*fixed, min(step, to_go), *scratch, into)
+        distance_loops.join_cheapest(*fixed, min(step, to_go), *scratch, into)
     return (np.cumsum(into == np.arange(n), dtype=np.int32) - np.int32(1))[into]

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import column_kernels, kernels
-from .kernels import Profile
+from .codes import NOISE, RELEVANT, SHARED
+from .loops import columns as column_loops
+from .loops import rows as row_loops
+from .loops.rows import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
 
-    from .statistics import Statistics
+    from .sums import Sums
 
     Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
 
-NOISE, SHARED, RELEVANT = -1, 0, 1
-
 
 @dataclass(frozen=True)
-class Sums:
+class SmoothedSums:
     """The statistics with the prior in them: c_kj, c_Oj, c_j, u_j."""
 
     clusters: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Sums:
     prior: float
 
     @classmethod
-    def of(cls, statistics: Statistics, prior: float) -> Sums:
+    def of(cls, statistics: Sums, prior: float) -> SmoothedSums:
         sums = statistics.sums + prior * statistics.sizes[:, None]
         log_scales = statistics.log_scales[:, 0] + statistics.log_scales[:, 1]
         log_scales, of_prior = log_scales[:-1], log_scales[-1]
@@ -81,11 +81,9 @@ class Scales:
     row_factors: NDArray[np.float64]
 
     @classmethod
-    def of(cls, sums: Sums, groups: NDArray[np.int8]) -> Scales:
+    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Scales:
         out = np.empty((4, sums.n_clusters + 1))
-        column_kernels.fill_scales(
-            sums.clusters, sums.outliers, sums.totals, groups, out
-        )
+        column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
             scales, totals = sums.sizes / sums.n_rows, sums.sizes.astype(float)
@@ -108,13 +106,16 @@ class Scales:
 class ColumnStep:
     """The three scores of every column, its best group, and the sums behind them."""
 
-    sums: Sums
+    sums: SmoothedSums
     scores: NDArray[np.float64]
     groups: NDArray[np.int8]
 
 
 def column_step(
-    sums: Sums, groups: NDArray[np.int8], penalty: Penalty, allowed: tuple[int, ...]
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+    penalty: Penalty,
+    allowed: tuple[int, ...],
 ) -> ColumnStep:
     """Score every column in every group and choose its best one.
 
@@ -126,7 +127,7 @@ def column_step(
     scores, tolerance = np.empty((n_columns, 3)), np.empty(n_columns)
     with np.errstate(divide="ignore"):
         log_factors = np.log(scales.row_factors)
-    column_kernels.score_columns(
+    column_loops.score_columns(
         sums.clusters,
         sums.logs,
         sums.outliers,
@@ -151,7 +152,7 @@ def choose_groups(
 ) -> NDArray[np.int8]:
     """Arg-max over the groups; a tie goes to C- before C0 before C1."""
     groups = np.empty(len(scores), dtype=np.int8)
-    column_kernels.choose_groups(scores, tolerance, groups)
+    column_loops.choose_groups(scores, tolerance, groups)
     return groups
 
 
@@ -161,7 +162,7 @@ def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
 
 
 def profile(
-    sums: Sums,
+    sums: SmoothedSums,
     groups: NDArray[np.int8],
     *,
     exact: bool = True,
@@ -174,14 +175,14 @@ def profile(
     n_clusters = sums.n_clusters
     width = n_clusters + background
     slots = np.empty(len(groups), dtype=np.int32)
-    n_shared, n_relevant = column_kernels.fill_slots(groups, slots)
-    log_rates = kernels.empty_log_rates(n_relevant, width)
+    n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+    log_rates = row_loops.empty_log_rates(n_relevant, width)
     log_rate_sums = np.zeros(width)
-    column_kernels.fill_profile(
+    column_loops.fill_profile(
         sums.logs, log(scales.cluster_totals), slots, log_rates, log_rate_sums, 0
     )
     if background:
-        column_kernels.fill_profile(
+        column_loops.fill_profile(
             log(sums.totals)[None],
             log(np.array([scales.total])),
             slots,
@@ -211,7 +212,10 @@ def profile(
 
 
 def chi_squared_profile(
-    sums: Sums, ranks: NDArray[np.int32] | None = None, *, background: bool = False
+    sums: SmoothedSums,
+    ranks: NDArray[np.int32] | None = None,
+    *,
+    background: bool = False,
 ) -> Profile:
     """Row profile of minus r_i times chi-squared, every column in C1 (PoissonC).
 
@@ -222,7 +226,7 @@ def chi_squared_profile(
     with np.errstate(divide="ignore"):
         weights = clusters.sum(axis=1) / clusters.T
     n_columns, width = weights.shape
-    log_rates = kernels.empty_log_rates(n_columns, width)
+    log_rates = row_loops.empty_log_rates(n_columns, width)
     log_rates[:-1, :width] = -weights
     nothing, n_clusters = np.zeros(width), sums.n_clusters
     return Profile(
@@ -249,7 +253,7 @@ class Rates:
     noise: NDArray[np.float64]
 
 
-def rates(sums: Sums, groups: NDArray[np.int8]) -> Rates:
+def rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     """Closed-form rates; those of a cluster that has no row scale are not finite."""
     cluster_scales = Scales.of(sums, groups).cluster_scales
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -258,7 +262,9 @@ def rates(sums: Sums, groups: NDArray[np.int8]) -> Rates:
     return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
 
 
-def log_likelihood(sums: Sums, groups: NDArray[np.int8], fitted: Sums) -> float:
+def log_likelihood(
+    sums: SmoothedSums, groups: NDArray[np.int8], fitted: SmoothedSums
+) -> float:
     """Likelihood of rows under the rates of fitted sums, row scales re-fitted.
 
     Rates enter as shares of their cluster, which stay finite where a cluster has no

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .model import Sums
+from .model import SmoothedSums
 from .run import Request, Running, digest
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .kernels import Profile
+    from .loops.rows import Profile
     from .run import Run, Settings
     from .search import Report
-    from .statistics import Statistics
+    from .sums import Sums
 
     # From what is asked to the sums over all rows.
-    Pass = Callable[[Sequence[Request]], list[Statistics]]
+    Pass = Callable[[Sequence[Request]], list[Sums]]
 
 # A run is hopeless if this many times its last gain would not make it the best.
 PATIENCE = 10
@@ -45,7 +45,7 @@ class Rider:
     @classmethod
     def after(cls, run: Run, settings: Settings) -> Rider:
         """Start where a run over other rows has ended."""
-        sums = Sums.of(run.statistics, settings.prior)
+        sums = SmoothedSums.of(run.statistics, settings.prior)
         return cls(run.groups, settings.profile(sums, run.groups))
 
     def request(self) -> Request:
@@ -54,7 +54,7 @@ class Rider:
         assert self.profile is not None
         return Request(self.profile, with_scales=True)
 
-    def take(self, statistics: Statistics, settings: Settings) -> None:
+    def take(self, statistics: Sums, settings: Settings) -> None:
         if self.running is None:
             self.running = Running(statistics, self.groups, settings)
             self.profile = None
@@ -122,7 +122,7 @@ class Ride:
         return min(among, key=lambda i: self.riders[i].loss, default=None)
 
     def _take(
-        self, i: int, request: Request, found: Statistics, report: Report | None
+        self, i: int, request: Request, found: Sums, report: Report | None
     ) -> None:
         rider = self.riders[i]
         if rider.running is not None and not request.with_scales:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import model
-from .kernels import NOWHERE
-from .model import Sums
-from .statistics import Workers, assign, sum_by_labels
+from .codes import GROUP_NAMES, NOWHERE, OUTLIER, UNKNOWN
+from .model import SmoothedSums
+from .sums import assign, sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .kernels import Profile
+    from .loops.rows import Profile
     from .model import ColumnStep, Penalty
-    from .statistics import Statistics
-
-OUTLIER = -1
-UNKNOWN = -1
-GROUP_NAMES = {1: "relevant", 0: "shared", -1: "noise"}
+    from .sums import Sums
+    from .workers import Workers
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ class Settings:
     prior: float
     chi_squared: bool = False
 
-    def profile(self, sums: Sums, groups: NDArray[np.int8]) -> Profile:
+    def profile(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> Profile:
         """Row profile by the rule of these settings."""
         if self.chi_squared:
             return model.chi_squared_profile(sums)
@@ -66,8 +63,8 @@ class Run:
 
     labels: NDArray[np.int32]
     groups: NDArray[np.int8]
-    statistics: Statistics
-    profile_statistics: Statistics
+    statistics: Sums
+    profile_statistics: Sums
     ranks: NDArray[np.int32]
     column_scores: NDArray[np.float64]
     loss: float
@@ -97,7 +94,7 @@ class Running:
     """
 
     def __init__(
-        self, statistics: Statistics, groups: NDArray[np.int8], settings: Settings
+        self, statistics: Sums, groups: NDArray[np.int8], settings: Settings
     ) -> None:
         self.statistics, _ = without_empty(statistics)
         self.behind = self.statistics
@@ -116,7 +113,7 @@ class Running:
             with_scales=bool(((groups >= 0) != (self.groups >= 0)).any()),
         )
 
-    def take(self, statistics: Statistics, moved: int | None) -> NDArray[np.intp]:
+    def take(self, statistics: Sums, moved: int | None) -> NDArray[np.intp]:
         """Go on from the sums of the pass that was asked for.
 
         Returns the clusters that are left. The number of rows that moved is told to the
@@ -157,7 +154,7 @@ class Running:
         )
 
     def _column_step(self) -> ColumnStep:
-        sums = Sums.of(self.statistics, self.settings.prior)
+        sums = SmoothedSums.of(self.statistics, self.settings.prior)
         settings = self.settings
         return model.column_step(sums, self.groups, settings.penalty, settings.groups)
 
@@ -178,12 +175,12 @@ def run(
     settings: Settings,
     workers: Workers,
     report: Callable[[int, dict[str, float], bool], None] | None = None,
-    statistics: Statistics | None = None,
+    statistics: Sums | None = None,
 ) -> Run:
     """Alternate column and row steps from these groups and labels to a fixed point.
 
     Rows that are ``NOWHERE`` join the cluster that the sums of the others make best.
-    Statistics are those of the groups and labels, where they are known.
+    Sums are those of the groups and labels, where they are known.
     """
     prior = settings.prior
     n_clusters = settings.n_clusters if statistics is None else statistics.n_clusters
@@ -193,7 +190,9 @@ def run(
     if (labels == NOWHERE).any():
         statistics, kept = without_empty(statistics)
         labels = _without_dropped(labels, kept, n_clusters)
-        first = model.profile(Sums.of(statistics, prior), groups, exact=settings.exact)
+        first = model.profile(
+            SmoothedSums.of(statistics, prior), groups, exact=settings.exact
+        )
         assign(counts, first, labels, statistics, workers, with_scales=False)
     n_clusters = statistics.n_clusters
     running = Running(statistics, groups, settings)
@@ -211,7 +210,7 @@ def run(
     return running.result(labels)
 
 
-def without_empty(statistics: Statistics) -> tuple[Statistics, NDArray[np.intp]]:
+def without_empty(statistics: Sums) -> tuple[Sums, NDArray[np.intp]]:
     """Drop clusters that have lost all rows; also return those that are left."""
     kept = np.flatnonzero(statistics.sizes[:-1])
     if len(kept) == statistics.n_clusters:
@@ -219,13 +218,13 @@ def without_empty(statistics: Statistics) -> tuple[Statistics, NDArray[np.intp]]
     return statistics.take(kept), kept
 
 
-def digest(statistics: Statistics, groups: NDArray[np.int8]) -> bytes:
+def digest(statistics: Sums, groups: NDArray[np.int8]) -> bytes:
     """What stands for sums and groups, on which all that follows depends."""
     parts = (groups, statistics.sizes, statistics.sums)
     return blake2b(b"".join(part.tobytes() for part in parts)).digest()
 
 
-def _equal_sums(a: Statistics, b: Statistics) -> bool:
+def _equal_sums(a: Sums, b: Sums) -> bool:
     return np.array_equal(a.sizes, b.sizes) and np.array_equal(a.sums, b.sums)
 
 

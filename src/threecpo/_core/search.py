@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .codes import NOWHERE, OUTLIER
 from .counts import BLOCK_COUNTS
-from .kernels import NOWHERE
+from .loops.simd import LANES
 from .merging import merge_clusters
-from .run import OUTLIER, run
+from .run import run
 from .seeding import random_centers
-from .simd import LANES
-from .statistics import sum_by_labels
+from .sums import sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from .counts import Counts
     from .run import Run, Settings
     from .seeding import Start
-    from .statistics import Statistics, Workers
+    from .sums import Sums
+    from .workers import Workers
 
     FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
     MakeStart = Callable[[Counts], Start]
@@ -262,11 +263,11 @@ def _finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) 
 
 def _joined(
     labels: NDArray[np.int32],
-    statistics: Statistics,
+    statistics: Sums,
     groups: NDArray[np.int8],
     settings: Settings,
     workers: Workers,
-) -> tuple[NDArray[np.int32], Statistics]:
+) -> tuple[NDArray[np.int32], Sums]:
     """Labels with clusters joined until there are as many as the settings ask for."""
     n_clusters, prior = settings.n_clusters, settings.prior
     new = merge_clusters(statistics, groups, n_clusters, prior, workers)

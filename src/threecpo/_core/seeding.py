@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import distance_kernels, kernels
 from .kmeans import lloyd
-from .model import Sums
-from .statistics import SERIAL, sum_by_labels
+from .loops import distances as distance_loops
+from .loops import rows as row_loops
+from .model import SmoothedSums
+from .sums import sum_by_labels
+from .workers import SERIAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .statistics import Statistics, Workers
+    from .sums import Sums
+    from .workers import Workers
 
     # From a random generator and a number of clusters to labels.
     Start = Callable[[np.random.Generator, int, Workers], NDArray[np.int32]]
@@ -43,7 +46,7 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     Its Σ_i X_ij log r_i is the u_j of the statistics with every column in use.
     """
     everything = np.ones(counts.n_columns, dtype=np.int8)
-    nowhere = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
+    nowhere = np.full(counts.n_rows, row_loops.NOWHERE, dtype=np.int32)
     statistics = sum_by_labels(counts, nowhere, 0, everything, prior)
     return information_of(statistics, x_log_x_above(counts, prior), prior)
 
@@ -51,7 +54,7 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
-    distance_kernels.x_log_x_sums(
+    distance_loops.x_log_x_sums(
         counts.indptr,
         counts.indices,
         counts.data,
@@ -64,10 +67,10 @@ def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
 
 
 def information_of(
-    statistics: Statistics, above: NDArray[np.float64], prior: float
+    statistics: Sums, above: NDArray[np.float64], prior: float
 ) -> NDArray[np.float64]:
     """h(j) from the sums over all rows with every column in use."""
-    sums = Sums.of(statistics, prior)
+    sums = SmoothedSums.of(statistics, prior)
     totals, log_scales = sums.totals, sums.log_scales
     own = above + sums.n_rows * x_log_x(np.array([prior]))[0]
     used = totals > 0
@@ -105,7 +108,7 @@ class RowTerms:
         single, double = np.zeros(counts.n_rows), np.zeros(counts.n_rows)
         for p, out in ((prior, single), (2 * prior, double)):
             table, unused = x_log_x_table(largest, p), np.zeros(counts.n_columns)
-            distance_kernels.x_log_x_sums(*arrays, p, table, out, unused)
+            distance_loops.x_log_x_sums(*arrays, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
         sizes = counts.row_lengths(1) + prior * counts.n_columns
         own = single - double - x_log_x(sizes)
@@ -149,7 +152,7 @@ class RowDistances:
         """Distances of all rows to a row of ``others``."""
         common = np.zeros(len(self.rows.sizes))
         part = slice(others.indptr[row], others.indptr[row + 1])
-        distance_kernels.add_common_columns(
+        distance_loops.add_common_columns(
             self.indptr,
             self.row_indices,
             self.data,
@@ -180,7 +183,7 @@ def pairwise_distances(
 
 def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
     """Labels with one row in each cluster and the others nowhere yet."""
-    labels = np.full(n_rows, kernels.NOWHERE, dtype=np.int32)
+    labels = np.full(n_rows, row_loops.NOWHERE, dtype=np.int32)
     labels[rows] = np.arange(len(rows), dtype=np.int32)
     return labels
 

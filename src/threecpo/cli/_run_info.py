@@ -30,7 +30,7 @@ def run_info(model: ThreeCPO, table: CountTable | OnDisk) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
     import numpy as np
 
-    from .._core.run import GROUP_NAMES
+    from .._core.codes import GROUP_NAMES
 
     labels, groups = model.labels_, model.column_groups_
     told = {

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
-    from .._core.rows import RowDescription
+    from .._core.describe import RowDescription
     from .._core.run import Run, Settings
     from .._core.search import Report
-    from .._core.statistics import Workers
+    from .._core.workers import Workers
 
 
 class PoissonClusterer(ClusterMixin, BaseEstimator):
@@ -104,7 +104,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             ``-loss_`` on the rows that the model was fitted on; larger is better.
         """
         from .._core import model
-        from .._core.statistics import sum_by_labels
+        from .._core.sums import sum_by_labels
 
         check_is_fitted(self)
         fitted = self._fitted
@@ -115,7 +115,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             counts, labels, self.n_clusters_, fitted.groups, fitted.prior
         )
         sums, own = (
-            model.Sums.of(s, fitted.prior) for s in (statistics, fitted.statistics)
+            model.SmoothedSums.of(s, fitted.prior)
+            for s in (statistics, fitted.statistics)
         )
         return model.log_likelihood(sums, fitted.groups, own) - self._price
 
@@ -142,7 +143,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Yields the kept run of each as soon as it is stored in its model.
         """
-        from .._core import rows
+        from .._core import describe
         from .._core.search import best_of
 
         each = [model._settings() for model in models]
@@ -156,27 +157,27 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
                 best = best_of(runs)
                 model._store(best, settings)
                 profile = model._fitted.profile()
-                description = rows.describe(counts, profile, workers)
-                model._store_rows(rows.row_results(model._fitted, description))
+                description = describe.describe(counts, profile, workers)
+                model._store_rows(describe.row_results(model._fitted, description))
                 model.restart_losses_ = np.array([run.loss for run in runs])
                 yield best
 
     def _workers(self) -> Workers:
-        from .._core.statistics import Workers
+        from .._core.workers import Workers
 
         return Workers(_options.resolve_n_jobs(self.n_jobs))
 
     def _describe(self, counts: Counts) -> RowDescription:
-        from .._core import rows
+        from .._core import describe
 
         with self._workers() as workers:
-            return rows.describe(counts, self._fitted.profile(), workers)
+            return describe.describe(counts, self._fitted.profile(), workers)
 
     def _store(self, best: Run, settings: Settings) -> None:
         """Keep the model that a run has found."""
-        from .._core import model, rows
+        from .._core import describe, model
 
-        self._fitted = rows.Fitted(
+        self._fitted = describe.Fitted(
             best.statistics,
             best.profile_statistics,
             best.groups,
@@ -187,7 +188,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             self.outliers,
             settings.chi_squared,
         )
-        sums = model.Sums.of(best.statistics, settings.prior)
+        sums = model.SmoothedSums.of(best.statistics, settings.prior)
         self.cluster_rates_ = model.rates(sums, best.groups).cluster
         self.loss_ = best.loss
         self.history_ = best.history
@@ -209,7 +210,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         finished: bool,  # noqa: FBT001
     ) -> None:
         if finished or self.verbose > 1:
-            from .._core.run import UNKNOWN
+            from .._core.codes import UNKNOWN
 
             moved = entry["rows_moved"]
             print(  # noqa: T201

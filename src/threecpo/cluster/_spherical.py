@@ -111,7 +111,7 @@ default="k-means++"
             The fitted estimator itself.
         """
         from .._core.kmeans import best_lloyd
-        from .._core.statistics import Workers
+        from .._core.workers import Workers
 
         n_clusters = _options.check_integer("n_clusters", self.n_clusters, 1)
         n_init = _options.check_integer("n_init", self.n_init, 1)
@@ -192,12 +192,12 @@ default="k-means++"
         return 1, lambda *_: labels
 
     def _cosines(self, X: ArrayLike | Any) -> NDArray[np.float64]:
-        from .._core import rows
+        from .._core import describe
         from .._core.kmeans import center_profile
-        from .._core.statistics import Workers
+        from .._core.workers import Workers
 
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False).scaled(2)
         profile = center_profile(self.cluster_centers_, spherical=True)
         with Workers(_options.resolve_n_jobs(self.n_jobs)) as workers:
-            return rows.scores(counts, profile, workers)
+            return describe.scores(counts, profile, workers)

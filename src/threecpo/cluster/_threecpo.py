@@ -227,12 +227,12 @@ default="information"
         ndarray of shape (n_rows, n_clusters_)
             Scores in nats; larger is better.
         """
-        from .._core import rows
+        from .._core import describe
 
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False)
         with self._workers() as workers:
-            return rows.scores(counts, self._fitted.profile(exact=True), workers)
+            return describe.scores(counts, self._fitted.profile(exact=True), workers)
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import __version__
-from .._core.kernels import Profile
+from .._core.loops.rows import Profile
 from .._core.riding import Ride, Rider
 from .._core.run import Running
-from .._core.statistics import Statistics
+from .._core.sums import Sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +80,7 @@ class Checkpoint:
             )
             raise ValueError(message)
 
-    def load(self, settings: Settings, data: Statistics) -> Ride | None:
+    def load(self, settings: Settings, data: Sums) -> Ride | None:
         """Return the runs as they were after the last finished pass, if any."""
         path = self._folder / STATE
         if not path.exists():
@@ -173,7 +173,7 @@ class Checkpoint:
             return {key: file[key] for key in file.files}
 
     def _rider(
-        self, i: int, told: dict[str, Any], settings: Settings, data: Statistics
+        self, i: int, told: dict[str, Any], settings: Settings, data: Sums
     ) -> Rider:
         loss = np.inf if told["loss"] is None else float(told["loss"])
         state = {"loss": loss, "ended": told["ended"], "twin": told["twin"]}
@@ -187,7 +187,7 @@ class Checkpoint:
             fields: Any = {n: v if v.ndim else float(v) for n, v in arrays.items()}
             return Rider(groups, profile=Profile(**fields), **state)
         statistics, behind = (
-            Statistics(
+            Sums(
                 arrays[f"{prefix}sums"],
                 arrays[f"{prefix}sizes"],
                 arrays["log_scales"],
@@ -223,7 +223,7 @@ class Checkpoint:
                 )
                 raise ValueError(message)
 
-    def _check_same_data(self, state: dict[str, Any], data: Statistics) -> None:
+    def _check_same_data(self, state: dict[str, Any], data: Sums) -> None:
         self._files = state["files"]
         sums = self._read("sums")
         same = sums["totals"].shape == data.totals.shape and np.allclose(

@@ -13,10 +13,11 @@ import numpy as np
 from .. import _options
 from .._core import blocks as work
 from .._core import seeding
+from .._core.codes import OUTLIER
 from .._core.riding import Ride, Rider
-from .._core.run import OUTLIER, Running
+from .._core.run import Running
 from .._core.search import best_of, first_groups
-from .._core.statistics import Workers
+from .._core.workers import Workers
 from .._validation import bad_entry_message, fractional_message
 from ..cluster import _starts
 from ..cluster._base import PoissonClusterer
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from .._core.blocks import Engine, Look
     from .._core.run import Request, Run, Settings
-    from .._core.statistics import Statistics
+    from .._core.sums import Sums
     from ..io.blocks._source import Source
     from ._memory import Memory
 
@@ -273,7 +274,7 @@ class _Fitting:
         self.estimator.restart_losses_ = ride.losses
         return best
 
-    def _pass(self, requests: Sequence[Request]) -> list[Statistics]:
+    def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(work.answer, requests), work.add_each)
 
     def _runs_of_sample(self, sample_rows: int | None) -> tuple[list[Run], bool]:
@@ -299,7 +300,7 @@ class _Fitting:
         """Start from labels, or from where a model puts the rows."""
         estimator, settings = self.estimator, self.settings
         init, prior, n_clusters = estimator.init, settings.prior, settings.n_clusters
-        sums: work.Work[list[Statistics]]
+        sums: work.Work[list[Sums]]
         if isinstance(init, PoissonClusterer):
             groups = _starts.groups_of_model(estimator, self.n_columns, settings)
             fitted = init._fitted

@@ -12,9 +12,9 @@ from uuid import uuid4
 import numpy as np
 
 from .._beside import replaced
-from .._core.kernels import owned
-from .._core.rows import describe, row_results
-from .._core.statistics import SERIAL
+from .._core.describe import describe, row_results
+from .._core.loops.rows import owned
+from .._core.workers import SERIAL
 
 if TYPE_CHECKING:
     import os
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from .._core.blocks import Engine
     from .._core.counts import Counts
-    from .._core.kernels import Profile
-    from .._core.rows import Fitted
+    from .._core.describe import Fitted
+    from .._core.loops.rows import Profile
 
     Results = dict[str, NDArray[Any]]
 

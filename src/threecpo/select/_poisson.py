@@ -55,10 +55,10 @@ class PoissonFit:
     @classmethod
     def of(cls, model: PoissonClusterer, counts: Counts, seconds: float) -> PoissonFit:
         from .._core.dispersion import dispersions
-        from .._core.model import Sums, column_step
+        from .._core.model import SmoothedSums, column_step
 
         fitted, settings = model._fitted, model._settings()
-        sums = Sums.of(fitted.statistics, fitted.prior)
+        sums = SmoothedSums.of(fitted.statistics, fitted.prior)
         free = _options.resolve_penalty(None)
         step = column_step(sums, fitted.groups, free, settings.groups)
         labels = model.nearest_labels_ if model.outliers == "final" else model.labels_

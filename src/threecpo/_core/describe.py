@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import kernels, model
-from .run import OUTLIER
+from . import model
+from .codes import OUTLIER
+from .loops import rows as row_loops
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .kernels import Profile
-    from .statistics import Statistics, Workers
+    from .loops.rows import Profile
+    from .sums import Sums
+    from .workers import Workers
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Fitted:
     sums of the labels themselves unless the run was stopped early.
     """
 
-    statistics: Statistics
-    profile_statistics: Statistics
+    statistics: Sums
+    profile_statistics: Sums
     groups: NDArray[np.int8]
     ranks: NDArray[np.int32]
     prior: float
@@ -48,7 +50,7 @@ class Fitted:
 
     def profile(self, *, exact: bool | None = None) -> Profile:
         """Profile that produced the labels, or that of the exact scores."""
-        sums = model.Sums.of(self.profile_statistics, self.prior)
+        sums = model.SmoothedSums.of(self.profile_statistics, self.prior)
         if self.chi_squared and not exact:
             return model.chi_squared_profile(sums, self.ranks, background=True)
         return model.profile(
@@ -71,7 +73,7 @@ class Fitted:
 
     def scales(self, rows: RowDescription) -> NDArray[np.float64]:
         """λ^R of rows that are part of the fit."""
-        sums = model.Sums.of(self.statistics, self.prior)
+        sums = model.SmoothedSums.of(self.statistics, self.prior)
         # Label -1 takes the last factor, which is the outliers'.
         factors = model.Scales.of(sums, self.groups).row_factors
         factors = factors[self.model_labels(rows)]
@@ -97,7 +99,7 @@ def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescripti
     )
 
     def one(block: tuple[int, int]) -> None:
-        kernels.describe_rows(
+        row_loops.describe_rows(
             counts.indptr,
             counts.indices,
             counts.data,
@@ -119,7 +121,7 @@ def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.flo
     out = np.empty((counts.n_rows, len(profile.ranks)))
 
     def one(block: tuple[int, int]) -> None:
-        kernels.score_rows(
+        row_loops.score_rows(
             counts.indptr, counts.indices, counts.data, *block, profile, out
         )
 

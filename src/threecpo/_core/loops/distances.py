@@ -1,6 +1,6 @@
 """The compiled loops of distances between rows and clusters: sums of X log X.
 
-Column indices are unsigned, as in ``kernels``.
+Column indices are unsigned, as in ``rows``.
 """
 
 from __future__ import annotations

@@ -9,17 +9,13 @@ from hypothesis import strategies as st
 import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
-from threecpo._core import column_kernels, model, rows
 from threecpo._core import counts as counts_module
+from threecpo._core import describe, model
+from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT
 from threecpo._core.counts import from_dense
-from threecpo._core.kernels import NOISE_SLOT, NOWHERE, SHARED_SLOT
-from threecpo._core.statistics import (
-    Statistics,
-    Stopped,
-    Workers,
-    assign,
-    sum_by_labels,
-)
+from threecpo._core.loops import columns as column_loops
+from threecpo._core.sums import Sums, assign, sum_by_labels
+from threecpo._core.workers import Stopped, Workers
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
 OTHER_GROUPS = np.array([1, 1, 0, 1, 0, 1, 1, -1], dtype=np.int8)
@@ -51,7 +47,7 @@ def passes(counts, seed, n_jobs=1, n_clusters=4, *, background=True):
             (OTHER_GROUPS, True),
             (OTHER_GROUPS, False),
         ):
-            sums = model.Sums.of(statistics, 1e-3)
+            sums = model.SmoothedSums.of(statistics, 1e-3)
             profile = model.profile(sums, groups, background=background)
             moved += assign(
                 counts, profile, labels, statistics, workers, with_scales=with_scales
@@ -78,7 +74,7 @@ def test_sums_equal_the_oracle(case, prior):
         case.groups,
         prior,
     )
-    sums = model.Sums.of(statistics, prior)
+    sums = model.SmoothedSums.of(statistics, prior)
     for k in range(case.n_clusters):
         assert_agrees(sums.clusters[k], X[case.labels == k].sum(axis=0))
     assert_agrees(sums.outliers, X[case.labels == -1].sum(axis=0))
@@ -162,7 +158,7 @@ def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
     labels = core_labels(case.labels, case.n_clusters)
     statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
     profile = model.profile(
-        model.Sums.of(statistics, prior),
+        model.SmoothedSums.of(statistics, prior),
         case.groups,
         exact=exact,
         background=background,
@@ -185,7 +181,7 @@ def test_an_outlier_must_exceed_the_threshold(threshold, outliers):
     groups = np.array([1, 1, 0], dtype=np.int8)
     counts = from_dense(Y)
     statistics = sum_by_labels(counts, labels, 2, groups, 1e-3)
-    sums = model.Sums.of(statistics, 1e-3)
+    sums = model.SmoothedSums.of(statistics, 1e-3)
     profile = model.profile(sums, groups, background=True, threshold=threshold)
     with Workers(1) as workers:
         assign(counts, profile, labels, statistics, workers, with_scales=False)
@@ -199,11 +195,11 @@ def test_a_row_that_every_cluster_forbids_is_an_outlier(exact):
     groups = np.array([1, 1, 0], dtype=np.int8)
     labels = np.array([2, 0, 0, 1], dtype=np.int32)
     statistics = sum_by_labels(counts, labels, 2, groups, 0.0)
-    sums = model.Sums.of(statistics, 0.0)
+    sums = model.SmoothedSums.of(statistics, 0.0)
     profile = model.profile(sums, groups, exact=exact, background=True)
     with Workers(1) as workers:
         assign(counts, profile, labels, statistics, workers, with_scales=False)
-        description = rows.describe(counts, profile, workers)
+        description = describe.describe(counts, profile, workers)
     assert labels[0] == 2
     assert description.outlier_scores[0] == np.inf
 
@@ -212,7 +208,7 @@ def test_equal_clusters_are_filled_from_the_lowest_rank():
     counts, groups = from_dense(np.array([[1.0, 2]] * 3)), np.ones(2, np.int8)
     labels = np.arange(3, dtype=np.int32)
     statistics = sum_by_labels(counts, labels, 3, groups, 0.0)
-    sums = model.Sums.of(statistics, 0.0)
+    sums = model.SmoothedSums.of(statistics, 0.0)
     for ranks, best in (([0, 1, 2], 0), ([2, 0, 1], 1), ([1, 2, 0], 2)):
         profile = model.profile(sums, groups, ranks=np.array(ranks, np.int32))
         new, copy = labels.copy(), statistics.copy()
@@ -224,7 +220,7 @@ def test_equal_clusters_are_filled_from_the_lowest_rank():
 def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
     Y, _ = planted(np.random.default_rng(seed))
     labels = np.arange(len(Y), dtype=np.int32) % 4
-    total = Statistics.zeros(3, Y.shape[1])
+    total = Sums.zeros(3, Y.shape[1])
     for part in (slice(0, 7), slice(7, 30), slice(30, None)):
         part_counts, part_labels = from_dense(Y[part]), labels[part].copy()
         total.add(sum_by_labels(part_counts, part_labels, 3, GROUPS, 1e-3))
@@ -237,7 +233,7 @@ def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
 
 
 def test_taken_clusters_keep_their_order_and_the_outliers():
-    statistics = Statistics.zeros(3, 2)
+    statistics = Sums.zeros(3, 2)
     statistics.sums[:] = np.arange(8).reshape(4, 2)
     statistics.sizes[:] = [5, 6, 7, 8]
     taken = statistics.take(np.array([2, 0]))
@@ -246,7 +242,7 @@ def test_taken_clusters_keep_their_order_and_the_outliers():
 
 
 def test_a_copy_has_its_own_sums():
-    statistics = Statistics.zeros(2, 2)
+    statistics = Sums.zeros(2, 2)
     copy = statistics.copy()
     copy.sums += 1
     copy.sizes += 1
@@ -257,7 +253,7 @@ def test_a_copy_has_its_own_sums():
 def test_slots_number_the_relevant_columns():
     slots = np.empty(6, dtype=np.int32)
     groups = np.array([1, -1, 0, 1, 1, 0], dtype=np.int8)
-    assert column_kernels.fill_slots(groups, slots) == (2, 3)
+    assert column_loops.fill_slots(groups, slots) == (2, 3)
     expected = [0, NOISE_SLOT, SHARED_SLOT, 1, 2, SHARED_SLOT]
     assert slots.tolist() == expected
 

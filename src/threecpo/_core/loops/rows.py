@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
+from ..codes import NOWHERE, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i4, i8, inlined
 from .simd import LANES, add_products, add_to_pair
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-NOWHERE = -2
 TIE = 1e-12
 U = np.uint64
 
@@ -25,10 +25,6 @@ U = np.uint64
 # times them add exactly, in any order, up to column totals of 2^28 or so.
 COARSE = 2.0**-22
 FINE = 2.0**-48
-
-# Columns outside C1 have no slot in a profile.
-SHARED_SLOT = -1
-NOISE_SLOT = -2
 
 
 class Profile(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..codes import NOISE_SLOT, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i1, i4, i8, inlined
-from .kernels import NOISE_SLOT, SHARED_SLOT, TIE
+from .rows import TIE
 
 
 @compiled(array_type(i1), array_type(i4, write=True))

@@ -1,39 +1,33 @@
 """The sums that a fit needs from the data, and the pass over row blocks that adds them.
 
 Counts are summed without the prior, so sums of whole numbers are exact and can be moved
-row by row; ``model.Sums`` adds the prior's share.
+row by row; ``model.SmoothedSums`` adds the prior's share.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import column_kernels, kernels
+from .loops import columns as column_loops
+from .loops import rows as row_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .kernels import Profile
-
-T = TypeVar("T")
-S = TypeVar("S")
+    from .loops.rows import Profile
+    from .workers import Workers
 
 
 @dataclass
-class Statistics:
+class Sums:
     """Sums over the rows of each cluster; the last row of ``sums`` is the outliers'.
 
-    ``log_scales`` is u in two parts that add exactly (see ``kernels.COARSE``), without
-    the prior's share, which is the prior times its last row, the sum over rows of log
+    ``log_scales`` is u in two parts that add exactly (see ``rows.COARSE``), without the
+    prior's share, which is the prior times its last row, the sum over rows of log
     r_i. ``totals`` and ``n_rows`` are of all rows, in a cluster yet or not.
     """
 
@@ -44,7 +38,7 @@ class Statistics:
     n_rows: int = 0
 
     @classmethod
-    def zeros(cls, n_clusters: int, n_columns: int) -> Statistics:
+    def zeros(cls, n_clusters: int, n_columns: int) -> Sums:
         return cls(
             sums=np.zeros((n_clusters + 1, n_columns)),
             sizes=np.zeros(n_clusters + 1, dtype=np.int64),
@@ -61,7 +55,7 @@ class Statistics:
         arrays = (self.sums, self.sizes, self.log_scales, self.totals)
         return sum(array.nbytes for array in arrays)
 
-    def add(self, other: Statistics) -> None:
+    def add(self, other: Sums) -> None:
         """Add the sums of other rows."""
         self.sums += other.sums
         self.sizes += other.sizes
@@ -69,16 +63,16 @@ class Statistics:
         self.n_rows += other.n_rows
         self.log_scales += other.log_scales
 
-    def copy(self) -> Statistics:
+    def copy(self) -> Sums:
         """Own sums and sizes; what does not depend on the labels is shared."""
         return self._with(self.sums.copy(), self.sizes.copy())
 
-    def take(self, clusters: NDArray[np.intp]) -> Statistics:
+    def take(self, clusters: NDArray[np.intp]) -> Sums:
         """Keep these clusters, in this order, and the outliers."""
         order = np.append(clusters, self.n_clusters)
         return self._with(self.sums[order], self.sizes[order])
 
-    def joined(self, new: NDArray[np.int32]) -> Statistics:
+    def joined(self, new: NDArray[np.int32]) -> Sums:
         """Add up the clusters that get the same new number; outliers stay."""
         numbers = np.append(new, new.max() + 1)
         sums = np.zeros((numbers[-1] + 1, self.sums.shape[1]))
@@ -88,81 +82,15 @@ class Statistics:
             sums[number] += row
         return self._with(sums, sizes)
 
-    def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Statistics:
-        return Statistics(sums, sizes, self.log_scales, self.totals, self.n_rows)
-
-
-class Stopped(Exception):  # noqa: N818 - a request, not an error
-    """Raised inside worker threads after an interrupt."""
-
-
-class Workers:
-    """Our own threads: an ordered map whose results do not depend on their number."""
-
-    def __init__(self, n_jobs: int, stop: threading.Event | None = None) -> None:
-        self.n_jobs = n_jobs
-        self._stop = stop or threading.Event()
-        self._pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is not None:
-            self._stop.set()
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
-
-    def serial(self) -> Workers:
-        """One thread, the caller's, that obeys the same stop signal."""
-        return Workers(1, self._stop)
-
-    def check(self) -> None:
-        """Leave this thread where another one has been interrupted."""
-        if self._stop.is_set():
-            raise Stopped
-
-    def map(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-        """Yield results in the order of the items, working a few items ahead."""
-        waiting: deque[Future[T]] = deque()
-        for item in items:
-            self.check()
-            if self._pool is None:
-                yield function(item)
-                continue
-            waiting.append(self._pool.submit(function, item))
-            if len(waiting) >= 2 * self.n_jobs:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-
-    def ahead(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield the items; each is in the making while the one before is in use."""
-        pool = self._pool
-        if pool is None:
-            return items
-        end = object()
-
-        def draw() -> T | object:
-            self.check()
-            return next(items, end)
-
-        def drawn(coming: Future[T | object]) -> Iterator[T]:
-            while (item := coming.result()) is not end:
-                coming = pool.submit(draw)
-                yield cast("T", item)
-
-        return drawn(pool.submit(draw))
-
-
-SERIAL = Workers(1)
+    def _with(self, sums: NDArray[np.float64], sizes: NDArray[np.int64]) -> Sums:
+        return Sums(sums, sizes, self.log_scales, self.totals, self.n_rows)
 
 
 def assign(
     counts: Counts,
     profile: Profile,
     labels: NDArray[np.int32],
-    statistics: Statistics,
+    statistics: Sums,
     workers: Workers,
     *,
     with_scales: bool,
@@ -180,10 +108,10 @@ def assign(
     if with_scales:
         statistics.log_scales = np.zeros_like(statistics.log_scales)  # may be shared
 
-    def one(block: tuple[int, int]) -> tuple[int, Statistics]:
+    def one(block: tuple[int, int]) -> tuple[int, Sums]:
         part = statistics
         if not in_place:
-            part = Statistics.zeros(statistics.n_clusters, counts.n_columns)
+            part = Sums.zeros(statistics.n_clusters, counts.n_columns)
         options = {"fresh": fresh, "with_scales": with_scales}
         return _assign_block(counts, block, profile, labels, part, **options), part
 
@@ -195,12 +123,10 @@ def assign(
     return n_moved
 
 
-def sums_from_nothing(
-    counts: Counts, profile: Profile, *, with_scales: bool
-) -> Statistics:
+def sums_from_nothing(counts: Counts, profile: Profile, *, with_scales: bool) -> Sums:
     """Sums of the clusters that a profile puts these rows in."""
-    total = Statistics.zeros(len(profile.ranks), counts.n_columns)
-    labels = np.full(counts.n_rows, kernels.NOWHERE, dtype=np.int32)
+    total = Sums.zeros(len(profile.ranks), counts.n_columns)
+    labels = np.full(counts.n_rows, row_loops.NOWHERE, dtype=np.int32)
     everything, options = (0, counts.n_rows), {"with_scales": with_scales}
     _assign_block(counts, everything, profile, labels, total, fresh=True, **options)
     return total
@@ -211,12 +137,12 @@ def _assign_block(
     block: tuple[int, int],
     profile: Profile,
     labels: NDArray[np.int32],
-    into: Statistics,
+    into: Sums,
     *,
     fresh: bool,
     with_scales: bool,
 ) -> int:
-    return kernels.assign_rows(
+    return row_loops.assign_rows(
         counts.indptr,
         counts.indices,
         counts.data,
@@ -237,17 +163,17 @@ def sum_by_labels(
     n_clusters: int,
     groups: NDArray[np.int8],
     prior: float,
-) -> Statistics:
-    """Statistics of given labels (``NOWHERE`` for rows to leave out of the sums)."""
+) -> Sums:
+    """Sums of given labels (``NOWHERE`` for rows to leave out of the sums)."""
     slots = np.empty(len(groups), dtype=np.int32)
-    prior_scale = prior * sum(column_kernels.fill_slots(groups, slots))
-    total = Statistics.zeros(n_clusters, counts.n_columns)
+    prior_scale = prior * sum(column_loops.fill_slots(groups, slots))
+    total = Sums.zeros(n_clusters, counts.n_columns)
     total.n_rows = counts.n_rows
     for block in counts.blocks:
         part = total
         if not counts.whole:
-            part = Statistics.zeros(n_clusters, counts.n_columns)
-        kernels.sum_rows(
+            part = Sums.zeros(n_clusters, counts.n_columns)
+        row_loops.sum_rows(
             counts.indptr,
             counts.indices,
             counts.data,

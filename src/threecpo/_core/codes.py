@@ -1,0 +1,32 @@
+"""What the numbers in labels, groups and slots mean: the one place for codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Groups of columns.
+RELEVANT, SHARED, NOISE = 1, 0, -1
+GROUPS = (RELEVANT, SHARED, NOISE)
+GROUP_NAMES = {RELEVANT: "relevant", SHARED: "shared", NOISE: "noise"}
+
+# A row that is in no cluster yet.
+NOWHERE = -2
+# Label of an outlier outside of loops; inside it is the number after the last cluster,
+# so that the outliers' sums stand behind those of the clusters.
+OUTLIER = -1
+
+# Columns outside C1 have no slot in a profile.
+SHARED_SLOT, NOISE_SLOT = -1, -2
+
+# Number of moved rows where a pass does not know it.
+UNKNOWN = -1
+
+
+def inner_labels(labels: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
+    """Labels as loops take them: outliers are the number after the last cluster."""
+    return np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)

@@ -1,0 +1,1 @@
+"""The compiled loops: arrays and records in, sums and scores out."""
