@@ -38,11 +38,11 @@ bench: $(VENV)/.test
 	@$(BIN)/python benchmarks/speed.py
 
 reproduce: $(VENV)/.test
-	@$(BIN)/python -m threecpo.experiments all --output docs/results
+	@$(BIN)/python -m experiments all --output docs/results
 
 clean:
 	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
+	find src experiments tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
 # Dependency groups need pip 25.1.

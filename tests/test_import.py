@@ -21,7 +21,6 @@ PUBLIC = {
     "column_information",
     "datasets",
     "distributed",
-    "experiments",
     "io",
     "load",
     "methods",
@@ -71,7 +70,6 @@ def modules_after(statement):
             {"numba", "anndata", "h5py", "snowballstemmer"},
         ),
         ("from threecpo.text import count_terms", {"numba", "snowballstemmer"}),
-        ("from threecpo import experiments", {"numpy", "sklearn", "matplotlib"}),
     ],
 )
 def test_a_statement_does_not_load_what_it_does_not_need(statement, absent):

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 from tiny import shorten, tables, write_matrix
 
-from threecpo.experiments import EXPERIMENTS, main, reproduce
+from experiments import EXPERIMENTS, main, reproduce
 
 FIGURES = {
     "zeros",
@@ -51,11 +51,11 @@ def run(name, matrix, folder, **options):
 
 
 def columns_of(name):
-    module = import_module(f"threecpo.experiments.{EXPERIMENTS[name]}")
+    module = import_module(f"experiments.{EXPERIMENTS[name]}")
     shared = "_noise" if name.startswith("noise") else "_runtime"
     if not hasattr(module, "COLUMNS"):
-        shared = "_tables" if name in COMPARED else shared
-        module = import_module(f"threecpo.experiments.{shared}")
+        shared = "_comparison_tables" if name in COMPARED else shared
+        module = import_module(f"experiments.{shared}")
     return module.COLUMNS
 
 
@@ -154,7 +154,7 @@ def test_methods_and_executions_cut_a_run_down(matrix, tmp_path):
 
 
 def test_a_cut_cell_is_marked_with_what_it_ran(matrix, tmp_path, monkeypatch):
-    monkeypatch.setattr("threecpo.experiments._cuts.LARGE", 10)
+    monkeypatch.setattr("experiments._cuts.LARGE", 10)
     chosen = {"datasets": ["mine"], "methods": ["STD+KM", "KM"]}
     run("traditional", matrix, tmp_path, **chosen)
     page = (tmp_path / "traditional.md").read_text(encoding="utf-8")
@@ -187,7 +187,7 @@ def test_an_experiment_without_data_says_so(tmp_path, monkeypatch, capsys):
 
 def test_all_runs_each_on_its_own_sets(tmp_path, monkeypatch, capsys):
     few = {name: EXPERIMENTS[name] for name in ("characteristics", "words", "columns")}
-    monkeypatch.setattr("threecpo.experiments._command.EXPERIMENTS", few)
+    monkeypatch.setattr("experiments._command.EXPERIMENTS", few)
     assert main(arguments("all", "--datasets", "Synth", output=tmp_path)) == 0
     assert {p.stem for p in tmp_path.glob("*.md")} == {"characteristics", "columns"}
     assert "words is left out" in capsys.readouterr().err

@@ -15,12 +15,13 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
+import experiments
 import threecpo
+from experiments import _measured_cells, _measures
+from experiments._data import Data, synth
+from experiments._measured_cells import Cache, Cell
+from experiments._run import run
 from threecpo import methods
-from threecpo.experiments import _cells, _measures
-from threecpo.experiments._cells import Cache, Cell
-from threecpo.experiments._data import Data, synth
-from threecpo.experiments._run import run
 
 DATA = Data("small", sp.csr_array([[3, 0], [0, 4], [2, 1]]), np.array([0, 1, 0]))
 
@@ -73,7 +74,7 @@ def test_titles_and_threads_do_not_matter():
 @pytest.mark.parametrize("name", ["FORMAT", "__version__"])
 def test_another_version_has_other_cells(name, monkeypatch):
     before = cell().digest
-    monkeypatch.setattr(_cells, name, "another")
+    monkeypatch.setattr(_measured_cells, name, "another")
     assert cell().digest != before
 
 
@@ -203,13 +204,16 @@ def stamps(folder):
 
 
 def start(cache, output):
-    source = Path(threecpo.__file__).parents[1]
-    command = [sys.executable, "-m", "threecpo.experiments", "traditional"]
+    package = Path(threecpo.__file__).parents[1]
+    checkout = Path(experiments.__file__).parents[1]
+    command = [sys.executable, "-m", "experiments", "traditional"]
     command += ["--datasets", "Synth", "--executions", "12", "--restarts", "3"]
     command += ["--methods", "3CPO", "PoissonL", "PoissonC", "SKM", "--jobs", "1"]
     command += ["--cache", str(cache), "--output", str(output)]
-    variables = os.environ | {"PYTHONPATH": str(source)}
-    return subprocess.Popen(command, env=variables, stderr=subprocess.DEVNULL)
+    variables = os.environ | {"PYTHONPATH": str(package)}
+    return subprocess.Popen(
+        command, cwd=checkout, env=variables, stderr=subprocess.DEVNULL
+    )
 
 
 def test_a_killed_run_goes_on_where_it_was(tmp_path):

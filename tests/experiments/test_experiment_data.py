@@ -5,8 +5,10 @@ import pytest
 import scipy.sparse as sp
 from tiny import write_matrix
 
-from threecpo.experiments._cuts import Protocol, path_protocol, protocol
-from threecpo.experiments._data import Data, Library, paper_names, read_matrix, synth
+from experiments._cuts import Protocol, path_protocol, protocol
+from experiments._data import Data, Library, paper_names, read_matrix, synth
+from experiments._published_files import FILES, missing_files
+from threecpo.datasets._registry import SOURCES
 
 
 @pytest.fixture
@@ -31,6 +33,37 @@ def test_what_is_not_here_is_left_out_with_one_line(library, said, tmp_path):
     assert "--download" in said[0]
     assert sorted(library.reasons) == ["GeneExp", "Wholesales"]
     assert [path.name for path in tmp_path.iterdir()] == ["mine.npz"]
+
+
+def test_the_files_that_are_looked_for_are_those_that_loaders_read():
+    assert {
+        name: {file.name: file.instead for file in source.files}
+        for name, source in SOURCES.items()
+    } == FILES
+
+
+@pytest.mark.parametrize(
+    ("present", "missing"),
+    [
+        ([], ["optical+recognition+of+handwritten+digits.zip"]),
+        (["optical+recognition+of+handwritten+digits.zip"], []),
+        (["optdigits.tra"], ["optical+recognition+of+handwritten+digits.zip"]),
+        (["optdigits.tra", "optdigits.tes"], []),
+    ],
+)
+def test_other_files_may_stand_instead_if_all_are_there(
+    present, missing, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("THREECPO_DATA", str(tmp_path))
+    for name in present:
+        (tmp_path / name).touch()
+    assert missing_files("optdigits") == missing
+
+
+def test_a_set_of_several_files_needs_them_all(tmp_path, monkeypatch):
+    monkeypatch.setenv("THREECPO_DATA", str(tmp_path))
+    (tmp_path / "sample_sm_uc3.txt.gz").touch()
+    assert missing_files("human_dendritic") == ["dataset1_sm_uc3.txt.gz"]
 
 
 def test_names_may_be_written_in_other_ways(library):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threecpo.experiments import (
+from experiments import (
     ablation,
     characteristics,
     coclustering,
@@ -16,10 +16,10 @@ from threecpo.experiments import (
     text,
     traditional,
 )
-from threecpo.experiments._data import paper_names
-from threecpo.experiments._paper import Spread, difference, paper_value
-from threecpo.experiments._paths import CRITERIA, K_MEANS
-from threecpo.experiments._tables import COLUMNS, METRICS, Entry, misses, summary
+from experiments._comparison_tables import COLUMNS, METRICS, Entry, misses, summary
+from experiments._data import paper_names
+from experiments._paper import Spread, difference, paper_value
+from experiments._paths import CRITERIA, K_MEANS
 
 K_MEANS_CHOICES = [
     f"{name} {number_of_clusters.PAPER_CRITERIA[c]}"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import tables
 
-from threecpo.experiments._write import (
+from experiments._result_files import (
     environment,
     markdown_table,
     write_csv,

@@ -5,8 +5,7 @@ import re
 import numpy as np
 import scipy.sparse as sp
 
-from threecpo.datasets import make_synth
-from threecpo.experiments import (
+from experiments import (
     _paths,
     k_means_path,
     k_path,
@@ -17,6 +16,7 @@ from threecpo.experiments import (
     runtime_rows,
     synth,
 )
+from threecpo.datasets import make_synth
 
 
 def write_matrix(path, n_rows=60, n_columns=64, *, names=True):
@@ -43,7 +43,7 @@ def shorten(monkeypatch):
     monkeypatch.setattr(runtime_columns, "SIZES", (6, 9))
     monkeypatch.setattr(synth, "DRAWS", 2)
     monkeypatch.setattr(
-        "threecpo.experiments._data.make_synth",
+        "experiments._data.make_synth",
         lambda n_rows=60, **options: make_synth(n_rows, **options),
     )
 

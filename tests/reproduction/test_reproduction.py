@@ -1,6 +1,6 @@
 """The paper's tables on its own data sets, as far as a few seconds go.
 
-``python -m threecpo.experiments all`` runs the whole protocol.
+``python -m experiments all`` runs the whole protocol.
 """
 
 import numpy as np

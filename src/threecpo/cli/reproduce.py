@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ._options import AT_LEAST_ONE, examples, json_option
 from ._say import say, say_json
+
+if TYPE_CHECKING:
+    from types import ModuleType
 
 _NAMES: dict[str, Any] = {
     "multiple": True,
@@ -61,19 +65,38 @@ def command(name: str | None, *, as_json: bool, **options: Any) -> None:
     """Repeat a table or figure of the paper, beside the paper's values.
 
     Without NAME the experiments are listed; NAME may be all. A run that was stopped
-    goes on where it was.
+    goes on where it was. The experiments are in the repository of threecpo, not in the
+    installed package: run this in the folder of a clone.
     """
-    from ..experiments import EXPERIMENTS, reproduce
-
+    experiments = _experiments()
     if name is None:
         if as_json:
-            say_json(list(EXPERIMENTS))
+            say_json(list(experiments.EXPERIMENTS))
         else:
-            for each in EXPERIMENTS:
+            for each in experiments.EXPERIMENTS:
                 say(each)
         return
-    reproduce(name, **options, quiet=not sys.stderr.isatty())
+    experiments.reproduce(name, **options, quiet=not sys.stderr.isatty())
     if as_json:
         say_json({"output": options["output"].absolute()})
     else:
         say(f"results: {options['output']}")
+
+
+def _experiments() -> ModuleType:
+    """Import the experiments of the checkout that this file or the user is in."""
+    for folder in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if _is_checkout(folder):
+            # Worker processes import the experiments by the same path.
+            sys.path.insert(0, str(folder))
+            return import_module("experiments")
+    message = (
+        "The experiments are not part of the installed package: clone the repository "
+        "of threecpo and run this command in its folder."
+    )
+    raise ImportError(message)
+
+
+def _is_checkout(folder: Path) -> bool:
+    package = folder / "src" / "threecpo" / "__init__.py"
+    return package.is_file() and (folder / "experiments" / "__init__.py").is_file()

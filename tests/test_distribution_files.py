@@ -1,0 +1,41 @@
+"""What the wheel and the source distribution hold."""
+
+import tomllib
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+def names_in(builder_class):
+    builder = builder_class(str(ROOT))
+    files = builder.recurse_included_files()
+    return {PurePosixPath(Path(file.distribution_path).as_posix()) for file in files}
+
+
+def top_folders(names):
+    return {name.parts[0] for name in names if len(name.parts) > 1}
+
+
+def test_the_wheel_holds_the_package_alone():
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    names = names_in(wheel.WheelBuilder)
+    assert PurePosixPath("threecpo/cli/reproduce.py") in names
+    assert top_folders(names) == {"threecpo"}
+    assert not [name for name in names if "experiments" in name.parts]
+
+
+def test_the_source_distribution_holds_the_experiments():
+    sdist = pytest.importorskip("hatchling.builders.sdist")
+    names = names_in(sdist.SdistBuilder)
+    assert PurePosixPath("experiments/paper_values.csv") in names
+    assert PurePosixPath("experiments/__main__.py") in names
+    assert top_folders(names) == {"src", "experiments", "tests"}
+
+
+def test_the_wheel_is_made_of_one_folder_without_experiments():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        targets = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"] == {"packages": ["src/threecpo"]}
+    assert not (ROOT / "src" / "threecpo" / "experiments").exists()
