@@ -14,6 +14,7 @@ from _common import table
 from threecpo._core import model
 from threecpo._core.codes import NOWHERE
 from threecpo._core.counts import Counts, from_sparse
+from threecpo._core.rules import EXACT
 from threecpo._core.sums import assign, sum_by_labels
 from threecpo._core.workers import Workers
 from threecpo._options import resolve_penalty
@@ -103,13 +104,13 @@ class Case:
 
     def __post_init__(self) -> None:
         self.everything = np.ones(self.counts.n_columns, dtype=np.int8)
-        self.statistics = self._statistics(self.everything)
-        self.sums = model.SmoothedSums.of(self.statistics, PRIOR)
+        self.sums = self._sums(self.everything)
+        self.smoothed = self.sums.smoothed(PRIOR)
         self.chosen = model.column_step(
-            self.sums, self.everything, resolve_penalty("mdl"), (1, 0, -1)
+            self.smoothed, self.everything, resolve_penalty("mdl"), (1, 0, -1)
         ).groups
 
-    def _statistics(self, groups: NDArray[np.int8]):
+    def _sums(self, groups: NDArray[np.int8]):
         return sum_by_labels(self.counts, self.labels, self.n_clusters, groups, PRIOR)
 
     def bare_loops(self) -> list[Callable[[], float]]:
@@ -126,33 +127,32 @@ class Case:
 
     def fresh_pass(self, groups: NDArray[np.int8]) -> Callable[[], float]:
         """Time a pass that starts from nothing: every sum is added up."""
-        profile = model.profile(self.sums, groups)
+        profile = EXACT.profile(self.smoothed, groups)
         workers = Workers(1)
 
         def run() -> float:
             labels = np.full(self.counts.n_rows, NOWHERE, dtype=np.int32)
-            statistics = self.statistics.copy()
-            statistics.log_scales = statistics.log_scales.copy()
-            statistics.sums[:] = 0.0
-            statistics.sizes[:] = 0
+            sums = self.sums.copy()
+            sums.table[:] = 0.0
+            sums.members[:] = 0
             return seconds_of(
                 assign,
-                *(self.counts, profile, labels, statistics, workers),
-                with_scales=True,
+                *(self.counts, profile, labels, sums, workers),
+                with_sizes=True,
             )
 
         return run
 
     def late_pass(self, groups: NDArray[np.int8]) -> Callable[[], float]:
         """Time a pass in which no row moves and no column enters or leaves C-."""
-        profile = model.profile(self.sums, groups)
+        profile = EXACT.profile(self.smoothed, groups)
         workers = Workers(1)
-        labels, statistics = self.labels.copy(), self._statistics(groups)
-        assign(self.counts, profile, labels, statistics, workers, with_scales=False)
+        labels, sums = self.labels.copy(), self._sums(groups)
+        assign(self.counts, profile, labels, sums, workers, with_sizes=False)
         return lambda: seconds_of(
             assign,
-            *(self.counts, profile, labels, statistics, workers),
-            with_scales=False,
+            *(self.counts, profile, labels, sums, workers),
+            with_sizes=False,
         )
 
     def costs(self, repeats: int) -> Costs:

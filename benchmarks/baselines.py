@@ -26,6 +26,7 @@ from _common import HERE, Report, add_data_option, load, missing_data, say
 from threecpo import methods
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
+from threecpo._core.rules import COSINE
 from threecpo._core.workers import Workers
 from threecpo._validation import check_counts
 from threecpo.cluster import PoissonC, PoissonL
@@ -98,7 +99,7 @@ def start_and_labels(method, counts, n_clusters, rng):
     if method == "SKM":
         rows = counts.scaled(2)
         start = seeding.k_means(rows)(rng, n_clusters)
-        return start, lloyd(rows, start, n_clusters, workers, spherical=True).labels
+        return start, lloyd(rows, start, n_clusters, workers, rule=COSINE).labels
     kind = PoissonL if method == "PoissonL" else PoissonC
     start = seeding.random_labels(counts)(rng, n_clusters)
     return start, kind(n_clusters, init=start).fit(counts.matrix()).labels_

@@ -33,7 +33,7 @@ from _common import HERE, Report, say
 from _planted import Planted
 from _scaling_fit import start_cluster
 from threecpo._core import blocks as work
-from threecpo._core import model
+from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers
@@ -88,15 +88,14 @@ def _resident(pid: int) -> int:
 
 
 def random_request(
-    readers: Sequence[Reader], planted: Planted, n_clusters: int, *, with_scales: bool
+    readers: Sequence[Reader], planted: Planted, n_clusters: int, *, with_sizes: bool
 ) -> Request:
     """What a run asks whose clusters are those of a few thousand rows at random."""
     counts = readers[0]()
     rng = np.random.default_rng(0)
     labels = rng.integers(n_clusters, size=counts.n_rows, dtype=np.int32)
     found = sum_by_labels(counts, labels, n_clusters, planted.groups, 1e-3)
-    sums = model.SmoothedSums.of(found, 1e-3)
-    return Request(model.profile(sums, planted.groups), with_scales)
+    return Request(EXACT.profile(found.smoothed(1e-3), planted.groups), with_sizes)
 
 
 def seconds_of_pass(engine: Engine, request: Request, repeats: int = 3) -> float:
@@ -116,9 +115,7 @@ def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]
     """Seconds to read all blocks, and of the pass over the same counts in memory."""
     with open_blocks(folder) as source, Workers(N_JOBS) as workers:
         readers = source.readers
-        request = random_request(
-            readers, planted, planted.n_clusters, with_scales=False
-        )
+        request = random_request(readers, planted, planted.n_clusters, with_sizes=False)
         engine = work.Threads(readers, workers)
         start = time.perf_counter()
         n_stored = engine.fold(_n_stored, int.__add__)
@@ -130,7 +127,7 @@ def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]
             labels = np.full(counts.n_rows, -2, dtype=np.int32)
             sums = Sums.zeros(planted.n_clusters, counts.n_columns)
             start = time.perf_counter()
-            assign(counts, request.profile, labels, sums, workers, with_scales=False)
+            assign(counts, request.profile, labels, sums, workers, with_sizes=False)
             passing += time.perf_counter() - start
     return reading, passing, n_stored
 
@@ -294,7 +291,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
         readers = source.readers
         step = max(1, len(readers) // 8)
         base = readers[: 2 * step]
-        ask = partial(random_request, readers, planted, with_scales=False)
+        ask = partial(random_request, readers, planted, with_sizes=False)
         say("curves: rows …")
         found["rows"] = [
             (
@@ -325,7 +322,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
             other = Planted(20_000, n_columns, 10)
             other.write(scratch / str(n_columns))
             with open_blocks(scratch / str(n_columns)) as narrow:
-                request = random_request(narrow.readers, other, 10, with_scales=False)
+                request = random_request(narrow.readers, other, 10, with_sizes=False)
                 engine = work.Threads(narrow.readers, workers)
                 found["columns"].append((n_columns, seconds_of_pass(engine, request)))
             shutil.rmtree(scratch / str(n_columns))

@@ -11,14 +11,16 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
+from ._core import prices
+from ._core.codes import GROUPS, RELEVANT
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
+    from ._core.prices import Price
 
-GROUPS = (1, 0, -1)
 CRITERIA = ("mdl-dispersion", "mdl")
 
 
@@ -78,52 +80,18 @@ def check_labels(
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
     chosen = tuple(groups) if np.iterable(groups) else ()
-    if any(group not in GROUPS for group in chosen) or 1 not in chosen:
+    if any(group not in GROUPS for group in chosen) or RELEVANT not in chosen:
         message = f"groups={groups!r} must hold 1 (C1) and may hold 0 (C0) and -1 (C-)."
         raise ValueError(message)
     return chosen
 
 
-def resolve_penalty(penalty: Any) -> Penalty:
+def resolve_penalty(penalty: Any) -> Price:
     """Return the price of a C1 column as a function of totals, K and n."""
     if callable(penalty):
-        return _checked(penalty)
-    check_choice("column_penalty", penalty, ("mdl", "bic", None))
-    named: dict[str | None, Penalty] = {"mdl": _mdl, "bic": _bic, None: _free}
-    return named[penalty]
-
-
-def _mdl(totals: NDArray[np.float64], n_clusters: int, _: int) -> NDArray[np.float64]:
-    """K - 1 column sums, each told in log of the total; 0 below a total of 1."""
-    return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
-
-
-def _bic(
-    totals: NDArray[np.float64], n_clusters: int, n_rows: int
-) -> NDArray[np.float64]:
-    return np.full_like(totals, n_clusters / 2 * np.log(n_rows))
-
-
-def _free(totals: NDArray[np.float64], *_: int) -> NDArray[np.float64]:
-    return np.zeros_like(totals)
-
-
-def _checked(penalty: Penalty) -> Penalty:
-    """Guard a user's function: a price of 0 or more for each column."""
-
-    def price(
-        totals: NDArray[np.float64], n_clusters: int, n_rows: int
-    ) -> NDArray[np.float64]:
-        given = np.asarray(penalty(totals.copy(), n_clusters, n_rows), dtype=float)
-        if given.shape not in ((), totals.shape) or not np.all(given >= 0):
-            message = (
-                "column_penalty must return one price of 0 or more for each of the "
-                f"{len(totals)} columns; it returned {given!r}."
-            )
-            raise ValueError(message)
-        return np.array(np.broadcast_to(given, totals.shape))
-
-    return price
+        return prices.UserPrice(penalty)
+    check_choice("column_penalty", penalty, prices.NAMED)
+    return prices.NAMED[penalty]
 
 
 def fixed_seed(random_state: Any) -> int:

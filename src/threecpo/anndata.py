@@ -190,7 +190,7 @@ def _copied(adata: AnnData) -> AnnData:
 
 
 def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
-    from ._core.run import GROUP_NAMES
+    from ._core.codes import GROUP_NAMES
 
     groups = [GROUP_NAMES[group] for group in model.column_groups_.tolist()]
     told = {

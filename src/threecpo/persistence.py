@@ -51,16 +51,18 @@ _IN_ARRAYS = {"stored": "array"}
 
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """Write a fitted model beside the target, then rename it into place."""
+    from ._core.rules import EXACT
+
     fitted = model._fitted
     arrays: dict[str, Any] = {
         name: getattr(model, name) for name in _attributes(vars(model))
     }
     arrays |= {
-        "sums": fitted.statistics.sums,
-        "sizes": fitted.statistics.sizes,
-        "profile_sums": fitted.profile_statistics.sums,
-        "profile_sizes": fitted.profile_statistics.sizes,
-        "totals": fitted.statistics.totals,
+        "sums": fitted.sums.table,
+        "sizes": fitted.sums.members,
+        "profile_sums": fitted.profile_sums.table,
+        "profile_sizes": fitted.profile_sums.members,
+        "totals": fitted.sums.totals,
         "ranks": fitted.ranks,
     }
     arrays |= {f"history_{name}": values for name, values in model.history_.items()}
@@ -72,9 +74,9 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
         "parameters": _storable(model.get_params(deep=False), arrays),
         "numbers": {name: getattr(model, name) for name in _NUMBERS},
         "history": list(model.history_),
-        "n_rows": fitted.statistics.n_rows,
+        "n_rows": fitted.sums.n_rows,
         "prior": fitted.prior,
-        "exact": fitted.exact,
+        "exact": fitted.rule == EXACT,
         "threshold": fitted.threshold,
         "outliers": fitted.outliers,
     }
@@ -119,6 +121,7 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     from ._core.describe import Fitted
+    from ._core.rules import EXACT, PRINTED
     from ._core.sums import Sums
     from .cluster import ThreeCPO
 
@@ -137,9 +140,10 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
     final, behind = (
         Sums(
-            sums=arrays[f"{prefix}sums"],
-            sizes=arrays[f"{prefix}sizes"],
-            log_scales=np.zeros((model.n_features_in_ + 1, 2)),
+            table=arrays[f"{prefix}sums"],
+            members=arrays[f"{prefix}sizes"],
+            log_sizes=np.zeros((model.n_features_in_, 2)),
+            log_size_total=np.zeros(2),
             totals=arrays["totals"],
             n_rows=header["n_rows"],
         )
@@ -151,7 +155,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
         model.column_groups_,
         arrays["ranks"],
         float(header["prior"]),
-        bool(header["exact"]),
+        EXACT if header["exact"] else PRINTED,
         float(header["threshold"]),
         header["outliers"],
     )

@@ -4,8 +4,10 @@ import numpy as np
 
 from strategies import Labelled
 from threecpo._core import model
+from threecpo._core.codes import inner_labels
 from threecpo._core.counts import from_dense
 from threecpo._core.loops import rows as row_loops
+from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
 
@@ -13,11 +15,11 @@ ALL_GROUPS = (1, 0, -1)
 
 
 def sums_of(case, prior):
-    labels = np.where(case.labels == -1, case.n_clusters, case.labels)
-    statistics = sum_by_labels(
-        from_dense(case.Y), labels.astype(np.int32), case.n_clusters, case.groups, prior
+    labels = inner_labels(case.labels, case.n_clusters)
+    sums = sum_by_labels(
+        from_dense(case.Y), labels, case.n_clusters, case.groups, prior
     )
-    return model.SmoothedSums.of(statistics, prior)
+    return sums.smoothed(prior)
 
 
 def column_step(case, prior, penalty, allowed=ALL_GROUPS):
@@ -35,9 +37,8 @@ def row_scales(case, prior):
 def scores_of_profile(case, prior, *, exact, background):
     """Score of every row in every cluster, the background last."""
     counts = from_dense(case.Y)
-    profile = model.profile(
-        sums_of(case, prior), case.groups, exact=exact, background=background
-    )
+    rule = EXACT if exact else PRINTED
+    profile = rule.profile(sums_of(case, prior), case.groups, background=background)
     out = np.empty((counts.n_rows, case.n_clusters + background))
     row_loops.score_rows(
         counts.indptr, counts.indices, counts.data, 0, counts.n_rows, profile, out

@@ -4,6 +4,7 @@ import numpy as np
 
 from strategies import planted
 from threecpo._core.counts import from_dense
+from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.run import Settings, run
 from threecpo._core.workers import Workers
 from threecpo._options import resolve_penalty
@@ -24,10 +25,15 @@ def settings_of(n_clusters, penalty="mdl", **changes):
     options |= changes
     return Settings(
         n_clusters=n_clusters,
-        penalty=resolve_penalty(penalty),
+        price=resolve_penalty(penalty),
         groups=options.pop("allowed"),
-        **options,
+        outliers="iterative" if options.pop("outliers") else None,
+        **{"rule": rule_of(exact=options.pop("exact"))} | options,
     )
+
+
+def rule_of(*, exact):
+    return EXACT if exact else PRINTED
 
 
 def run_of(Y, labels, groups, penalty="mdl", n_jobs=1, **changes):
@@ -65,7 +71,7 @@ def assert_same_bits(first, second):
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.groups, second.groups)
     np.testing.assert_array_equal(first.column_scores, second.column_scores)
-    np.testing.assert_array_equal(first.statistics.sums, second.statistics.sums)
+    np.testing.assert_array_equal(first.sums.table, second.sums.table)
     assert first.loss == second.loss
     assert first.history.keys() == second.history.keys()
     for key, values in first.history.items():

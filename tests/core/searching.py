@@ -20,6 +20,8 @@ each_search = pytest.mark.parametrize("find", SEARCHES)
 
 
 def settings_for(*n_clusters, **changes):
+    if "outliers" in changes:
+        changes["outliers"] = "iterative" if changes["outliers"] else None
     return [replace(PLAIN, n_clusters=k, **changes) for k in n_clusters]
 
 

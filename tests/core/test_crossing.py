@@ -149,7 +149,7 @@ class TestCrossed:
         counts = from_dense(hard(0))
         (settings,) = settings_for(6)
         (best,) = self.ends(counts, settings, 1)
-        assert best.statistics.n_clusters == 6
+        assert best.sums.n_clusters == 6
         labels = np.maximum(best.labels, 1) if joined else 5 - best.labels
         other = replace(best, labels=labels.astype(np.int32), loss=best.loss + 1)
         assert search._crossed(counts, best, other, settings, SERIAL) is other
@@ -166,7 +166,7 @@ class TestCrossed:
     def test_takes_part_for_every_number_of_clusters(self, crossings):
         found_by(merges, hard(3), settings_for(6, 5), 6)
         crossed = [each is not other for _, other, each in crossings]
-        sizes = [best.statistics.n_clusters for best, _, _ in crossings]
+        sizes = [best.sums.n_clusters for best, _, _ in crossings]
         assert {*np.compress(crossed, sizes).tolist()} == {5, 6}
 
     @pytest.fixture

@@ -11,7 +11,6 @@ from strategies import PRIORS, Labelled, labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core.counts import from_dense
 from threecpo._core.dispersion import dispersions
-from threecpo._core.model import SmoothedSums
 from threecpo._core.sums import sum_by_labels
 
 
@@ -21,8 +20,8 @@ def dispersions_of(case, prior, *, block_counts=1 << 16):
         counts = from_dense(case.Y)
         labels = np.where(case.labels < 0, case.n_clusters, case.labels)
         labels = labels.astype(np.int32)
-        statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
-        sums = SmoothedSums.of(statistics, prior)
+        sums = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
+        sums = sums.smoothed(prior)
         return dispersions(counts, labels, sums, case.groups), len(counts.blocks)
 
 

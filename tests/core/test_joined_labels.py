@@ -41,7 +41,7 @@ class TestJoinedLabels:
         assert (labels == OUTLIER).any()
         new, _ = search._joined(
             labels,
-            many.statistics,
+            many.sums,
             many.groups,
             replace(settings, n_clusters=3),
             SERIAL,
@@ -61,9 +61,9 @@ class TestJoinedLabels:
         new, found = search._joined(labels, known, groups, wanted, SERIAL)
         inside = np.where(new == OUTLIER, 3, new).astype(np.int32)
         expected = sum_by_labels(counts, inside, 3, groups, settings.prior)
-        np.testing.assert_array_equal(found.sums, expected.sums)
-        np.testing.assert_array_equal(found.sizes, expected.sizes)
-        np.testing.assert_array_equal(found.log_scales, expected.log_scales)
+        np.testing.assert_array_equal(found.table, expected.table)
+        np.testing.assert_array_equal(found.members, expected.members)
+        np.testing.assert_array_equal(found.log_sizes, expected.log_sizes)
         np.testing.assert_array_equal(found.totals, expected.totals)
         assert found.n_rows == expected.n_rows
 
@@ -72,9 +72,7 @@ class TestJoinedLabels:
         many, settings = self.wide(seed, outliers=True)
         wanted = replace(settings, n_clusters=n_clusters)
         counts, groups = from_dense(hard(seed)), many.groups
-        labels, known = search._joined(
-            many.labels, many.statistics, groups, wanted, SERIAL
-        )
+        labels, known = search._joined(many.labels, many.sums, groups, wanted, SERIAL)
         expected = run(counts, groups, labels, wanted, SERIAL)
         found = run(counts, groups, labels, wanted, SERIAL, None, known)
         assert_same_bits(found, expected)
@@ -136,10 +134,10 @@ class TestJoinedLabels:
         """Outliers have no part in what is joined."""
         parts = search._common_parts(best.labels, other.labels, len(Y), 6)
         inside = parts >= 0
-        statistics = sum_by_labels(
+        sums = sum_by_labels(
             from_dense(Y[inside]), parts[inside], parts.max() + 1, best.groups, 1e-3
         )
-        new = merge_clusters(statistics, best.groups, 6, 1e-3)
+        new = merge_clusters(sums, best.groups, 6, 1e-3)
         np.testing.assert_array_equal(labels[inside], new[parts[inside]])
 
     def end(self, counts, settings, seed):

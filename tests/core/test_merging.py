@@ -187,7 +187,7 @@ def test_the_sums_stay_as_they_are(contiguous):
     sums, groups = sums_from(PAIRS)
     if not contiguous:
         groups = np.array([1, 0, -1, 1], dtype=np.int8)
-    fields = ("sums", "totals", "log_scales", "sizes")
+    fields = ("table", "members", "log_sizes", "log_size_total", "totals")
     before = {name: getattr(sums, name).copy() for name in fields}
     groups_before = groups.copy()
     merge_clusters(sums, groups, 1, 0.0)

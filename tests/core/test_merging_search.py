@@ -105,13 +105,13 @@ class TestFirstManyClusters:
         found_by(merges, hard(0), settings_for(5), 1)
         wide, narrow = made
         found = wide.result
-        new = merge_clusters(found.statistics, found.groups, 5, 1e-3)
+        new = merge_clusters(found.sums, found.groups, 5, 1e-3)
         np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
         np.testing.assert_array_equal(narrow.groups, wide.result.groups)
 
     def test_as_many_as_asked_for_stay_as_they_are(self, made):
         """There are no more rows than that."""
-        settings = settings_for(3, penalty=resolve_penalty(None))
+        settings = settings_for(3, price=resolve_penalty(None))
         first = np.ones(3, dtype=np.int8)
         found_by(merges, 9 * np.eye(3), settings, 1, first_columns=first)
         wide, narrow = made
@@ -143,7 +143,7 @@ class TestFirstManyClusters:
         assert sizes[sizes.index(4) - 1] == 6
         np.testing.assert_array_equal(below.groups, above.groups)
         pairs = {*zip(above.labels, below.labels, strict=True)}
-        assert len(pairs) == above.statistics.n_clusters
+        assert len(pairs) == above.sums.n_clusters
 
     @pytest.mark.parametrize("n_clusters", [2, 3])
     def test_where_they_collapse_a_run_starts_plainly(self, n_clusters, made, seed):
@@ -153,12 +153,12 @@ class TestFirstManyClusters:
             return np.full(len(totals), 1.0 if n_found <= n_clusters else 1e9)
 
         Y, labels = containers.planted(n_clusters, seed=seed)
-        settings = settings_for(n_clusters, penalty=price)
+        settings = settings_for(n_clusters, price=price)
         for find in SEARCHES:
             ((best, _),) = found_by(find, Y, settings, 6, seed=seed)
             assert adjusted_rand_score(labels, best.labels) == 1
         wide = [each for each in made if each.settings.n_clusters > n_clusters]
-        assert [each.result.statistics.n_clusters for each in wide] == [1] * 6
+        assert [each.result.sums.n_clusters for each in wide] == [1] * 6
 
     @each_search
     @pytest.mark.parametrize("drawn", [False, True])
@@ -177,7 +177,7 @@ class TestFirstManyClusters:
 
         seeds = np.random.SeedSequence(0).spawn(1)
         starts = Starts(counts, (lambda _: first) if drawn else first, make)
-        list(find(starts, settings_for(3, penalty=price), seeds, SERIAL))
+        list(find(starts, settings_for(3, price=price), seeds, SERIAL))
         (part,) = seen
         np.testing.assert_array_equal(part, Y[:, :4])
         *wide, plain = made
@@ -190,12 +190,12 @@ class TestFirstManyClusters:
     @pytest.mark.parametrize("n_rows", [3, 4, 7])
     def test_tiny_data_give_the_clusters_that_restarts_give(self, n_rows, made):
         Y = np.vstack([9 * np.eye(3), np.kron(np.ones((2, 1)), 7 * np.eye(3))])[:n_rows]
-        settings = settings_for(3, penalty=resolve_penalty(None))
+        settings = settings_for(3, price=resolve_penalty(None))
         for find in SEARCHES:
             first = np.ones(3, dtype=np.int8)
             ((best, _),) = found_by(find, Y, settings, 8, first_columns=first)
             assert sorted(best.labels[:3]) == [0, 1, 2]
-            assert best.statistics.n_clusters == 3
+            assert best.sums.n_clusters == 3
 
     def test_structureless_data_are_cut_as_restarts_do(self, made, seed):
         """Three clusters cost nothing, and more of them too much."""
@@ -205,8 +205,8 @@ class TestFirstManyClusters:
 
         Y = np.random.default_rng(seed).poisson(3.0, size=(100, 8)).astype(float)
         for find in SEARCHES:
-            found = found_by(find, Y, settings_for(3, 2, penalty=price), 4, seed=seed)
-            assert [best.statistics.n_clusters for best, _ in found] == [3, 2]
+            found = found_by(find, Y, settings_for(3, 2, price=price), 4, seed=seed)
+            assert [best.sums.n_clusters for best, _ in found] == [3, 2]
 
     @each_search
     def test_too_high_a_price_leaves_one_cluster(self, find, seed):
@@ -214,8 +214,8 @@ class TestFirstManyClusters:
             return np.full(len(totals), 1e9)
 
         Y = np.random.default_rng(seed).poisson(3.0, size=(100, 8)).astype(float)
-        for best, losses in found_by(find, Y, settings_for(5, 2, penalty=price)):
-            assert best.statistics.n_clusters == 1
+        for best, losses in found_by(find, Y, settings_for(5, 2, price=price)):
+            assert best.sums.n_clusters == 1
             assert losses == [best.loss] * 4
 
 

@@ -49,7 +49,7 @@ class TestEdges:
         result = run_of(Y, labels, np.ones(3, dtype=np.int8))
         assert result.groups.tolist() == [-1, -1, -1]
         assert result.labels.tolist() == [0] * 8
-        assert result.statistics.n_clusters == 1
+        assert result.sums.n_clusters == 1
 
     @given(labelled_counts(), priors, penalties, st.booleans(), st.booleans())
     def test_without_relevant_columns_all_rows_are_one_cluster(

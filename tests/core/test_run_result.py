@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
-from planted_runs import RULES, run_of, settings_of, start_of, states
+from planted_runs import RULES, rule_of, run_of, settings_of, start_of, states
 
 import oracle
-from threecpo._core import describe, model
+from threecpo._core import describe
+from threecpo._core.codes import inner_labels
 from threecpo._core.counts import from_dense
+from threecpo._core.rules import EXACT
 from threecpo._core.run import run
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import Workers
@@ -20,12 +22,12 @@ class TestResult:
         options = {"exact": exact, "outliers": outliers, "max_iter": max_iter}
         result = run_of(Y, labels, groups, **options)
         fitted = describe.Fitted(
-            result.statistics,
-            result.profile_statistics,
+            result.sums,
+            result.profile_sums,
             result.groups,
             result.ranks,
             1e-3,
-            exact,
+            rule_of(exact=exact),
             0.0,
             "iterative" if outliers else None,
         )
@@ -36,8 +38,8 @@ class TestResult:
     def test_describes_rows_as_the_oracle_does(self, seed):
         Y, labels, groups = start_of(seed)
         result = run_of(Y, labels, groups, None, outliers=True)
-        X, sums = Y + 1e-3, model.SmoothedSums.of(result.statistics, 1e-3)
-        profile = model.profile(sums, result.groups, background=True)
+        X, smoothed = Y + 1e-3, result.sums.smoothed(1e-3)
+        profile = EXACT.profile(smoothed, result.groups, background=True)
         with Workers(1) as workers:
             description = describe.describe(from_dense(Y), profile, workers)
             scores = describe.scores(from_dense(Y), profile, workers)
@@ -51,18 +53,16 @@ class TestResult:
         margins = ordered[:, -1] - ordered[:, -2]
         np.testing.assert_allclose(description.margins, margins, atol=1e-9)
         sizes = X[:, result.groups >= 0].sum(axis=1)
-        np.testing.assert_allclose(description.sizes, sizes, rtol=1e-12)
+        np.testing.assert_allclose(description.row_sizes, sizes, rtol=1e-12)
 
     def test_its_sums_are_those_of_its_labels(self, seed):
         Y, labels, groups = start_of(seed)
         result = run_of(Y, labels, groups, outliers=True)
-        n_clusters = result.statistics.n_clusters
-        final = np.where(result.labels == -1, n_clusters, result.labels)
-        scratch = sum_by_labels(
-            from_dense(Y), final.astype(np.int32), n_clusters, result.groups, 1e-3
-        )
-        np.testing.assert_array_equal(result.statistics.sums, scratch.sums)
-        np.testing.assert_array_equal(result.statistics.sizes, scratch.sizes)
+        n_clusters = result.sums.n_clusters
+        final = inner_labels(result.labels, n_clusters)
+        scratch = sum_by_labels(from_dense(Y), final, n_clusters, result.groups, 1e-3)
+        np.testing.assert_array_equal(result.sums.table, scratch.table)
+        np.testing.assert_array_equal(result.sums.members, scratch.members)
 
     def test_its_groups_are_the_best_of_its_column_scores(self, seed):
         result = run_of(*start_of(seed))

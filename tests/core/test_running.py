@@ -9,6 +9,7 @@ from strategies import planted
 from threecpo._core import riding
 from threecpo._core.codes import UNKNOWN
 from threecpo._core.counts import from_dense
+from threecpo._core.rules import EXACT
 from threecpo._core.run import Running, Settings, digest
 from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
@@ -17,10 +18,10 @@ GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
 SETTINGS = Settings(
     n_clusters=3,
     max_iter=50,
-    penalty=resolve_penalty("mdl"),
+    price=resolve_penalty("mdl"),
     groups=(1, 0, -1),
-    exact=True,
-    outliers=False,
+    rule=EXACT,
+    outliers=None,
     threshold=0.0,
     prior=1e-3,
 )
@@ -37,56 +38,56 @@ def settled(found):
     """A run whose groups no longer change."""
     running = Running(found, GROUPS, SETTINGS)
     while not np.array_equal(running.groups, running.step.groups):
-        running.take(running.statistics.copy(), None)
+        running.take(running.sums.copy(), None)
     assert not running.finished
     return running
 
 
-def moved_one(statistics):
+def moved_one(sums):
     """The same sizes, but two rows have changed places."""
-    other = statistics.copy()
-    other.sums[0, 0] += 1
-    other.sums[1, 0] -= 1
+    other = sums.copy()
+    other.table[0, 0] += 1
+    other.table[1, 0] -= 1
     return other
 
 
 def test_sums_and_groups_that_repeat_are_a_fixed_point(found):
     running = settled(found)
-    running.take(running.statistics.copy(), None)
+    running.take(running.sums.copy(), None)
     assert running.converged
     assert running.lines[-1]["rows_moved"] == 0
 
 
 def test_sizes_that_repeat_are_none(found):
     running = settled(found)
-    running.take(moved_one(running.statistics), None)
+    running.take(moved_one(running.sums), None)
     assert not running.converged
     assert running.lines[-1]["rows_moved"] == UNKNOWN
 
 
 def test_rows_that_moved_without_changing_sums_are_a_fixed_point(found):
     running = settled(found)
-    running.take(running.statistics.copy(), 4)
+    running.take(running.sums.copy(), 4)
     assert running.converged
 
 
 def test_a_cluster_that_empties_is_dropped_from_what_was_behind_too(found):
     running = settled(found)
-    other = running.statistics.copy()
-    other.sums[0] += other.sums[2]
-    other.sizes[0] += other.sizes[2]
-    other.sums[2], other.sizes[2] = 0, 0
+    other = running.sums.copy()
+    other.table[0] += other.table[2]
+    other.members[0] += other.members[2]
+    other.table[2], other.members[2] = 0, 0
     assert running.take(other, None).tolist() == [0, 1]
-    assert running.statistics.n_clusters == running.behind.n_clusters == 2
+    assert running.sums.n_clusters == running.behind.n_clusters == 2
 
 
 def test_a_request_asks_for_u_only_where_the_columns_in_use_change(found):
     running = settled(found)
-    assert not running.request.with_scales
+    assert not running.request.with_sizes
     changed = running.step.groups.copy()
     changed[0] = -1
     running.step = replace(running.step, groups=changed)
-    assert running.request.with_scales
+    assert running.request.with_sizes
 
 
 def ride_of(*runs, ended):
@@ -94,16 +95,16 @@ def ride_of(*runs, ended):
         riding.Rider(GROUPS, running=run, loss=float(i), ended=i in ended)
         for i, run in enumerate(runs)
     ]
-    return riding.Ride(riders, SETTINGS, runs[0].statistics.totals, 120)
+    return riding.Ride(riders, SETTINGS, runs[0].sums.totals, 120)
 
 
 def test_states_differ_wherever_sums_sizes_or_groups_do(found):
-    sizes = found.copy()
-    sizes.sizes[0] += 1
+    members = found.copy()
+    members.members[0] += 1
     states = {
         digest(found, GROUPS),
         digest(moved_one(found), GROUPS),
-        digest(sizes, GROUPS),
+        digest(members, GROUPS),
         digest(found, GROUPS[::-1].copy()),
     }
     assert len(states) == 4

@@ -107,11 +107,11 @@ class TestRuns:
         found = found_by(find, hard(seed), settings_for(*asked), 4, seed=seed)
         assert len(found) == len(asked)
         for n_clusters, (best, losses) in zip(asked, found, strict=True):
-            assert 1 <= best.statistics.n_clusters <= n_clusters
-            assert best.labels.max() + 1 == best.statistics.n_clusters
+            assert 1 <= best.sums.n_clusters <= n_clusters
+            assert best.labels.max() + 1 == best.sums.n_clusters
             assert len(losses) == 4
             assert best.loss == min(losses)
-        assert [best.statistics.n_clusters for best, _ in found[-3:]] == [4, 2, 1]
+        assert [best.sums.n_clusters for best, _ in found[-3:]] == [4, 2, 1]
 
     @each_search
     def test_results_come_one_by_one(self, find, made):
@@ -124,19 +124,30 @@ class TestRuns:
 
     @each_search
     def test_each_reports_under_its_number(self, find, seed):
-        told = []
+        reports = []
         ((_, losses),) = found_by(
-            find, hard(seed), settings_for(5), report=lambda *entry: told.append(entry)
+            find, hard(seed), settings_for(5), report=lambda *all_: reports.append(all_)
         )
-        ends = {index: entry["loss"] for index, _, entry, end in told if end}
+        ends = {index: line["loss"] for _, index, _, line, end in reports if end}
         assert sorted(ends) == [0, 1, 2, 3]
         assert ends[0] == losses[0]
         # A run of merges may give way to what it has in common with another.
         assert all(ends[i] >= losses[i] for i in range(4))
         assert find is merges or list(ends.values()) == losses
         for index in range(4):
-            iterations = [n for i, n, _, _ in told if i == index]
+            iterations = [n for _, i, n, _, _ in reports if i == index]
             assert iterations == list(range(1, len(iterations) + 1))
+
+    @each_search
+    def test_each_reports_the_number_of_clusters_asked_for(self, find, seed):
+        ends = []
+
+        def report(n_clusters, index, _iteration, _line, finished):
+            if finished:
+                ends.append((n_clusters, index))
+
+        found_by(find, hard(seed), settings_for(5, 3), 2, report=report)
+        assert sorted(ends) == [(3, 0), (3, 1), (5, 0), (5, 1)]
 
     @each_search
     def test_random_first_columns_are_drawn_for_each(self, find, made, seed):

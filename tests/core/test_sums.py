@@ -10,10 +10,11 @@ import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
-from threecpo._core import describe, model
-from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT
+from threecpo._core import describe
+from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
 from threecpo._core.counts import from_dense
 from threecpo._core.loops import columns as column_loops
+from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Stopped, Workers
 
@@ -26,10 +27,6 @@ def several_blocks(monkeypatch):
     monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 40)
 
 
-def core_labels(labels, n_clusters):
-    return np.where(labels == -1, n_clusters, labels).astype(np.int32)
-
-
 def planted_counts(seed, *, fractional=False, n_rows=200):
     Y, _ = planted(np.random.default_rng(seed), n_rows, fractional=fractional)
     return from_dense(Y)
@@ -39,63 +36,64 @@ def passes(counts, seed, n_jobs=1, n_clusters=4, *, background=True):
     """Three passes from random labels; C0 and C1 change in the second."""
     labels = np.random.default_rng(seed).integers(n_clusters, size=counts.n_rows)
     labels = labels.astype(np.int32)
-    statistics = sum_by_labels(counts, labels, n_clusters, GROUPS, 1e-3)
+    sums = sum_by_labels(counts, labels, n_clusters, GROUPS, 1e-3)
     moved = 0
     with Workers(n_jobs) as workers:
-        for groups, with_scales in (
+        for groups, with_sizes in (
             (GROUPS, False),
             (OTHER_GROUPS, True),
             (OTHER_GROUPS, False),
         ):
-            sums = model.SmoothedSums.of(statistics, 1e-3)
-            profile = model.profile(sums, groups, background=background)
+            smoothed = sums.smoothed(1e-3)
+            profile = EXACT.profile(smoothed, groups, background=background)
             moved += assign(
-                counts, profile, labels, statistics, workers, with_scales=with_scales
+                counts, profile, labels, sums, workers, with_sizes=with_sizes
             )
     assert moved > 0
-    return labels, statistics
+    return labels, sums
 
 
 def assert_same_bits(first, second):
-    np.testing.assert_array_equal(first.sums, second.sums)
-    np.testing.assert_array_equal(first.sizes, second.sizes)
+    np.testing.assert_array_equal(first.table, second.table)
+    np.testing.assert_array_equal(first.members, second.members)
     np.testing.assert_array_equal(first.totals, second.totals)
-    np.testing.assert_array_equal(first.log_scales, second.log_scales)
+    np.testing.assert_array_equal(first.log_sizes, second.log_sizes)
+    np.testing.assert_array_equal(first.log_size_total, second.log_size_total)
     assert first.n_rows == second.n_rows
 
 
 @given(labelled_counts(), priors)
 def test_sums_equal_the_oracle(case, prior):
     X = case.Y + prior
-    statistics = sum_by_labels(
+    sums = sum_by_labels(
         from_dense(case.Y),
-        core_labels(case.labels, case.n_clusters),
+        inner_labels(case.labels, case.n_clusters),
         case.n_clusters,
         case.groups,
         prior,
     )
-    sums = model.SmoothedSums.of(statistics, prior)
+    smoothed = sums.smoothed(prior)
     for k in range(case.n_clusters):
-        assert_agrees(sums.clusters[k], X[case.labels == k].sum(axis=0))
-    assert_agrees(sums.outliers, X[case.labels == -1].sum(axis=0))
-    assert_agrees(sums.totals, X.sum(axis=0))
+        assert_agrees(smoothed.clusters[k], X[case.labels == k].sum(axis=0))
+    assert_agrees(smoothed.outliers, X[case.labels == -1].sum(axis=0))
+    assert_agrees(smoothed.totals, X.sum(axis=0))
     members = [*range(case.n_clusters), -1]
-    assert sums.sizes.tolist() == [np.sum(case.labels == k) for k in members]
-    assert sums.n_rows == len(X)
+    assert smoothed.members.tolist() == [np.sum(case.labels == k) for k in members]
+    assert smoothed.n_rows == len(X)
     sizes = X[:, case.groups >= 0].sum(axis=1)
     if (case.groups >= 0).any():
         expected = oracle.times_log(X, sizes[:, None]).sum(axis=0)
-        assert_agrees(sums.log_scales, expected, size_of_terms(X.sum(axis=0)))
+        assert_agrees(smoothed.log_sizes, expected, size_of_terms(X.sum(axis=0)))
 
 
 def test_rows_that_are_nowhere_count_in_totals_only():
     counts = from_dense(np.arange(12.0).reshape(4, 3))
     labels = np.array([NOWHERE, 0, NOWHERE, 1], dtype=np.int32)
-    statistics = sum_by_labels(counts, labels, 2, np.ones(3, np.int8), 1e-3)
-    np.testing.assert_array_equal(statistics.totals, [18, 22, 26])
-    np.testing.assert_array_equal(statistics.sums, [[3, 4, 5], [9, 10, 11], [0, 0, 0]])
-    assert statistics.sizes.tolist() == [1, 1, 0]
-    assert statistics.n_rows == 4
+    sums = sum_by_labels(counts, labels, 2, np.ones(3, np.int8), 1e-3)
+    np.testing.assert_array_equal(sums.totals, [18, 22, 26])
+    np.testing.assert_array_equal(sums.table, [[3, 4, 5], [9, 10, 11], [0, 0, 0]])
+    assert sums.members.tolist() == [1, 1, 0]
+    assert sums.n_rows == 4
 
 
 @pytest.mark.usefixtures("several_blocks")
@@ -107,14 +105,14 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jo
     assert len(counts.blocks) > 8
     labels, moved = passes(counts, seed, n_jobs)
     scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
-    np.testing.assert_array_equal(moved.sums, scratch.sums)
-    np.testing.assert_array_equal(moved.sizes, scratch.sizes)
+    np.testing.assert_array_equal(moved.table, scratch.table)
+    np.testing.assert_array_equal(moved.members, scratch.members)
     np.testing.assert_array_equal(moved.totals, scratch.totals)
     if fractional:
-        u, other = (each.log_scales.sum(axis=1) for each in (moved, scratch))
+        u, other = (each.log_sizes.sum(axis=1) for each in (moved, scratch))
         np.testing.assert_allclose(u, other, rtol=1e-13)
     else:
-        np.testing.assert_array_equal(moved.log_scales, scratch.log_scales)
+        np.testing.assert_array_equal(moved.log_sizes, scratch.log_sizes)
 
 
 @pytest.mark.usefixtures("several_blocks")
@@ -122,10 +120,10 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jo
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_any_number_of_threads_gives_the_same_bits(seed, fractional, n_jobs):
     counts = planted_counts(seed, fractional=fractional)
-    labels, statistics = passes(counts, seed)
+    labels, sums = passes(counts, seed)
     other_labels, other = passes(counts, seed, n_jobs)
     np.testing.assert_array_equal(labels, other_labels)
-    assert_same_bits(statistics, other)
+    assert_same_bits(sums, other)
 
 
 def test_threads_do_not_disturb_each_other(seed, monkeypatch):
@@ -133,44 +131,40 @@ def test_threads_do_not_disturb_each_other(seed, monkeypatch):
     counts = planted_counts(seed, n_rows=60_000)
     labels, moved = passes(counts, seed, n_jobs=4)
     scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
-    np.testing.assert_array_equal(moved.sums, scratch.sums)
-    np.testing.assert_array_equal(moved.sizes, scratch.sizes)
+    np.testing.assert_array_equal(moved.table, scratch.table)
+    np.testing.assert_array_equal(moved.members, scratch.members)
 
 
 @pytest.mark.parametrize("fractional", [False, True])
 @pytest.mark.parametrize("size", [25, 100, 10**6])
 def test_block_size_changes_rounding_only(seed, monkeypatch, fractional, size):
     monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 60)
-    labels, statistics = passes(planted_counts(seed, fractional=fractional), seed)
+    labels, sums = passes(planted_counts(seed, fractional=fractional), seed)
     monkeypatch.setattr(counts_module, "BLOCK_COUNTS", size)
     other_labels, other = passes(planted_counts(seed, fractional=fractional), seed)
     np.testing.assert_array_equal(labels, other_labels)
-    np.testing.assert_allclose(statistics.sums, other.sums, rtol=1e-13)
-    u, other_u = (each.log_scales.sum(axis=1) for each in (statistics, other))
+    np.testing.assert_allclose(sums.table, other.table, rtol=1e-13)
+    u, other_u = (each.log_sizes.sum(axis=1) for each in (sums, other))
     np.testing.assert_allclose(u, other_u, rtol=1e-13)
     if not fractional:
-        assert_same_bits(statistics, other)
+        assert_same_bits(sums, other)
 
 
 @given(labelled_counts(min_rows=2, huge=False), priors, st.booleans(), st.booleans())
 def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
     X, counts = case.Y + prior, from_dense(case.Y)
-    labels = core_labels(case.labels, case.n_clusters)
-    statistics = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
-    profile = model.profile(
-        model.SmoothedSums.of(statistics, prior),
-        case.groups,
-        exact=exact,
-        background=background,
-    )
+    labels = inner_labels(case.labels, case.n_clusters)
+    sums = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
+    rule = EXACT if exact else PRINTED
+    profile = rule.profile(sums.smoothed(prior), case.groups, background=background)
     before = labels.copy()
     with Workers(1) as workers:
-        moved = assign(counts, profile, labels, statistics, workers, with_scales=True)
+        moved = assign(counts, profile, labels, sums, workers, with_sizes=True)
     assert moved == np.sum(labels != before)
     options = {"exact": exact, "outliers": background}
     expected = oracle.assign(X, case.labels, case.groups, **options)
     clear = oracle.clear_rows(X, case.labels, case.groups, **options)
-    expected = core_labels(expected, case.n_clusters)
+    expected = inner_labels(expected, case.n_clusters)
     np.testing.assert_array_equal(labels[clear], expected[clear])
 
 
@@ -180,13 +174,13 @@ def test_an_outlier_must_exceed_the_threshold(threshold, outliers):
     labels = np.array([0, 0, 1, 1, 0], dtype=np.int32)
     groups = np.array([1, 1, 0], dtype=np.int8)
     counts = from_dense(Y)
-    statistics = sum_by_labels(counts, labels, 2, groups, 1e-3)
-    sums = model.SmoothedSums.of(statistics, 1e-3)
-    profile = model.profile(sums, groups, background=True, threshold=threshold)
+    sums = sum_by_labels(counts, labels, 2, groups, 1e-3)
+    smoothed = sums.smoothed(1e-3)
+    profile = EXACT.profile(smoothed, groups, background=True, threshold=threshold)
     with Workers(1) as workers:
-        assign(counts, profile, labels, statistics, workers, with_scales=False)
+        assign(counts, profile, labels, sums, workers, with_sizes=False)
     assert np.sum(labels == 2) == outliers
-    assert statistics.sizes[2] == outliers
+    assert sums.members[2] == outliers
 
 
 @pytest.mark.parametrize("exact", [True, False])
@@ -194,11 +188,11 @@ def test_a_row_that_every_cluster_forbids_is_an_outlier(exact):
     counts = from_dense(np.array([[2.0, 0, 0], [0, 5, 5], [0, 4, 6], [0, 7, 2]]))
     groups = np.array([1, 1, 0], dtype=np.int8)
     labels = np.array([2, 0, 0, 1], dtype=np.int32)
-    statistics = sum_by_labels(counts, labels, 2, groups, 0.0)
-    sums = model.SmoothedSums.of(statistics, 0.0)
-    profile = model.profile(sums, groups, exact=exact, background=True)
+    sums = sum_by_labels(counts, labels, 2, groups, 0.0)
+    rule = EXACT if exact else PRINTED
+    profile = rule.profile(sums.smoothed(0.0), groups, background=True)
     with Workers(1) as workers:
-        assign(counts, profile, labels, statistics, workers, with_scales=False)
+        assign(counts, profile, labels, sums, workers, with_sizes=False)
         description = describe.describe(counts, profile, workers)
     assert labels[0] == 2
     assert description.outlier_scores[0] == np.inf
@@ -207,17 +201,17 @@ def test_a_row_that_every_cluster_forbids_is_an_outlier(exact):
 def test_equal_clusters_are_filled_from_the_lowest_rank():
     counts, groups = from_dense(np.array([[1.0, 2]] * 3)), np.ones(2, np.int8)
     labels = np.arange(3, dtype=np.int32)
-    statistics = sum_by_labels(counts, labels, 3, groups, 0.0)
-    sums = model.SmoothedSums.of(statistics, 0.0)
+    sums = sum_by_labels(counts, labels, 3, groups, 0.0)
+    smoothed = sums.smoothed(0.0)
     for ranks, best in (([0, 1, 2], 0), ([2, 0, 1], 1), ([1, 2, 0], 2)):
-        profile = model.profile(sums, groups, ranks=np.array(ranks, np.int32))
-        new, copy = labels.copy(), statistics.copy()
+        profile = EXACT.profile(smoothed, groups, ranks=np.array(ranks, np.int32))
+        new, copy = labels.copy(), sums.copy()
         with Workers(1) as workers:
-            assign(counts, profile, new, copy, workers, with_scales=False)
+            assign(counts, profile, new, copy, workers, with_sizes=False)
         assert new.tolist() == [best] * 3
 
 
-def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
+def test_adding_sums_of_parts_gives_those_of_all_rows(seed):
     Y, _ = planted(np.random.default_rng(seed))
     labels = np.arange(len(Y), dtype=np.int32) % 4
     total = Sums.zeros(3, Y.shape[1])
@@ -225,29 +219,30 @@ def test_adding_statistics_of_parts_gives_those_of_all_rows(seed):
         part_counts, part_labels = from_dense(Y[part]), labels[part].copy()
         total.add(sum_by_labels(part_counts, part_labels, 3, GROUPS, 1e-3))
     whole = sum_by_labels(from_dense(Y), labels, 3, GROUPS, 1e-3)
-    np.testing.assert_array_equal(total.sums, whole.sums)
-    np.testing.assert_array_equal(total.sizes, whole.sizes)
+    np.testing.assert_array_equal(total.table, whole.table)
+    np.testing.assert_array_equal(total.members, whole.members)
     np.testing.assert_array_equal(total.totals, whole.totals)
     assert total.n_rows == whole.n_rows
-    np.testing.assert_array_equal(total.log_scales, whole.log_scales)
+    np.testing.assert_array_equal(total.log_sizes, whole.log_sizes)
+    np.testing.assert_array_equal(total.log_size_total, whole.log_size_total)
 
 
 def test_taken_clusters_keep_their_order_and_the_outliers():
-    statistics = Sums.zeros(3, 2)
-    statistics.sums[:] = np.arange(8).reshape(4, 2)
-    statistics.sizes[:] = [5, 6, 7, 8]
-    taken = statistics.take(np.array([2, 0]))
-    np.testing.assert_array_equal(taken.sums, [[4, 5], [0, 1], [6, 7]])
-    assert taken.sizes.tolist() == [7, 5, 8]
+    sums = Sums.zeros(3, 2)
+    sums.table[:] = np.arange(8).reshape(4, 2)
+    sums.members[:] = [5, 6, 7, 8]
+    taken = sums.take(np.array([2, 0]))
+    np.testing.assert_array_equal(taken.table, [[4, 5], [0, 1], [6, 7]])
+    assert taken.members.tolist() == [7, 5, 8]
 
 
 def test_a_copy_has_its_own_sums():
-    statistics = Sums.zeros(2, 2)
-    copy = statistics.copy()
-    copy.sums += 1
-    copy.sizes += 1
-    assert not statistics.sums.any()
-    assert not statistics.sizes.any()
+    sums = Sums.zeros(2, 2)
+    copy = sums.copy()
+    copy.table += 1
+    copy.members += 1
+    assert not sums.table.any()
+    assert not sums.members.any()
 
 
 def test_slots_number_the_relevant_columns():

@@ -174,7 +174,7 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
 
         def recording(self, requests, whole=_fit._Fitting._pass, sizes=sizes):
             answers = whole(self, requests)
-            sizes.append(sum(a.sums.nbytes for a in answers) / len(requests))
+            sizes.append(sum(a.table.nbytes for a in answers) / len(requests))
             return answers
 
         with pytest.MonkeyPatch.context() as patch:

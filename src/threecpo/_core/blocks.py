@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 import numpy as np
 
 from . import seeding
-from .codes import NOWHERE
+from .codes import NOWHERE, all_relevant, inner_labels
 from .counts import Counts, first_bad_entry, stacked
 from .describe import describe
 from .loops.rows import owned
-from .sums import Sums, sum_by_labels, sums_from_nothing
+from .sums import Sums, sum_by_labels, sums_by_profile
 from .workers import SERIAL
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Look:
     n_columns: frozenset[int]
     fractional: bool
     bad: tuple[int, int, float] | None
-    statistics: Sums
+    sums: Sums
 
     @property
     def first_rows(self) -> NDArray[np.int64]:
@@ -82,14 +82,14 @@ class Look:
             row, column, value = other.bad
             bad = (row + sum(self.n_rows), column, value)
         if self.n_columns == other.n_columns:
-            self.statistics.add(other.statistics)
+            self.sums.add(other.sums)
         return Look(
             self.n_rows + other.n_rows,
             self.n_stored + other.n_stored,
             self.n_columns | other.n_columns,
             self.fractional or other.fractional,
             bad,
-            self.statistics,
+            self.sums,
         )
 
 
@@ -122,7 +122,7 @@ def look_at(prior: float, _: int, counts: Counts) -> Look:
     """First look at a block, with column totals and u of all columns."""
     bad = first_bad_entry(counts)
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    everything = np.ones(counts.n_columns, dtype=np.int8)
+    everything = all_relevant(counts.n_columns)
     return Look(
         (counts.n_rows,),
         (len(counts.data),),
@@ -138,8 +138,8 @@ def look_at(prior: float, _: int, counts: Counts) -> Look:
 def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
     """Sums of a block by the profile of each request: the pass of all runs."""
     return [
-        sums_from_nothing(counts, owned(profile), with_scales=with_scales)
-        for profile, with_scales in requests
+        sums_by_profile(counts, owned(profile), with_sizes=with_sizes)
+        for profile, with_sizes in requests
     ]
 
 
@@ -168,7 +168,7 @@ def sum_placed(
     """Sums of a block by the labels that a fitted model gives it."""
     rows = describe(counts, owned(profile), SERIAL)
     labels = fitted.labels(rows) if outliers else rows.nearest
-    labels = np.where(labels < 0, n_clusters, labels).astype(np.int32)
+    labels = inner_labels(labels, n_clusters)
     return [sum_by_labels(counts, labels, n_clusters, groups, prior)]
 
 

@@ -27,6 +27,11 @@ SHARED_SLOT, NOISE_SLOT = -1, -2
 UNKNOWN = -1
 
 
+def all_relevant(n_columns: int) -> NDArray[np.int8]:
+    """Groups with every column in C1."""
+    return np.full(n_columns, RELEVANT, dtype=np.int8)
+
+
 def inner_labels(labels: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
     """Labels as loops take them: outliers are the number after the last cluster."""
     return np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)

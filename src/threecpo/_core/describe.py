@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import model
-from .codes import OUTLIER
+from .codes import NOISE, OUTLIER, inner_labels
 from .loops import rows as row_loops
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .counts import Counts
     from .loops.rows import Profile
+    from .rules import Rule
     from .sums import Sums
     from .workers import Workers
 
@@ -25,7 +26,7 @@ class RowDescription:
     """Per row: nearest cluster, size r_i, margin, and excess of the background."""
 
     nearest: NDArray[np.int32]
-    sizes: NDArray[np.float64]
+    row_sizes: NDArray[np.float64]
     margins: NDArray[np.float64]
     outlier_scores: NDArray[np.float64]
 
@@ -34,36 +35,31 @@ class RowDescription:
 class Fitted:
     """All that is needed to score other rows: a run's sums and its rules.
 
-    ``profile_statistics`` are the sums whose profile produced the labels; they are the
+    ``profile_sums`` are the sums whose profile produced the labels; they are the
     sums of the labels themselves unless the run was stopped early.
     """
 
-    statistics: Sums
-    profile_statistics: Sums
+    sums: Sums
+    profile_sums: Sums
     groups: NDArray[np.int8]
     ranks: NDArray[np.int32]
     prior: float
-    exact: bool
+    rule: Rule
     threshold: float
     outliers: str | None
-    chi_squared: bool = False
 
-    def profile(self, *, exact: bool | None = None) -> Profile:
-        """Profile that produced the labels, or that of the exact scores."""
-        sums = model.SmoothedSums.of(self.profile_statistics, self.prior)
-        if self.chi_squared and not exact:
-            return model.chi_squared_profile(sums, self.ranks, background=True)
-        return model.profile(
-            sums,
+    def profile(self, rule: Rule | None = None) -> Profile:
+        """Profile that produced the labels, or that of another rule."""
+        return (rule or self.rule).profile(
+            self.profile_sums.smoothed(self.prior),
             self.groups,
-            exact=self.exact if exact is None else exact,
             background=True,
             threshold=self.threshold,
             ranks=self.ranks,
         )
 
     def labels(self, rows: RowDescription) -> NDArray[np.int32]:
-        """Clusters, with -1 for outliers where they are asked for."""
+        """Clusters, or ``OUTLIER`` where outliers are asked for."""
         outlier = (rows.outlier_scores > self.threshold) & (self.outliers is not None)
         return np.where(outlier, np.int32(OUTLIER), rows.nearest)
 
@@ -73,15 +69,14 @@ class Fitted:
 
     def scales(self, rows: RowDescription) -> NDArray[np.float64]:
         """λ^R of rows that are part of the fit."""
-        sums = model.SmoothedSums.of(self.statistics, self.prior)
-        # Label -1 takes the last factor, which is the outliers'.
-        factors = model.Scales.of(sums, self.groups).row_factors
-        factors = factors[self.model_labels(rows)]
-        return rows.sizes * factors if (self.groups >= 0).any() else factors
+        smoothed = self.sums.smoothed(self.prior)
+        labels = inner_labels(self.model_labels(rows), self.sums.n_clusters)
+        factors = model.Scales.of(smoothed, self.groups).row_factors[labels]
+        return rows.row_sizes * factors if (self.groups != NOISE).any() else factors
 
 
 def row_results(fitted: Fitted, rows: RowDescription) -> dict[str, NDArray[Any]]:
-    """All that a fit tells of its rows, by the names of the attributes."""
+    """Results of the rows of a fit, by the names of the attributes."""
     return {
         "labels": fitted.labels(rows),
         "nearest_labels": rows.nearest,
@@ -106,7 +101,7 @@ def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescripti
             *block,
             profile,
             out.nearest,
-            out.sizes,
+            out.row_sizes,
             out.margins,
             out.outlier_scores,
         )

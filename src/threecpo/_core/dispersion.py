@@ -31,11 +31,11 @@ def dispersions(
     the number after the last is the outliers'. Only stored counts are visited.
     """
     n_columns, n_rows, prior = len(groups), sums.n_rows, sums.prior
-    shares, sizes = _shares(sums, groups)
+    shares, size_sums = _shares(sums, groups)
     with np.errstate(divide="ignore"):
         inverse_shares = np.where(shares > 0, 1.0 / shares, 0.0)
     slots = np.empty(n_columns, dtype=np.int32)
-    prior_scale = prior * sum(column_loops.fill_slots(groups, slots))
+    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
     squares, ratios = np.zeros(n_columns), np.zeros(n_columns)
     inverse_sizes = np.zeros(len(shares))
     for block in counts.blocks:
@@ -47,7 +47,7 @@ def dispersions(
             labels,
             slots,
             prior,
-            prior_scale,
+            prior_size,
             inverse_shares,
             squares,
             ratios,
@@ -56,7 +56,7 @@ def dispersions(
     noise = groups == NOISE
     inverses = inverse_sizes @ inverse_shares
     inverses[noise] = n_rows * inverse_shares[0, noise]
-    expected = np.where(noise, sums.totals, sizes @ shares)
+    expected = np.where(noise, sums.totals, size_sums @ shares)
     pearson = squares + prior**2 * inverses - 2 * sums.totals + expected
     excess = (ratios + prior * inverses) / n_rows
     free = max(1, n_rows - sums.n_clusters)
@@ -73,5 +73,5 @@ def _shares(
     relevant, noise = groups == RELEVANT, groups == NOISE
     shares[:-1, relevant] = sums.clusters[:, relevant] / totals
     shares[:, noise] = sums.totals[noise] / sums.n_rows
-    sizes = np.append(scales.cluster_totals, sums.outliers[~noise].sum())
-    return shares, sizes
+    size_sums = np.append(scales.cluster_totals, sums.outliers[~noise].sum())
+    return shares, size_sums

@@ -22,7 +22,7 @@ VALUES_AT_ONCE = 1 << 20
 
 
 def merge_clusters(
-    statistics: Sums,
+    sums: Sums,
     groups: NDArray[np.int8],
     n_clusters: int,
     prior: float,
@@ -33,12 +33,12 @@ def merge_clusters(
     What a pair costs is the likelihood that their union loses: d(a, b) of their sums
     over C1 and all of C0 taken together, on which row sizes hang.
     """
-    sums, n = statistics.sums, statistics.n_clusters
+    n = sums.n_clusters
     relevant, shared = (np.flatnonzero(groups == g) for g in (RELEVANT, SHARED))
     values = np.empty((n + 1, len(relevant) + 1))
-    values[:, :-1] = sums[:, relevant]
-    values[:, -1] = sums[:, shared].sum(axis=1)
-    priors = prior * statistics.sizes
+    values[:, :-1] = sums.table[:, relevant]
+    values[:, -1] = sums.table[:, shared].sum(axis=1)
+    priors = prior * sums.members
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
     near = np.empty(values.shape[1] // COLUMNS_PER_LOG)
     own, costs, into = np.empty(n), np.full((n, n), np.inf), np.arange(n)

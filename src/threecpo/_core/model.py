@@ -12,49 +12,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codes import NOISE, RELEVANT, SHARED
+from .codes import GROUPS, NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
-from .loops import rows as row_loops
-from .loops.rows import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
-    from .sums import Sums
-
-    Penalty = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
+    from .prices import Price
 
 
 @dataclass(frozen=True)
 class SmoothedSums:
-    """The statistics with the prior in them: c_kj, c_Oj, c_j, u_j."""
+    """The sums with the prior in them: c_kj, c_Oj, c_j and u_j (``log_sizes``).
+
+    ``members`` is the number of rows in each cluster and, last, of outliers.
+    """
 
     clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
-    log_scales: NDArray[np.float64]
-    sizes: NDArray[np.int64]
+    log_sizes: NDArray[np.float64]
+    members: NDArray[np.int64]
     n_rows: int
     prior: float
-
-    @classmethod
-    def of(cls, statistics: Sums, prior: float) -> SmoothedSums:
-        sums = statistics.sums + prior * statistics.sizes[:, None]
-        log_scales = statistics.log_scales[:, 0] + statistics.log_scales[:, 1]
-        log_scales, of_prior = log_scales[:-1], log_scales[-1]
-        if prior:
-            log_scales += prior * of_prior
-        return cls(
-            sums[:-1],
-            sums[-1],
-            statistics.totals + prior * statistics.n_rows,
-            log_scales,
-            statistics.sizes,
-            statistics.n_rows,
-            prior,
-        )
 
     @property
     def n_clusters(self) -> int:
@@ -86,7 +66,7 @@ class Scales:
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
-            scales, totals = sums.sizes / sums.n_rows, sums.sizes.astype(float)
+            scales, totals = sums.members / sums.n_rows, sums.members.astype(float)
             totals[-1] = 0.0
             portions, factors = (
                 np.zeros_like(totals),
@@ -104,7 +84,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class ColumnStep:
-    """The three scores of every column, its best group, and the sums behind them."""
+    """Scores of every column in C-, C0 and C1, its best group, and the sums used."""
 
     sums: SmoothedSums
     scores: NDArray[np.float64]
@@ -114,7 +94,7 @@ class ColumnStep:
 def column_step(
     sums: SmoothedSums,
     groups: NDArray[np.int8],
-    penalty: Penalty,
+    price: Price,
     allowed: tuple[int, ...],
 ) -> ColumnStep:
     """Score every column in every group and choose its best one.
@@ -132,18 +112,18 @@ def column_step(
         sums.logs,
         sums.outliers,
         sums.totals,
-        sums.log_scales if scales.total > 0 else np.zeros(n_columns),
+        sums.log_sizes if scales.total > 0 else np.zeros(n_columns),
         log(scales.cluster_totals),
         log_factors,
-        penalty(sums.totals, sums.n_clusters, n_rows),
+        price(sums.totals, sums.n_clusters, n_rows),
         float(scales.cluster_scales.sum()) + scales.outlier_scale,
         scales.outlier_scale,
         np.log(n_rows),
         scores,
         tolerance,
     )
-    for group in {NOISE, SHARED, RELEVANT}.difference(allowed):
-        scores[:, group + 1] = -np.inf
+    for group in set(GROUPS).difference(allowed):
+        scores[:, group - NOISE] = -np.inf
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 
@@ -158,90 +138,7 @@ def choose_groups(
 
 def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
     """Minus the sum of each column's score in its own group."""
-    return -float(scores[np.arange(len(groups)), groups + 1].sum())
-
-
-def profile(
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
-    *,
-    exact: bool = True,
-    background: bool = False,
-    threshold: float = 0.0,
-    ranks: NDArray[np.int32] | None = None,
-) -> Profile:
-    """Row profile of these sums; ``background`` adds one more for the outliers."""
-    scales = Scales.of(sums, groups)
-    n_clusters = sums.n_clusters
-    width = n_clusters + background
-    slots = np.empty(len(groups), dtype=np.int32)
-    n_shared, n_relevant = column_loops.fill_slots(groups, slots)
-    log_rates = row_loops.empty_log_rates(n_relevant, width)
-    log_rate_sums = np.zeros(width)
-    column_loops.fill_profile(
-        sums.logs, log(scales.cluster_totals), slots, log_rates, log_rate_sums, 0
-    )
-    if background:
-        column_loops.fill_profile(
-            log(sums.totals)[None],
-            log(np.array([scales.total])),
-            slots,
-            log_rates,
-            log_rate_sums,
-            n_clusters,
-        )
-    if not sums.prior:
-        cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
-        log_rates[:-1, :width][cells.T == 0] = -np.inf
-    nothing = np.zeros(width)
-    # Without C1 every cluster is C0 alone, one without any counts (prior 0) as well.
-    portions = scales.portions[:width] if n_relevant else nothing + 1.0
-    with np.errstate(divide="ignore"):
-        log_portions = np.log(portions) if n_shared else nothing
-    return Profile(
-        slots=slots,
-        log_rates=log_rates,
-        offsets=sums.prior * log_rate_sums,
-        shared_weights=log_portions if exact else nothing,
-        scale_weights=nothing if exact else portions - 1.0,
-        ranks=np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32),
-        prior_shared=sums.prior * n_shared,
-        prior_scale=sums.prior * (n_shared + n_relevant),
-        threshold=threshold,
-    )
-
-
-def chi_squared_profile(
-    sums: SmoothedSums,
-    ranks: NDArray[np.int32] | None = None,
-    *,
-    background: bool = False,
-) -> Profile:
-    """Row profile of minus r_i times chi-squared, every column in C1 (PoissonC).
-
-    With μ_ij = r_i p_kj and p_k summing to 1, the sum of (X - μ)² / μ over columns is
-    that of X² / p_kj over r_i, less r_i; and X² = Y (2 prior + Y) + prior².
-    """
-    clusters = np.vstack([sums.clusters, sums.totals]) if background else sums.clusters
-    with np.errstate(divide="ignore"):
-        weights = clusters.sum(axis=1) / clusters.T
-    n_columns, width = weights.shape
-    log_rates = row_loops.empty_log_rates(n_columns, width)
-    log_rates[:-1, :width] = -weights
-    nothing, n_clusters = np.zeros(width), sums.n_clusters
-    return Profile(
-        slots=np.arange(n_columns, dtype=np.int32),
-        log_rates=log_rates,
-        offsets=-(sums.prior**2) * weights.sum(axis=0) if sums.prior else nothing,
-        shared_weights=nothing,
-        scale_weights=nothing,
-        ranks=np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32),
-        prior_shared=0.0,
-        prior_scale=sums.prior * n_columns,
-        threshold=0.0,
-        linear=2 * sums.prior,
-        square=1.0,
-    )
+    return -float(scores[np.arange(len(groups)), groups - NOISE].sum())
 
 
 @dataclass(frozen=True)
@@ -284,7 +181,7 @@ def log_likelihood(
         shares = _ratio(fitted.clusters, cluster_totals)
         *factors, outlier_factor = scales.row_factors
         value += (
-            sums.log_scales[used].sum()
+            sums.log_sizes[used].sum()
             - sums.totals[used].sum()
             + _times_log(sums.clusters[:, relevant], shares[:, relevant])
             + _times_log(

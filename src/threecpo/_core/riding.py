@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .model import SmoothedSums
 from .run import Request, Running, digest
 
 if TYPE_CHECKING:
@@ -45,21 +44,21 @@ class Rider:
     @classmethod
     def after(cls, run: Run, settings: Settings) -> Rider:
         """Start where a run over other rows has ended."""
-        sums = SmoothedSums.of(run.statistics, settings.prior)
-        return cls(run.groups, settings.profile(sums, run.groups))
+        smoothed = run.sums.smoothed(settings.prior)
+        return cls(run.groups, settings.profile(smoothed, run.groups))
 
     def request(self) -> Request:
         if self.running is not None:
             return self.running.request
         assert self.profile is not None
-        return Request(self.profile, with_scales=True)
+        return Request(self.profile, with_sizes=True)
 
-    def take(self, statistics: Sums, settings: Settings) -> None:
+    def take(self, sums: Sums, settings: Settings) -> None:
         if self.running is None:
-            self.running = Running(statistics, self.groups, settings)
+            self.running = Running(sums, self.groups, settings)
             self.profile = None
         else:
-            self.running.take(statistics, None)
+            self.running.take(sums, None)
             self.loss = self.running.lines[-1]["loss"]
             self.ended = self.running.finished
 
@@ -125,13 +124,15 @@ class Ride:
         self, i: int, request: Request, found: Sums, report: Report | None
     ) -> None:
         rider = self.riders[i]
-        if rider.running is not None and not request.with_scales:
-            found.log_scales = rider.running.statistics.log_scales
+        if rider.running is not None and not request.with_sizes:
+            known = rider.running.sums
+            found.log_sizes = known.log_sizes
+            found.log_size_total = known.log_size_total
         rider.take(found, self.settings)
         assert rider.running is not None
         lines = rider.running.lines
         if report is not None and lines:
-            report(i, len(lines), lines[-1], rider.ended)
+            report(self.settings.n_clusters, i, len(lines), lines[-1], rider.ended)
 
     def _leave(self, seated: Sequence[int]) -> None:
         """End runs that have met another or are hopeless; keep the best one's sums."""
@@ -139,7 +140,7 @@ class Ride:
         for i in seated:
             rider = self.riders[i]
             if rider.running is not None and not rider.ended:
-                state = digest(rider.running.statistics, rider.running.groups)
+                state = digest(rider.running.sums, rider.running.groups)
                 first = met.setdefault(state, i)
                 if first != i:
                     rider.ended, rider.twin, rider.loss = True, first, np.inf

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from . import model
-from .codes import GROUP_NAMES, NOWHERE, OUTLIER, UNKNOWN
-from .model import SmoothedSums
+from .codes import GROUP_NAMES, GROUPS, NOISE, NOWHERE, OUTLIER, UNKNOWN, inner_labels
 from .sums import assign, sum_by_labels
 
 if TYPE_CHECKING:
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
     from .counts import Counts
     from .loops.rows import Profile
-    from .model import ColumnStep, Penalty
+    from .model import ColumnStep, SmoothedSums
+    from .prices import Price
+    from .rules import Rule
     from .sums import Sums
     from .workers import Workers
 
@@ -31,24 +32,22 @@ class Settings:
 
     n_clusters: int
     max_iter: int
-    penalty: Penalty
+    price: Price
     groups: tuple[int, ...]
-    exact: bool
-    outliers: bool
+    rule: Rule
+    outliers: str | None
     threshold: float
     prior: float
-    chi_squared: bool = False
+
+    @property
+    def marks_outliers(self) -> bool:
+        """Whether a run decides in every iteration which rows are outliers."""
+        return self.outliers == "iterative"
 
     def profile(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> Profile:
         """Row profile by the rule of these settings."""
-        if self.chi_squared:
-            return model.chi_squared_profile(sums)
-        return model.profile(
-            sums,
-            groups,
-            exact=self.exact,
-            background=self.outliers,
-            threshold=self.threshold,
+        return self.rule.profile(
+            sums, groups, background=self.marks_outliers, threshold=self.threshold
         )
 
 
@@ -56,15 +55,15 @@ class Settings:
 class Run:
     """A finished run, its clusters numbered from the largest.
 
-    ``profile_statistics`` and ``ranks`` (how ties are broken) make the profile that
+    ``profile_sums`` and ``ranks`` (how ties are broken) make the profile that
     produced ``labels``; at a fixed point these are the sums of the labels themselves.
     A run over blocks of rows keeps no labels.
     """
 
     labels: NDArray[np.int32]
     groups: NDArray[np.int8]
-    statistics: Sums
-    profile_statistics: Sums
+    sums: Sums
+    profile_sums: Sums
     ranks: NDArray[np.int32]
     column_scores: NDArray[np.float64]
     loss: float
@@ -83,7 +82,7 @@ class Request(NamedTuple):
     """What a run asks of a pass over the rows: sums by a profile, and u if need be."""
 
     profile: Profile
-    with_scales: bool
+    with_sizes: bool
 
 
 class Running:
@@ -94,10 +93,10 @@ class Running:
     """
 
     def __init__(
-        self, statistics: Sums, groups: NDArray[np.int8], settings: Settings
+        self, sums: Sums, groups: NDArray[np.int8], settings: Settings
     ) -> None:
-        self.statistics, _ = without_empty(statistics)
-        self.behind = self.statistics
+        self.sums, _ = without_empty(sums)
+        self.behind = self.sums
         self.groups = groups
         self.settings = settings
         self.lines: list[dict[str, float]] = []
@@ -110,21 +109,21 @@ class Running:
         groups = self.step.groups
         return Request(
             self.settings.profile(self.step.sums, groups),
-            with_scales=bool(((groups >= 0) != (self.groups >= 0)).any()),
+            with_sizes=bool(((groups != NOISE) != (self.groups != NOISE)).any()),
         )
 
-    def take(self, statistics: Sums, moved: int | None) -> NDArray[np.intp]:
+    def take(self, sums: Sums, moved: int | None) -> NDArray[np.intp]:
         """Go on from the sums of the pass that was asked for.
 
-        Returns the clusters that are left. The number of rows that moved is told to the
-        history where it is known.
+        Returns the clusters that are left. The history has the number of rows that
+        moved where it is known.
         """
         before, self.groups = self.groups, self.step.groups
-        self.behind = self.statistics
+        self.behind = self.sums
         self.converged = np.array_equal(self.groups, before) and (
-            moved == 0 or _equal_sums(statistics, self.behind)
+            moved == 0 or _equal_sums(sums, self.behind)
         )
-        self.statistics, kept = without_empty(statistics)
+        self.sums, kept = without_empty(sums)
         if not self.converged:
             if len(kept) < self.behind.n_clusters:
                 self.behind = self.behind.take(kept)
@@ -138,14 +137,14 @@ class Running:
         return kept
 
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
-        order = np.argsort(-self.statistics.sizes[:-1], kind="stable")
+        order = np.argsort(-self.sums.cluster_sizes, kind="stable")
         return Run(
             labels=np.empty(0, np.int32)
             if labels is None
             else _renumbered(labels, order),
             groups=self.groups,
-            statistics=self.statistics.take(order),
-            profile_statistics=self.behind.take(order),
+            sums=self.sums.take(order),
+            profile_sums=self.behind.take(order),
             ranks=order.astype(np.int32),
             column_scores=self.step.scores,
             loss=self.lines[-1]["loss"],
@@ -154,15 +153,15 @@ class Running:
         )
 
     def _column_step(self) -> ColumnStep:
-        sums = SmoothedSums.of(self.statistics, self.settings.prior)
         settings = self.settings
-        return model.column_step(sums, self.groups, settings.penalty, settings.groups)
+        smoothed = self.sums.smoothed(settings.prior)
+        return model.column_step(smoothed, self.groups, settings.price, settings.groups)
 
     def _comes_back(self, loss: float) -> bool:
         """Whether rules other than the exact one are where they have been before."""
         if not self.lines or loss < min(line["loss"] for line in self.lines):
             return False
-        state = digest(self.statistics, self.groups)
+        state = digest(self.sums, self.groups)
         repeated = state in self.seen
         self.seen.add(state)
         return repeated
@@ -175,7 +174,7 @@ def run(
     settings: Settings,
     workers: Workers,
     report: Callable[[int, dict[str, float], bool], None] | None = None,
-    statistics: Sums | None = None,
+    sums: Sums | None = None,
 ) -> Run:
     """Alternate column and row steps from these groups and labels to a fixed point.
 
@@ -183,49 +182,45 @@ def run(
     Sums are those of the groups and labels, where they are known.
     """
     prior = settings.prior
-    n_clusters = settings.n_clusters if statistics is None else statistics.n_clusters
-    labels = np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
-    if statistics is None:
-        statistics = sum_by_labels(counts, labels, n_clusters, groups, prior)
+    n_clusters = settings.n_clusters if sums is None else sums.n_clusters
+    labels = inner_labels(labels, n_clusters)
+    if sums is None:
+        sums = sum_by_labels(counts, labels, n_clusters, groups, prior)
     if (labels == NOWHERE).any():
-        statistics, kept = without_empty(statistics)
+        sums, kept = without_empty(sums)
         labels = _without_dropped(labels, kept, n_clusters)
-        first = model.profile(
-            SmoothedSums.of(statistics, prior), groups, exact=settings.exact
-        )
-        assign(counts, first, labels, statistics, workers, with_scales=False)
-    n_clusters = statistics.n_clusters
-    running = Running(statistics, groups, settings)
-    labels = _without_dropped(labels, np.flatnonzero(statistics.sizes[:-1]), n_clusters)
+        first = settings.rule.first.profile(sums.smoothed(prior), groups)
+        assign(counts, first, labels, sums, workers, with_sizes=False)
+    n_clusters = sums.n_clusters
+    running = Running(sums, groups, settings)
+    labels = _without_dropped(labels, np.flatnonzero(sums.cluster_sizes), n_clusters)
     while not running.finished:
-        profile, with_scales = running.request
-        statistics = running.statistics.copy()
-        moved = assign(
-            counts, profile, labels, statistics, workers, with_scales=with_scales
-        )
-        kept = running.take(statistics, moved)
-        labels = _without_dropped(labels, kept, statistics.n_clusters)
+        profile, with_sizes = running.request
+        sums = running.sums.copy()
+        moved = assign(counts, profile, labels, sums, workers, with_sizes=with_sizes)
+        kept = running.take(sums, moved)
+        labels = _without_dropped(labels, kept, sums.n_clusters)
         if report is not None:
             report(len(running.lines), running.lines[-1], running.finished)
     return running.result(labels)
 
 
-def without_empty(statistics: Sums) -> tuple[Sums, NDArray[np.intp]]:
+def without_empty(sums: Sums) -> tuple[Sums, NDArray[np.intp]]:
     """Drop clusters that have lost all rows; also return those that are left."""
-    kept = np.flatnonzero(statistics.sizes[:-1])
-    if len(kept) == statistics.n_clusters:
-        return statistics, kept
-    return statistics.take(kept), kept
+    kept = np.flatnonzero(sums.cluster_sizes)
+    if len(kept) == sums.n_clusters:
+        return sums, kept
+    return sums.take(kept), kept
 
 
-def digest(statistics: Sums, groups: NDArray[np.int8]) -> bytes:
+def digest(sums: Sums, groups: NDArray[np.int8]) -> bytes:
     """What stands for sums and groups, on which all that follows depends."""
-    parts = (groups, statistics.sizes, statistics.sums)
+    parts = (groups, sums.members, sums.table)
     return blake2b(b"".join(part.tobytes() for part in parts)).digest()
 
 
 def _equal_sums(a: Sums, b: Sums) -> bool:
-    return np.array_equal(a.sizes, b.sizes) and np.array_equal(a.sums, b.sums)
+    return np.array_equal(a.members, b.members) and np.array_equal(a.table, b.table)
 
 
 def _without_dropped(
@@ -251,13 +246,16 @@ def _entry(
     loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
 ) -> dict[str, float]:
     """One line of the history."""
-    pairs = np.bincount((before + 1) * 3 + groups + 1, minlength=9).reshape(3, 3)
+    n = len(GROUPS)
+    codes = (before - NOISE) * n + groups - NOISE
+    pairs = np.bincount(codes, minlength=n**2).reshape(n, n)
     stayed, was, is_ = pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)
     into, out_of = (is_ - stayed).tolist(), (was - stayed).tolist()
     entry: dict[str, float] = {"loss": loss}
     for group, name in GROUP_NAMES.items():
-        entry[name] = int(is_[group + 1])
-        entry[f"into_{name}"] = into[group + 1]
-        entry[f"out_of_{name}"] = out_of[group + 1]
+        at = group - NOISE
+        entry[name] = int(is_[at])
+        entry[f"into_{name}"] = into[at]
+        entry[f"out_of_{name}"] = out_of[at]
     entry["rows_moved"] = moved
     return entry

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codes import NOWHERE, OUTLIER
+from .codes import NOWHERE, OUTLIER, RELEVANT, all_relevant, inner_labels
 from .counts import BLOCK_COUNTS
 from .loops.simd import LANES
 from .merging import merge_clusters
@@ -35,8 +35,10 @@ if TYPE_CHECKING:
 
     FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
     MakeStart = Callable[[Counts], Start]
-    # Number of the run, its iteration, the line of its history, whether it is the last.
-    Report = Callable[[int, int, dict[str, float], bool], None]
+    # The K asked for, the number of the run, its iteration, the line of its history,
+    # and whether it is the last.
+    Report = Callable[[int, int, int, dict[str, float], bool], None]
+    RunReport = Callable[[int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
 
 # Merging runs start with three and four times as many clusters in turns, or with 12,
@@ -79,7 +81,7 @@ class Starts:
         all columns.
         """
         if self.also_all_columns and index // 2 % 2 == 1:
-            return np.ones(self.counts.n_columns, dtype=np.int8)
+            return all_relevant(self.counts.n_columns)
         return self.columns(rng, n_clusters)
 
     def labels(
@@ -89,13 +91,13 @@ class Starts:
         n_clusters: int,
         workers: Workers,
     ) -> NDArray[np.int32]:
-        start = self._ready or self.make_start(self.counts.columns(groups == 1))
+        start = self._ready or self.make_start(self.counts.columns(groups == RELEVANT))
         return start(rng, n_clusters, workers)
 
     def prepare(self) -> None:
         """Make the start once where its columns are the same for all runs."""
         if isinstance(self.first_columns, np.ndarray):
-            relevant = self.first_columns == 1
+            relevant = self.first_columns == RELEVANT
             self._ready = self.make_start(self.counts.columns(relevant))
 
 
@@ -107,7 +109,7 @@ def first_groups(
 ) -> NDArray[np.int8]:
     """First groups; one cluster has nothing to tell apart and uses all columns."""
     if n_clusters == 1:
-        return np.ones(n_columns, dtype=np.int8)
+        return all_relevant(n_columns)
     if isinstance(first_columns, np.ndarray):
         return first_columns
     return first_columns(rng)
@@ -131,7 +133,7 @@ def restarts(
         rng = np.random.default_rng(seeds[index])
         groups = starts.columns(rng, settings.n_clusters)
         labels = starts.labels(rng, groups, settings.n_clusters, inner)
-        told = None if report is None else partial(report, index)
+        told = _of_run(report, settings, index)
         return run(counts, groups, labels, settings, inner, told)
 
     results = outer.map(one, tasks)
@@ -165,7 +167,7 @@ def merges(
             settings,
             n_clusters=_many(settings.n_clusters, counts.n_rows, times),
             max_iter=min(WIDE_ITERATIONS, settings.max_iter),
-            outliers=False,
+            outliers=None,
         )
         rng = generators[index]
         labels = random_centers(counts)(rng, wide.n_clusters, inner)
@@ -175,13 +177,13 @@ def merges(
     def descend(settings: Settings, index: int) -> Run:
         many = above[index] or begin(settings, index)
         groups, labels, known = many.groups, many.labels, None
-        if many.statistics.n_clusters >= settings.n_clusters > 1:
-            labels, known = _joined(labels, many.statistics, groups, settings, inner)
+        if many.sums.n_clusters >= settings.n_clusters > 1:
+            labels, known = _joined(labels, many.sums, groups, settings, inner)
         else:
             rng = generators[index]
             groups = starts.columns(rng, settings.n_clusters)
             labels = starts.labels(rng, groups, settings.n_clusters, inner)
-        told = None if report is None else partial(report, index)
+        told = _of_run(report, settings, index)
         return run(counts, groups, labels, settings, inner, told, known)
 
     def trial(settings: Settings, index: int) -> Run:
@@ -246,6 +248,11 @@ def _crossings(
     return runs
 
 
+def _of_run(report: Report | None, settings: Settings, index: int) -> RunReport | None:
+    """Reports of one run of a search."""
+    return None if report is None else partial(report, settings.n_clusters, index)
+
+
 def _few_iterations(settings: Settings) -> Settings:
     return replace(settings, max_iter=min(TRIAL_ITERATIONS, settings.max_iter))
 
@@ -256,23 +263,23 @@ def _finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) 
     if trial.converged or n_before >= settings.max_iter:
         return trial
     rest = replace(settings, max_iter=settings.max_iter - n_before)
-    known = trial.statistics
+    known = trial.sums
     result = run(counts, trial.groups, trial.labels, rest, workers, None, known)
     return replace(result, lines=trial.lines + result.lines)
 
 
 def _joined(
     labels: NDArray[np.int32],
-    statistics: Sums,
+    sums: Sums,
     groups: NDArray[np.int8],
     settings: Settings,
     workers: Workers,
 ) -> tuple[NDArray[np.int32], Sums]:
     """Labels with clusters joined until there are as many as the settings ask for."""
     n_clusters, prior = settings.n_clusters, settings.prior
-    new = merge_clusters(statistics, groups, n_clusters, prior, workers)
+    new = merge_clusters(sums, groups, n_clusters, prior, workers)
     special = np.array([NOWHERE, OUTLIER], np.int32)
-    return np.concatenate([new, special])[labels], statistics.joined(new)
+    return np.concatenate([new, special])[labels], sums.joined(new)
 
 
 def _crossed(
@@ -285,9 +292,9 @@ def _crossed(
     n_parts = int(parts.max()) + 1
     if n_parts <= settings.n_clusters:
         return other
-    inside = np.where(parts == OUTLIER, n_parts, parts).astype(np.int32)
-    statistics = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)
-    labels, known = _joined(parts, statistics, best.groups, settings, workers)
+    inside = inner_labels(parts, n_parts)
+    sums = sum_by_labels(counts, inside, n_parts, best.groups, settings.prior)
+    labels, known = _joined(parts, sums, best.groups, settings, workers)
     crossed = run(counts, best.groups, labels, settings, workers, None, known)
     return crossed if crossed.loss < other.loss else other
 
@@ -298,7 +305,8 @@ def _common_parts(
     """Rows that are together in both labelings; those of small parts are nowhere."""
     width = int(max(a.max(), b.max())) + 1
     outside = width**2
-    pairs = np.where((a < 0) | (b < 0), outside, a.astype(np.int64) * width + b)
+    outliers = (a == OUTLIER) | (b == OUTLIER)
+    pairs = np.where(outliers, outside, a.astype(np.int64) * width + b)
     sizes = np.bincount(pairs, minlength=outside + 1)
     there = np.flatnonzero(sizes[:outside])
     most = _many(n_clusters, n_rows, max(TIMES_MORE))

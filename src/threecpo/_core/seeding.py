@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
 from .kmeans import lloyd
 from .loops import distances as distance_loops
-from .loops import rows as row_loops
-from .model import SmoothedSums
 from .sums import sum_by_labels
 from .workers import SERIAL
 
@@ -43,12 +42,12 @@ def x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     """h(j): divergence of a column's rows from the rows' shares of all counts.
 
-    Its Σ_i X_ij log r_i is the u_j of the statistics with every column in use.
+    Its Σ_i X_ij log r_i is the u_j of the sums with every column in use.
     """
-    everything = np.ones(counts.n_columns, dtype=np.int8)
-    nowhere = np.full(counts.n_rows, row_loops.NOWHERE, dtype=np.int32)
-    statistics = sum_by_labels(counts, nowhere, 0, everything, prior)
-    return information_of(statistics, x_log_x_above(counts, prior), prior)
+    everything = all_relevant(counts.n_columns)
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    sums = sum_by_labels(counts, nowhere, 0, everything, prior)
+    return information_of(sums, x_log_x_above(counts, prior), prior)
 
 
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
@@ -67,15 +66,15 @@ def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
 
 
 def information_of(
-    statistics: Sums, above: NDArray[np.float64], prior: float
+    sums: Sums, above: NDArray[np.float64], prior: float
 ) -> NDArray[np.float64]:
     """h(j) from the sums over all rows with every column in use."""
-    sums = SmoothedSums.of(statistics, prior)
-    totals, log_scales = sums.totals, sums.log_scales
+    smoothed = sums.smoothed(prior)
+    totals, log_sizes = smoothed.totals, smoothed.log_sizes
     own = above + sums.n_rows * x_log_x(np.array([prior]))[0]
     used = totals > 0
     information = np.zeros(len(totals))
-    information[used] = (own[used] - log_scales[used]) / totals[used]
+    information[used] = (own[used] - log_sizes[used]) / totals[used]
     information[used] += np.log(totals[used].sum() / totals[used])
     return information
 
@@ -85,9 +84,9 @@ def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
 
     At least two: a single column, and no other to compare it with, tells no rows apart.
     """
-    groups = np.full(len(information), -1, dtype=np.int8)
+    groups = np.full(len(information), NOISE, dtype=np.int8)
     best = np.argsort(-information, kind="stable")[: max(2, len(information) // 2)]
-    groups[best] = 1
+    groups[best] = RELEVANT
     return groups
 
 
@@ -98,7 +97,7 @@ class RowTerms:
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: NDArray[np.float64]
-    sizes: NDArray[np.float64]
+    row_sizes: NDArray[np.float64]
     own: NDArray[np.float64]
 
     @classmethod
@@ -110,10 +109,10 @@ class RowTerms:
             table, unused = x_log_x_table(largest, p), np.zeros(counts.n_columns)
             distance_loops.x_log_x_sums(*arrays, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
-        sizes = counts.row_lengths(1) + prior * counts.n_columns
-        own = single - double - x_log_x(sizes)
+        row_sizes = counts.row_lengths(1) + prior * counts.n_columns
+        own = single - double - x_log_x(row_sizes)
         own += counts.n_columns * (at_zero[0] - at_zero[1] / 2)
-        return cls(*arrays, sizes, own)
+        return cls(*arrays, row_sizes, own)
 
 
 @dataclass(frozen=True)
@@ -150,7 +149,7 @@ class RowDistances:
 
     def to(self, others: RowTerms, row: int) -> NDArray[np.float64]:
         """Distances of all rows to a row of ``others``."""
-        common = np.zeros(len(self.rows.sizes))
+        common = np.zeros(len(self.rows.row_sizes))
         part = slice(others.indptr[row], others.indptr[row + 1])
         distance_loops.add_common_columns(
             self.indptr,
@@ -162,7 +161,7 @@ class RowDistances:
             self.table,
             common,
         )
-        both = x_log_x(self.rows.sizes + others.sizes[row])
+        both = x_log_x(self.rows.row_sizes + others.row_sizes[row])
         return np.maximum(self.rows.own + others.own[row] - common + both, 0.0)
 
 
@@ -172,7 +171,7 @@ def pairwise_distances(
     """All distances d(a, b) of rows of x and y (of x and x: exactly symmetric)."""
     distances = RowDistances.of(y or x, prior)
     rows = distances.rows if y is None else RowTerms.of(x, prior)
-    out = np.empty((x.n_rows, len(distances.rows.sizes)))
+    out = np.empty((x.n_rows, len(distances.rows.row_sizes)))
     for i in range(len(out)):
         out[i] = distances.to(rows, i)
         if y is None:
@@ -183,7 +182,7 @@ def pairwise_distances(
 
 def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
     """Labels with one row in each cluster and the others nowhere yet."""
-    labels = np.full(n_rows, row_loops.NOWHERE, dtype=np.int32)
+    labels = np.full(n_rows, NOWHERE, dtype=np.int32)
     labels[rows] = np.arange(len(rows), dtype=np.int32)
     return labels
 

@@ -50,7 +50,8 @@ def _runs(model: ThreeCPO) -> Iterator[None]:
     with progress("Runs", model.n_init, shown=True) as advance:
 
         def show(
-            _: int,
+            _n_clusters: int,
+            _run: int,
             iteration: int,
             entry: dict[str, float],
             finished: bool,  # noqa: FBT001

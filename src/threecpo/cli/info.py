@@ -117,14 +117,13 @@ def overdispersion(counts: Counts) -> NDArray[Any]:
     import numpy as np
 
     from .._core.dispersion import dispersions
-    from .._core.model import SmoothedSums
     from .._core.sums import sum_by_labels
 
     labels = np.zeros(counts.n_rows, dtype=np.int32)
     groups = np.zeros(counts.n_columns, dtype=np.int8)
-    statistics = sum_by_labels(counts, labels, 1, groups, PRIOR)
-    found = dispersions(counts, labels, SmoothedSums.of(statistics, PRIOR), groups)
-    return found[statistics.totals > 0]
+    sums = sum_by_labels(counts, labels, 1, groups, PRIOR)
+    found = dispersions(counts, labels, sums.smoothed(PRIOR), groups)
+    return found[sums.totals > 0]
 
 
 def _warnings(table: CountTable, counts: Counts, sums: NDArray[Any]) -> Iterator[str]:

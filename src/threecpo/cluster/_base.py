@@ -104,21 +104,19 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             ``-loss_`` on the rows that the model was fitted on; larger is better.
         """
         from .._core import model
+        from .._core.codes import inner_labels
         from .._core.sums import sum_by_labels
 
         check_is_fitted(self)
         fitted = self._fitted
         counts = check_counts(X, self, reset=False)
         labels = fitted.model_labels(self._describe(counts))
-        labels = np.where(labels < 0, self.n_clusters_, labels).astype(np.int32)
-        statistics = sum_by_labels(
+        labels = inner_labels(labels, self.n_clusters_)
+        sums = sum_by_labels(
             counts, labels, self.n_clusters_, fitted.groups, fitted.prior
         )
-        sums, own = (
-            model.SmoothedSums.of(s, fitted.prior)
-            for s in (statistics, fitted.statistics)
-        )
-        return model.log_likelihood(sums, fitted.groups, own) - self._price
+        smoothed, own = (s.smoothed(fitted.prior) for s in (sums, fitted.sums))
+        return model.log_likelihood(smoothed, fitted.groups, own) - self._price
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -178,23 +176,22 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from .._core import describe, model
 
         self._fitted = describe.Fitted(
-            best.statistics,
-            best.profile_statistics,
+            best.sums,
+            best.profile_sums,
             best.groups,
             best.ranks,
             settings.prior,
-            settings.exact,
+            settings.rule,
             settings.threshold,
-            self.outliers,
-            settings.chi_squared,
+            settings.outliers,
         )
-        sums = model.SmoothedSums.of(best.statistics, settings.prior)
+        sums = best.sums.smoothed(settings.prior)
         self.cluster_rates_ = model.rates(sums, best.groups).cluster
         self.loss_ = best.loss
         self.history_ = best.history
         self.n_iter_ = len(best.lines)
-        self.n_clusters_ = best.statistics.n_clusters
-        prices = settings.penalty(sums.totals, self.n_clusters_, sums.n_rows)
+        self.n_clusters_ = best.sums.n_clusters
+        prices = settings.price(sums.totals, self.n_clusters_, sums.n_rows)
         self._price = float(prices[best.groups == 1].sum())
 
     def _store_rows(self, results: dict[str, NDArray[Any]]) -> None:
@@ -204,6 +201,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _tell(
         self,
+        _n_clusters: int,
         restart: int,
         iteration: int,
         entry: dict[str, float],

@@ -79,7 +79,7 @@ default="poisson-k-means++"
     array([0, 0, 1, 0], dtype=int32)
     """
 
-    _chi_squared = False
+    _rule = "exact"
 
     def __init__(
         self,
@@ -103,18 +103,18 @@ default="poisson-k-means++"
         self.verbose = verbose
 
     def _settings(self) -> Settings:
+        from .._core import prices, rules
         from .._core.run import Settings
 
         return Settings(
             n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
             max_iter=_options.check_integer("max_iter", self.max_iter, 1),
-            penalty=_options.resolve_penalty(None),
+            price=prices.free,
             groups=(1,),
-            exact=True,
-            outliers=False,
+            rule=rules.NAMED[self._rule],
+            outliers=None,
             threshold=0.0,
             prior=_options.check_non_negative("prior", self.prior),
-            chi_squared=self._chi_squared,
         )
 
 
@@ -163,4 +163,4 @@ n_clusters_, n_features_in_, feature_names_in_
     array([0, 0, 1, 0], dtype=int32)
     """
 
-    _chi_squared = True
+    _rule = "chi-squared"

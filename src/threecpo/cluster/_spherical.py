@@ -193,11 +193,11 @@ default="k-means++"
 
     def _cosines(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         from .._core import describe
-        from .._core.kmeans import center_profile
+        from .._core.rules import COSINE
         from .._core.workers import Workers
 
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False).scaled(2)
-        profile = center_profile(self.cluster_centers_, spherical=True)
+        profile = COSINE.profile(self.cluster_centers_)
         with Workers(_options.resolve_n_jobs(self.n_jobs)) as workers:
             return describe.scores(counts, profile, workers)

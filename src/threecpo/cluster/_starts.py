@@ -58,7 +58,7 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
         groups = groups_of_model(estimator, counts.n_columns, settings)
         description = init._describe(counts)
         labels = init._fitted.labels(description)
-        if not settings.outliers:
+        if not settings.marks_outliers:
             labels = description.nearest
         return Plan(1, partial(restarts, Starts(counts, groups, _always(labels))))
     columns = first_columns(
@@ -82,7 +82,7 @@ def plan(estimator: Any, counts: Counts, settings: Settings) -> Plan:
 
 def given_labels(init: Any, n_rows: int, settings: Settings) -> NDArray[np.int32]:
     """Labels that are the start, checked."""
-    least = -1 if settings.outliers else 0
+    least = -1 if settings.marks_outliers else 0
     return check_labels(init, n_rows, settings.n_clusters, least)
 
 

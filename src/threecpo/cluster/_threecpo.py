@@ -227,12 +227,13 @@ default="information"
         ndarray of shape (n_rows, n_clusters_)
             Scores in nats; larger is better.
         """
-        from .._core import describe
+        from .._core import describe, rules
 
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False)
+        profile = self._fitted.profile(rules.EXACT)
         with self._workers() as workers:
-            return describe.scores(counts, self._fitted.profile(exact=True), workers)
+            return describe.scores(counts, profile, workers)
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.
@@ -298,6 +299,7 @@ default="information"
 
     def _settings(self) -> Settings:
         """Check the parameters that do not depend on the data."""
+        from .._core import rules
         from .._core.run import Settings
 
         _options.check_choice("assignment", self.assignment, ("exact", "printed"))
@@ -308,10 +310,10 @@ default="information"
         return Settings(
             n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
             max_iter=_options.check_integer("max_iter", self.max_iter, 1),
-            penalty=_options.resolve_penalty(self.column_penalty),
+            price=_options.resolve_penalty(self.column_penalty),
             groups=_options.check_groups(self.groups),
-            exact=self.assignment == "exact",
-            outliers=self.outliers == "iterative",
+            rule=rules.NAMED[self.assignment],
+            outliers=self.outliers,
             threshold=_options.check_non_negative(
                 "outlier_threshold", self.outlier_threshold
             ),
@@ -320,8 +322,8 @@ default="information"
 
     def _store(self, best: Run, settings: Settings) -> None:
         super()._store(best, settings)
-        n_rows = best.statistics.n_rows
-        totals = best.statistics.totals + settings.prior * n_rows
+        n_rows = best.sums.n_rows
+        totals = best.sums.totals + settings.prior * n_rows
         self.column_groups_ = best.groups
         self.column_scores_ = best.column_scores
         self.shared_rates_ = totals

@@ -186,17 +186,18 @@ class Checkpoint:
         if "sums" not in arrays:
             fields: Any = {n: v if v.ndim else float(v) for n, v in arrays.items()}
             return Rider(groups, profile=Profile(**fields), **state)
-        statistics, behind = (
+        sums, behind = (
             Sums(
                 arrays[f"{prefix}sums"],
                 arrays[f"{prefix}sizes"],
-                arrays["log_scales"],
+                arrays["log_sizes"],
+                arrays["log_size_total"],
                 data.totals,
                 data.n_rows,
             )
             for prefix in ("", "behind_")
         )
-        running = Running(statistics, groups, settings)
+        running = Running(sums, groups, settings)
         running.behind = behind
         running.lines = told["history"]
         running.seen = {bytes.fromhex(digest) for digest in told["seen"]}
@@ -268,11 +269,12 @@ def _arrays(rider: Rider) -> dict[str, Any]:
         return {"groups": rider.groups} | rider.profile._asdict()
     return {
         "groups": running.groups,
-        "sums": running.statistics.sums,
-        "sizes": running.statistics.sizes,
-        "log_scales": running.statistics.log_scales,
-        "behind_sums": running.behind.sums,
-        "behind_sizes": running.behind.sizes,
+        "sums": running.sums.table,
+        "sizes": running.sums.members,
+        "log_sizes": running.sums.log_sizes,
+        "log_size_total": running.sums.log_size_total,
+        "behind_sums": running.behind.table,
+        "behind_sizes": running.behind.members,
     }
 
 
@@ -296,7 +298,7 @@ def _told_of(rider: Rider) -> dict[str, Any]:
 def _told(value: Any) -> Any:
     """A parameter as JSON: itself, or what stands for it."""
     if hasattr(value, "_fitted"):
-        value = value._fitted.statistics.sums
+        value = value._fitted.sums.table
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, np.generic):

@@ -13,7 +13,7 @@ import numpy as np
 from .. import _options
 from .._core import blocks as work
 from .._core import seeding
-from .._core.codes import OUTLIER
+from .._core.codes import inner_labels
 from .._core.riding import Ride, Rider
 from .._core.run import Running
 from .._core.search import best_of, first_groups
@@ -190,11 +190,11 @@ class _Fitting:
 
     @property
     def n_rows(self) -> int:
-        return self.look.statistics.n_rows
+        return self.look.sums.n_rows
 
     @property
     def n_columns(self) -> int:
-        return len(self.look.statistics.totals)
+        return len(self.look.sums.totals)
 
     def start(self, client: Any, stack: ExitStack) -> None:
         """Choose where to work, and look at all blocks once."""
@@ -239,7 +239,7 @@ class _Fitting:
             message = fractional_message(self.source.readers[0](), model)
             warnings.warn(message, UserWarning, stacklevel=5)
         _options.check_enough_rows(self.settings.n_clusters, sum(look.n_rows))
-        self.estimator.n_features_in_ = len(look.statistics.totals)
+        self.estimator.n_features_in_ = len(look.sums.totals)
         self.estimator.__dict__.pop("feature_names_in_", None)
         if names is not None:
             self.estimator.feature_names_in_ = names
@@ -249,11 +249,11 @@ class _Fitting:
         self, sample_rows: int | None, kept: Checkpoint | None, *, drop_hopeless: bool
     ) -> Run:
         """Return the best run over all rows."""
-        statistics = self.look.statistics
+        sums = self.look.sums
         seats = self.memory.seats(
             self.settings.n_clusters, self.n_columns, self.threads
         )
-        ride = None if kept is None else kept.load(self.settings, statistics)
+        ride = None if kept is None else kept.load(self.settings, sums)
         if ride is None:
             if isinstance(self.estimator.init, str):
                 runs, everything = self._runs_of_sample(sample_rows)
@@ -264,7 +264,7 @@ class _Fitting:
                 del runs
             else:
                 riders = [self._given_start()]
-            totals, n_rows = statistics.totals, statistics.n_rows
+            totals, n_rows = sums.totals, sums.n_rows
             ride = Ride(riders, self.settings, totals, n_rows, drop_hopeless)
             if kept is not None:
                 kept.save(ride)
@@ -300,20 +300,20 @@ class _Fitting:
         """Start from labels, or from where a model puts the rows."""
         estimator, settings = self.estimator, self.settings
         init, prior, n_clusters = estimator.init, settings.prior, settings.n_clusters
-        sums: work.Work[list[Sums]]
+        add_up: work.Work[list[Sums]]
         if isinstance(init, PoissonClusterer):
             groups = _starts.groups_of_model(estimator, self.n_columns, settings)
             fitted = init._fitted
-            place = (fitted, fitted.profile(), settings.outliers)
-            sums = partial(work.sum_placed, *place, n_clusters, groups, prior)
+            place = (fitted, fitted.profile(), settings.marks_outliers)
+            add_up = partial(work.sum_placed, *place, n_clusters, groups, prior)
         else:
             labels = _starts.given_labels(init, self.n_rows, settings)
-            labels = np.where(labels == OUTLIER, np.int32(n_clusters), labels)
+            labels = inner_labels(labels, n_clusters)
             groups = self._first_groups()
             parts = np.split(labels, self.look.first_rows[1:-1])
-            sums = partial(work.sum_given, parts, n_clusters, groups, prior)
-        (statistics,) = self.engine.fold(sums, work.add_each)
-        return Rider(groups, running=Running(statistics, groups, settings))
+            add_up = partial(work.sum_given, parts, n_clusters, groups, prior)
+        (sums,) = self.engine.fold(add_up, work.add_each)
+        return Rider(groups, running=Running(sums, groups, settings))
 
     def _first_groups(self) -> NDArray[np.int8]:
         estimator, settings = self.estimator, self.settings
@@ -322,7 +322,7 @@ class _Fitting:
             above = self.engine.fold(
                 partial(work.x_log_x_above, settings.prior), np.add
             )
-            return seeding.information_of(self.look.statistics, above, settings.prior)
+            return seeding.information_of(self.look.sums, above, settings.prior)
 
         first = _starts.first_columns(estimator, self.n_columns, settings, information)
         (seed,) = _options.restart_seeds(estimator.random_state, 1)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .. import _options
 from .._validation import check_counts, warn_if_fractional
 from . import _mdl
 
@@ -48,21 +47,22 @@ class PoissonFit:
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts told in these units."""
-        penalty = self.estimator._settings().penalty
-        n_rows = self.estimator._fitted.statistics.n_rows
-        return penalty(self.totals / unit, self.n_found, n_rows)
+        price = self.estimator._settings().price
+        n_rows = self.estimator._fitted.sums.n_rows
+        return price(self.totals / unit, self.n_found, n_rows)
 
     @classmethod
     def of(cls, model: PoissonClusterer, counts: Counts, seconds: float) -> PoissonFit:
+        from .._core.codes import inner_labels
         from .._core.dispersion import dispersions
-        from .._core.model import SmoothedSums, column_step
+        from .._core.model import column_step
+        from .._core.prices import free
 
         fitted, settings = model._fitted, model._settings()
-        sums = SmoothedSums.of(fitted.statistics, fitted.prior)
-        free = _options.resolve_penalty(None)
+        sums = fitted.sums.smoothed(fitted.prior)
         step = column_step(sums, fitted.groups, free, settings.groups)
         labels = model.nearest_labels_ if model.outliers == "final" else model.labels_
-        labels = np.where(labels < 0, sums.n_clusters, labels).astype(np.int32)
+        labels = inner_labels(labels, sums.n_clusters)
         return cls(
             settings.n_clusters,
             model,
@@ -108,7 +108,13 @@ class PoissonFamily:
         for model in models:
             vars(model).update(about_columns)
 
-        def report(_run: int, _iteration: int, _entry: object, finished: bool) -> None:  # noqa: FBT001
+        def report(
+            _n_clusters: int,
+            _run: int,
+            _iteration: int,
+            _line: object,
+            finished: bool,  # noqa: FBT001
+        ) -> None:
             if finished:
                 on_run()
 

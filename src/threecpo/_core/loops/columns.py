@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..codes import NOISE_SLOT, SHARED_SLOT
+from ..codes import NOISE, NOISE_SLOT, RELEVANT, SHARED, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i1, i4, i8, inlined
 from .rows import TIE
 
@@ -14,10 +14,10 @@ def fill_slots(groups, slots):
     """Write each column's place in a profile; return the sizes of C0 and C1."""
     n_shared = n_relevant = 0
     for j in range(len(groups)):
-        if groups[j] == 1:
+        if groups[j] == RELEVANT:
             slots[j] = n_relevant
             n_relevant += 1
-        elif groups[j] == 0:
+        elif groups[j] == SHARED:
             slots[j] = SHARED_SLOT
             n_shared += 1
         else:
@@ -30,8 +30,8 @@ def _group_sums(values, groups):
     """Sum one row over C0 and over C0 and C1 together."""
     shared = relevant = 0.0
     for j in range(len(values)):
-        shared += values[j] if groups[j] == 0 else 0.0
-        relevant += values[j] if groups[j] == 1 else 0.0
+        shared += values[j] if groups[j] == SHARED else 0.0
+        relevant += values[j] if groups[j] == RELEVANT else 0.0
     return shared, shared + relevant
 
 
@@ -78,7 +78,7 @@ def score_columns(
     logs,
     outliers,
     totals,
-    log_scales,
+    log_sizes,
     log_cluster_totals,
     log_factors,
     prices,
@@ -96,7 +96,7 @@ def score_columns(
     for j in range(len(totals)):
         total, outlier = totals[j], outliers[j]
         log_total = np.log(total) if total > 0.0 else 0.0
-        shared = relevant = log_scales[j]
+        shared = relevant = log_sizes[j]
         for k in range(n_clusters):
             c = clusters[k, j]
             if c > 0.0:
@@ -109,7 +109,7 @@ def score_columns(
         scores[j, 0] = total * (log_total - log_n_rows - 1.0)
         scores[j, 1] = shared + total * (log_total - scale_sum)
         scores[j, 2] = relevant - prices[j]
-        tolerance[j] = TIE * (abs(log_scales[j]) + total * abs(log_total) + total)
+        tolerance[j] = TIE * (abs(log_sizes[j]) + total * abs(log_total) + total)
 
 
 @compiled(array_type(f8, 2), array_type(f8), array_type(i1, write=True))
@@ -118,11 +118,11 @@ def choose_groups(scores, tolerance, groups):
     for j in range(len(groups)):
         margin = tolerance[j] if np.isfinite(tolerance[j]) else 0.0
         best = scores[j, 0]
-        groups[j] = -1
-        for g in range(2):
-            if scores[j, g + 1] > best + margin:
-                best = scores[j, g + 1]
-                groups[j] = g
+        groups[j] = NOISE
+        for group in range(SHARED, RELEVANT + 1):
+            if scores[j, group - NOISE] > best + margin:
+                best = scores[j, group - NOISE]
+                groups[j] = group
 
 
 @compiled(

@@ -32,7 +32,7 @@ class Profile(NamedTuple):
 
     The score of row i in cluster k is the sum over C1 of Y_ij (``linear`` + ``square``
     Y_ij) ``log_rates[slot, k]``, plus ``offsets[k]`` for the prior's share of it, plus
-    ``shared_weights[k]`` times the row's sum over C0, plus ``scale_weights[k]`` r_i.
+    ``shared_weights[k]`` times the row's sum over C0, plus ``size_weights[k]`` r_i.
     One more profile than there are ``ranks`` is the background's. The last row of
     ``log_rates`` is zeros.
     """
@@ -41,10 +41,10 @@ class Profile(NamedTuple):
     log_rates: NDArray[np.float64]
     offsets: NDArray[np.float64]
     shared_weights: NDArray[np.float64]
-    scale_weights: NDArray[np.float64]
+    size_weights: NDArray[np.float64]
     ranks: NDArray[np.int32]
     prior_shared: float
-    prior_scale: float
+    prior_size: float
     threshold: float
     linear: float = 1.0
     square: float = 0.0
@@ -94,7 +94,7 @@ def _score_row(indptr, indices, data, row, profile, log_rates, places, values, s
     width = U(len(scores))
     found = U(0)
     shared = 0.0
-    scale = 0.0
+    size = 0.0
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
         slot = profile.slots[U(indices[t])]
         value = data[t]
@@ -102,10 +102,10 @@ def _score_row(indptr, indices, data, row, profile, log_rates, places, values, s
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
         found += U(slot >= 0)
-        scale += value if slot >= SHARED_SLOT else 0.0
+        size += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
-    scale += profile.prior_scale
+    size += profile.prior_size
     # The last, empty row of the profile makes the number even.
     places[found] = U(len(log_rates)) - width
     values[found] = 0.0
@@ -113,11 +113,11 @@ def _score_row(indptr, indices, data, row, profile, log_rates, places, values, s
     for lane in range(U(0), width, U(LANES)):
         add_products(log_rates, places, values, found, lane, scores)
     for k in range(U(len(profile.offsets))):
-        scores[k] += profile.offsets[k] + scale * profile.scale_weights[k]
+        scores[k] += profile.offsets[k] + size * profile.size_weights[k]
     if shared > 0.0:
         for k in range(U(len(profile.offsets))):
             scores[k] += shared * profile.shared_weights[k]
-    return shared, scale
+    return shared, size
 
 
 @inlined
@@ -132,13 +132,13 @@ def _choose(scores, ranks):
 
 
 @inlined
-def _excess(scores, best, n_clusters, scale):
+def _excess(scores, best, n_clusters, size):
     """Background score minus the best one, 0 where they differ by rounding only."""
     background, own = scores[n_clusters], scores[best]
     if own == background:  # two scores of minus infinity too
         return 0.0
     excess = background - own
-    rounding = TIE * (abs(background) + abs(own) + scale)
+    rounding = TIE * (abs(background) + abs(own) + size)
     return 0.0 if abs(excess) <= rounding < np.inf else excess
 
 
@@ -155,26 +155,25 @@ def _buffers(indptr, start, stop, width):
 
 
 @inlined
-def _add_log_scale(indptr, indices, data, row, scale, log_scales):
-    """Add a row's counts times the logarithm of its size; to the last, that alone."""
-    log_scale = np.log(scale)
-    coarse, fine = log_scale, 0.0
-    if scale > 0.0:
-        coarse = np.rint(log_scale / COARSE) * COARSE
-        fine = np.rint((log_scale - coarse) / FINE) * FINE
+def _add_log_size(indptr, indices, data, row, size, log_sizes, log_size_total):
+    """Add a row's counts times the logarithm of its size, and that logarithm."""
+    log_size = np.log(size)
+    coarse, fine = log_size, 0.0
+    if size > 0.0:
+        coarse = np.rint(log_size / COARSE) * COARSE
+        fine = np.rint((log_size - coarse) / FINE) * FINE
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        add_to_pair(log_scales, U(indices[t]), data[t], coarse, fine)
-    last = U(len(log_scales) - 1)
-    log_scales[last, 0] += coarse
-    log_scales[last, 1] += fine
+        add_to_pair(log_sizes, U(indices[t]), data[t], coarse, fine)
+    log_size_total[0] += coarse
+    log_size_total[1] += fine
 
 
 @inlined
-def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
+def _add_row(indptr, indices, data, row, target, sign, table, members):
     target = U(target)
     for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        sums[target, U(indices[t])] += sign * data[t]
-    sizes[target] += np.int64(sign)
+        table[target, U(indices[t])] += sign * data[t]
+    members[target] += np.int64(sign)
 
 
 @compiled(
@@ -186,6 +185,7 @@ def _add_row(indptr, indices, data, row, target, sign, sums, sizes):
     array_type(f8, 2, write=True),
     array_type(i8, write=True),
     array_type(f8, 2, write=True),
+    array_type(f8, write=True),
 )
 def assign_rows(
     indptr,
@@ -195,11 +195,12 @@ def assign_rows(
     stop,
     profile,
     fresh,
-    with_scales,
+    with_sizes,
     labels,
-    sums,
-    sizes,
-    log_scales,
+    table,
+    members,
+    log_sizes,
+    log_size_total,
 ):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
@@ -213,11 +214,11 @@ def assign_rows(
     background = len(profile.offsets) > outlier
     moved = 0
     for i in range(U(start), U(stop)):
-        _, scale = _score_row(
+        _, size = _score_row(
             indptr, indices, data, i, profile, log_rates, places, values, scores
         )
         label = _choose(scores, profile.ranks)
-        if background and _excess(scores, label, outlier, scale) > profile.threshold:
+        if background and _excess(scores, label, outlier, size) > profile.threshold:
             label = outlier
         old = labels[i]
         if label != old:
@@ -225,10 +226,10 @@ def assign_rows(
             labels[i] = label
         if fresh or label != old:
             if not fresh and old != NOWHERE:
-                _add_row(indptr, indices, data, i, old, -1.0, sums, sizes)
-            _add_row(indptr, indices, data, i, label, 1.0, sums, sizes)
-        if with_scales:
-            _add_log_scale(indptr, indices, data, i, scale, log_scales)
+                _add_row(indptr, indices, data, i, old, -1.0, table, members)
+            _add_row(indptr, indices, data, i, label, 1.0, table, members)
+        if with_sizes:
+            _add_log_size(indptr, indices, data, i, size, log_sizes, log_size_total)
     return moved
 
 
@@ -241,14 +242,14 @@ def assign_rows(
     array_type(f8, write=True),
 )
 def describe_rows(
-    indptr, indices, data, start, stop, profile, nearest, scales, margins, excess
+    indptr, indices, data, start, stop, profile, nearest, row_sizes, margins, excess
 ):
     """Write nearest cluster, size, margin to the second best, background excess."""
     n_clusters = len(profile.ranks)
     places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(start), U(stop)):
-        _, scale = _score_row(
+        _, size = _score_row(
             indptr, indices, data, i, profile, log_rates, places, values, scores
         )
         best = _choose(scores, profile.ranks)
@@ -257,12 +258,12 @@ def describe_rows(
             if k != best and scores[k] > second:
                 second = scores[k]
         nearest[i] = best
-        scales[i] = scale
+        row_sizes[i] = size
         # Two scores of minus infinity are a tie.
         margins[i] = scores[best] - second if n_clusters > 1 else np.inf
         if n_clusters > 1 and scores[best] == second:
             margins[i] = 0.0
-        excess[i] = _excess(scores, best, n_clusters, scale)
+        excess[i] = _excess(scores, best, n_clusters, size)
 
 
 @compiled(*_ROWS, _PROFILE, array_type(f8, 2, write=True))
@@ -285,6 +286,7 @@ def score_rows(indptr, indices, data, start, stop, profile, out):
     array_type(i8, write=True),
     array_type(f8, 2, write=True),
     array_type(f8, write=True),
+    array_type(f8, write=True),
 )
 def sum_rows(
     indptr,
@@ -294,23 +296,24 @@ def sum_rows(
     stop,
     labels,
     slots,
-    prior_scale,
-    sums,
-    sizes,
-    log_scales,
+    prior_size,
+    table,
+    members,
+    log_sizes,
+    log_size_total,
     totals,
 ):
     """Add up rows whose labels are known."""
     for i in range(U(start), U(stop)):
         if labels[i] != NOWHERE:
-            _add_row(indptr, indices, data, i, labels[i], 1.0, sums, sizes)
-        scale = prior_scale
+            _add_row(indptr, indices, data, i, labels[i], 1.0, table, members)
+        size = prior_size
         for t in range(U(indptr[i]), U(indptr[i + U(1)])):
             j = U(indices[t])
             totals[j] += data[t]
             if slots[j] >= SHARED_SLOT:
-                scale += data[t]
-        _add_log_scale(indptr, indices, data, i, scale, log_scales)
+                size += data[t]
+        _add_log_size(indptr, indices, data, i, size, log_sizes, log_size_total)
 
 
 @compiled(
@@ -333,7 +336,7 @@ def add_ratios(
     labels,
     slots,
     prior,
-    prior_scale,
+    prior_size,
     inverse_shares,
     squares,
     ratios,
@@ -345,7 +348,7 @@ def add_ratios(
     """
     for i in range(U(start), U(stop)):
         first, last = U(indptr[i]), U(indptr[i + U(1)])
-        size = prior_scale
+        size = prior_size
         for t in range(first, last):
             if slots[U(indices[t])] >= SHARED_SLOT:
                 size += data[t]

@@ -1,0 +1,288 @@
+"""Rules that put rows in clusters: each makes the profile that scores rows by it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from .codes import RELEVANT
+from .loops import columns as column_loops
+from .loops import rows as row_loops
+from .loops.rows import Profile
+from .model import Scales, log
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .model import SmoothedSums
+    from .sums import Sums
+
+
+class Rule(Protocol):
+    """How a row is scored in the clusters of smoothed sums."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def first(self) -> Rule:
+        """The rule by which rows that are nowhere yet join seeds."""
+        ...
+
+    def profile(
+        self,
+        sums: SmoothedSums,
+        groups: NDArray[np.int8],
+        *,
+        background: bool = False,
+        threshold: float = 0.0,
+        ranks: NDArray[np.int32] | None = None,
+    ) -> Profile:
+        """Profile of these sums; ``background`` adds one more for the outliers.
+
+        ``ranks`` breaks ties: the cluster of the lowest rank wins.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Likelihood of the row with its size re-fitted, in C1 and in C0."""
+
+    name: str = "exact"
+
+    @property
+    def first(self) -> Rule:
+        return self
+
+    def profile(
+        self,
+        sums: SmoothedSums,
+        groups: NDArray[np.int8],
+        *,
+        background: bool = False,
+        threshold: float = 0.0,
+        ranks: NDArray[np.int32] | None = None,
+    ) -> Profile:
+        shares = _Shares.of(sums, groups, background=background)
+        with np.errstate(divide="ignore"):
+            weights = np.log(shares.portions) if shares.n_shared else shares.zeros
+        return shares.profile(weights, shares.zeros, threshold, ranks)
+
+
+@dataclass(frozen=True)
+class Printed:
+    """The score that the paper prints: what changes in C0 is left out."""
+
+    name: str = "printed"
+
+    @property
+    def first(self) -> Rule:
+        return self
+
+    def profile(
+        self,
+        sums: SmoothedSums,
+        groups: NDArray[np.int8],
+        *,
+        background: bool = False,
+        threshold: float = 0.0,
+        ranks: NDArray[np.int32] | None = None,
+    ) -> Profile:
+        shares = _Shares.of(sums, groups, background=background)
+        weights = shares.portions - 1.0
+        return shares.profile(shares.zeros, weights, threshold, ranks)
+
+
+@dataclass(frozen=True)
+class ChiSquared:
+    """Minus r_i times chi-squared, every column in C1 (PoissonC).
+
+    With μ_ij = r_i p_kj and p_k summing to 1, the sum of (X - μ)² / μ over columns is
+    that of X² / p_kj over r_i, less r_i; and X² = Y (2 prior + Y) + prior².
+    """
+
+    name: str = "chi-squared"
+
+    @property
+    def first(self) -> Rule:
+        return EXACT
+
+    def profile(
+        self,
+        sums: SmoothedSums,
+        groups: NDArray[np.int8],  # noqa: ARG002 - all columns are in C1
+        *,
+        background: bool = False,
+        threshold: float = 0.0,
+        ranks: NDArray[np.int32] | None = None,
+    ) -> Profile:
+        clusters = sums.clusters
+        if background:
+            clusters = np.vstack([clusters, sums.totals])
+        with np.errstate(divide="ignore"):
+            weights = clusters.sum(axis=1) / clusters.T
+        n_columns, width = weights.shape
+        log_rates = row_loops.empty_log_rates(n_columns, width)
+        log_rates[:-1, :width] = -weights
+        zeros = np.zeros(width)
+        return Profile(
+            slots=np.arange(n_columns, dtype=np.int32),
+            log_rates=log_rates,
+            offsets=-(sums.prior**2) * weights.sum(axis=0) if sums.prior else zeros,
+            shared_weights=zeros,
+            size_weights=zeros,
+            ranks=_ranks(sums.n_clusters, ranks),
+            prior_shared=0.0,
+            prior_size=sums.prior * n_columns,
+            threshold=threshold,
+            linear=2 * sums.prior,
+            square=1.0,
+        )
+
+
+EXACT = Exact()
+PRINTED = Printed()
+CHI_SQUARED = ChiSquared()
+NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PRINTED, CHI_SQUARED)}
+
+
+class CenterRule(Protocol):
+    """What k-means minimises: how centres follow from sums, and rows from centres."""
+
+    @property
+    def name(self) -> str: ...
+
+    def centers(self, sums: Sums) -> NDArray[np.float64]:
+        """Centre of each cluster."""
+        ...
+
+    def profile(self, centers: NDArray[np.float64]) -> Profile:
+        """Profile that scores rows highest at the nearest centre."""
+        ...
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Distances to means: rows are scored by x·c less half of |c|²."""
+
+    name: str = "euclidean"
+
+    def centers(self, sums: Sums) -> NDArray[np.float64]:
+        return _divided(sums.clusters, sums.cluster_sizes.astype(float))
+
+    def profile(self, centers: NDArray[np.float64]) -> Profile:
+        return _center_profile(centers, -(centers**2).sum(axis=1) / 2)
+
+
+@dataclass(frozen=True)
+class Cosine:
+    """Angles to centres of length 1: rows are of length 1 too, and scored by x·c."""
+
+    name: str = "cosine"
+
+    def centers(self, sums: Sums) -> NDArray[np.float64]:
+        return _divided(sums.clusters, np.sqrt((sums.clusters**2).sum(axis=1)))
+
+    def profile(self, centers: NDArray[np.float64]) -> Profile:
+        return _center_profile(centers, np.zeros(len(centers)))
+
+
+EUCLIDEAN = Euclidean()
+COSINE = Cosine()
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """What the exact and the printed rule have in common: log(c_kj / c_k(U)) in C1.
+
+    ``portions`` is q, the share of C0 in each cluster and, last, in the background.
+    """
+
+    slots: NDArray[np.int32]
+    log_rates: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    portions: NDArray[np.float64]
+    n_clusters: int
+    n_shared: int
+    n_relevant: int
+    prior: float
+
+    @classmethod
+    def of(
+        cls, sums: SmoothedSums, groups: NDArray[np.int8], *, background: bool
+    ) -> _Shares:
+        scales = Scales.of(sums, groups)
+        width = sums.n_clusters + background
+        slots = np.empty(len(groups), dtype=np.int32)
+        n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+        log_rates = row_loops.empty_log_rates(n_relevant, width)
+        log_rate_sums = np.zeros(width)
+        out = (slots, log_rates, log_rate_sums)
+        column_loops.fill_profile(sums.logs, log(scales.cluster_totals), *out, 0)
+        if background:
+            overall = log(sums.totals)[None], log(np.array([scales.total]))
+            column_loops.fill_profile(*overall, *out, sums.n_clusters)
+        if not sums.prior:
+            cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
+            log_rates[:-1, :width][cells.T == 0] = -np.inf
+        # Without C1 every cluster is C0 alone, one without any counts (prior 0) too.
+        portions = scales.portions[:width] if n_relevant else np.ones(width)
+        offsets = sums.prior * log_rate_sums
+        sizes = sums.n_clusters, n_shared, n_relevant
+        return cls(slots, log_rates, offsets, portions, *sizes, sums.prior)
+
+    @property
+    def zeros(self) -> NDArray[np.float64]:
+        return np.zeros_like(self.offsets)
+
+    def profile(
+        self,
+        shared_weights: NDArray[np.float64],
+        size_weights: NDArray[np.float64],
+        threshold: float,
+        ranks: NDArray[np.int32] | None,
+    ) -> Profile:
+        return Profile(
+            slots=self.slots,
+            log_rates=self.log_rates,
+            offsets=self.offsets,
+            shared_weights=shared_weights,
+            size_weights=size_weights,
+            ranks=_ranks(self.n_clusters, ranks),
+            prior_shared=self.prior * self.n_shared,
+            prior_size=self.prior * (self.n_shared + self.n_relevant),
+            threshold=threshold,
+        )
+
+
+def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32]:
+    return np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32)
+
+
+def _divided(
+    sums: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    return sums / np.where(lengths > 0, lengths, 1.0)[:, None]
+
+
+def _center_profile(
+    centers: NDArray[np.float64], offsets: NDArray[np.float64]
+) -> Profile:
+    n_clusters, n_columns = centers.shape
+    log_rates = row_loops.empty_log_rates(n_columns, n_clusters)
+    log_rates[:-1, :n_clusters] = centers.T
+    zeros = np.zeros(n_clusters)
+    return Profile(
+        slots=np.arange(n_columns, dtype=np.int32),
+        log_rates=log_rates,
+        offsets=offsets,
+        shared_weights=zeros,
+        size_weights=zeros,
+        ranks=_ranks(n_clusters, None),
+        prior_shared=0.0,
+        prior_size=0.0,
+        threshold=0.0,
+    )
