@@ -44,7 +44,7 @@ def attributes(model):
 
 def assert_same(a, b, name=""):
     if isinstance(a, dict):
-        assert list(a) == list(b), name
+        assert set(a) == set(b), name
         for key in a:
             assert_same(a[key], b[key], f"{name} {key}")
     elif isinstance(a, np.ndarray):
@@ -55,6 +55,9 @@ def assert_same(a, b, name=""):
             if a.dtype == object
             else (a.tobytes() == b.tobytes())
         ), name
+    elif name == "record_":
+        for first, second in zip(a.to_arrays(), b.to_arrays(), strict=True):
+            assert_same(first, second, name)
     elif not name.startswith("_"):
         assert type(a) is type(b), name
         assert a == b, name

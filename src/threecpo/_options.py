@@ -13,15 +13,25 @@ from sklearn.utils import check_random_state
 
 from ._core import prices
 from ._core.codes import GROUPS, RELEVANT
+from ._fit.plan import check_enough_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
     from ._core.prices import Price
 
-CRITERIA = ("mdl-dispersion", "mdl")
+__all__ = [
+    "check_choice",
+    "check_enough_rows",
+    "check_groups",
+    "check_integer",
+    "check_non_negative",
+    "entropy_of",
+    "fixed_seed",
+    "resolve_n_jobs",
+    "resolve_penalty",
+    "restart_seeds",
+]
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
@@ -40,41 +50,12 @@ def check_integer(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def check_enough_rows(n_clusters: int, n_rows: int) -> None:
-    """Refuse more clusters than rows."""
-    if n_clusters > n_rows:
-        message = (
-            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: a cluster needs "
-            "at least one row."
-        )
-        raise ValueError(message)
-
-
 def check_non_negative(name: str, value: Any) -> float:
     """Refuse what is no finite number of 0 or more."""
     if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         message = f"{name}={value!r} must be a finite number of 0 or more."
         raise ValueError(message)
     return float(value)
-
-
-def check_labels(
-    given: Any, n_rows: int, n_clusters: int, least: int = 0
-) -> NDArray[np.int32]:
-    """Return labels given as a start: one of the clusters for each row."""
-    labels = np.asarray(given)
-    if (
-        labels.shape != (n_rows,)
-        or labels.dtype.kind not in "iu"
-        or not ((labels >= least) & (labels < n_clusters)).all()
-        or not (labels >= 0).any()
-    ):
-        message = (
-            f"init must be a name, a fitted model or one whole number from {least} to "
-            f"{n_clusters - 1} for each of the {n_rows} rows."
-        )
-        raise ValueError(message)
-    return labels.astype(np.int32)
 
 
 def check_groups(groups: Any) -> tuple[int, ...]:
@@ -103,13 +84,16 @@ def fixed_seed(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
+def entropy_of(random_state: Any) -> tuple[int, ...]:
+    """Return four numbers that all runs of a fit draw from."""
+    if isinstance(random_state, np.random.Generator):
+        return tuple(random_state.integers(2**32, size=4).tolist())
+    return tuple(check_random_state(random_state).randint(2**31 - 1, size=4).tolist())
+
+
 def restart_seeds(random_state: Any, n_init: int) -> list[np.random.SeedSequence]:
     """One seed a restart; the first ones do not depend on how many follow."""
-    if isinstance(random_state, np.random.Generator):
-        entropy = random_state.integers(2**32, size=4)
-    else:
-        entropy = check_random_state(random_state).randint(2**31 - 1, size=4)
-    return np.random.SeedSequence(entropy.tolist()).spawn(n_init)
+    return np.random.SeedSequence(entropy_of(random_state)).spawn(n_init)
 
 
 def resolve_n_jobs(n_jobs: Any) -> int:

@@ -8,77 +8,47 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._beside import replaced
+from ._writing import replaced
 
 if TYPE_CHECKING:
     import os
 
     from .cluster import ThreeCPO
 
-__all__ = ["load"]
+__all__ = ["load", "save"]
 
 FORMAT = "threecpo-model"
-VERSION = 1
-
-# Type and shape of each array: n rows, m columns, k clusters, r runs, i iterations.
-# A model whose rows were written block by block has none of the first.
-_OF_ROWS = {
-    "labels_": ("i4", "n"),
-    "nearest_labels_": ("i4", "n"),
-    "outlier_scores_": ("f8", "n"),
-    "margins_": ("f8", "n"),
-    "row_scales_": ("f8", "n"),
-}
-_ATTRIBUTES = _OF_ROWS | {
-    "column_groups_": ("i1", "m"),
-    "column_scores_": ("f8", "m3"),
-    "cluster_rates_": ("f8", "km"),
-    "shared_rates_": ("f8", "m"),
-    "noise_rates_": ("f8", "m"),
-    "restart_losses_": ("f8", "r"),
-}
-_SUMS = {
-    "sums": ("f8", "om"),
-    "sizes": ("i8", "o"),
-    "profile_sums": ("f8", "om"),
-    "profile_sizes": ("i8", "o"),
-    "totals": ("f8", "m"),
-    "ranks": ("i4", "k"),
-}
-_NUMBERS = ("loss_", "n_iter_", "n_clusters_", "n_features_in_", "_price")
+VERSION = 2
 _IN_ARRAYS = {"stored": "array"}
 
 
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model beside the target, then rename it into place."""
-    from ._core.rules import EXACT
+    """Write a fitted model to one file, to be read by :func:`load`.
 
-    fitted = model._fitted
-    arrays: dict[str, Any] = {
-        name: getattr(model, name) for name in _attributes(vars(model))
-    }
-    arrays |= {
-        "sums": fitted.sums.table,
-        "sizes": fitted.sums.members,
-        "profile_sums": fitted.profile_sums.table,
-        "profile_sizes": fitted.profile_sums.members,
-        "totals": fitted.sums.totals,
-        "ranks": fitted.ranks,
-    }
-    arrays |= {f"history_{name}": values for name, values in model.history_.items()}
-    if hasattr(model, "feature_names_in_"):
-        arrays["feature_names_in_"] = model.feature_names_in_.astype(str)
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    path : str or path-like
+        File to write; an existing one is replaced once the new one is complete.
+
+    Examples
+    --------
+    >>> import tempfile, threecpo
+    >>> from threecpo.persistence import save
+    >>> model = threecpo.ThreeCPO(2, random_state=0).fit([[9, 1], [8, 2], [1, 7]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.npz")
+    ...     threecpo.load(f"{folder}/model.npz").n_clusters_
+    2
+    """
+    arrays, facts = model.record_.to_arrays()
+    parameters = _storable(model.get_params(deep=False), arrays)
     header = {
         "format": FORMAT,
         "version": VERSION,
-        "parameters": _storable(model.get_params(deep=False), arrays),
-        "numbers": {name: getattr(model, name) for name in _NUMBERS},
-        "history": list(model.history_),
-        "n_rows": fitted.sums.n_rows,
-        "prior": fitted.prior,
-        "exact": fitted.rule == EXACT,
-        "threshold": fitted.threshold,
-        "outliers": fitted.outliers,
+        "parameters": parameters,
+        "record": facts,
     }
     arrays["header"] = np.array(json.dumps(header))
     with replaced(Path(path)) as beside, beside.open("xb") as file:
@@ -112,79 +82,28 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     """
     arrays, header = _read(path)
     try:
-        _check_shapes(arrays, header)
+        if header["version"] == 1:
+            from ._old_models import from_version_1
+
+            arrays, header = from_version_1(arrays, header)
         return _restored(arrays, header)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         message = f"{path} is a damaged threecpo model: {error}."
         raise ValueError(message) from error
 
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
-    from ._core.describe import Fitted
-    from ._core.rules import EXACT, PRINTED
-    from ._core.sums import Sums
+    from ._fit.record import FitRecord
     from .cluster import ThreeCPO
+    from .cluster.fitting import keep
 
     parameters = {
         name: arrays[f"parameter_{name}"] if value == _IN_ARRAYS else value
         for name, value in header["parameters"].items()
     }
     parameters["groups"] = tuple(parameters["groups"])
-    model = ThreeCPO(**parameters)
-    for name in _attributes(arrays):
-        setattr(model, name, arrays[name])
-    for name in _NUMBERS:
-        setattr(model, name, header["numbers"][name])
-    if "feature_names_in_" in arrays:
-        model.feature_names_in_ = arrays["feature_names_in_"].astype(object)
-    model.history_ = {name: arrays[f"history_{name}"] for name in header["history"]}
-    final, behind = (
-        Sums(
-            table=arrays[f"{prefix}sums"],
-            members=arrays[f"{prefix}sizes"],
-            log_sizes=np.zeros((model.n_features_in_, 2)),
-            log_size_total=np.zeros(2),
-            totals=arrays["totals"],
-            n_rows=header["n_rows"],
-        )
-        for prefix in ("", "profile_")
-    )
-    model._fitted = Fitted(
-        final,
-        behind,
-        model.column_groups_,
-        arrays["ranks"],
-        float(header["prior"]),
-        EXACT if header["exact"] else PRINTED,
-        float(header["threshold"]),
-        header["outliers"],
-    )
-    return model
-
-
-def _attributes(held: Any) -> dict[str, tuple[str, str]]:
-    """Attributes of a model: what is told of its rows is all there, or not at all."""
-    without = {} if any(name in held for name in _OF_ROWS) else _OF_ROWS
-    return {n: shape for n, shape in _ATTRIBUTES.items() if n not in without}
-
-
-def _check_shapes(arrays: dict[str, Any], header: dict[str, Any]) -> None:
-    """Refuse arrays that do not fit together: compiled loops trust them."""
-    numbers = header["numbers"]
-    sizes = {"3": 3, "n": int(header["n_rows"]), "m": int(numbers["n_features_in_"])}
-    sizes["k"], sizes["i"] = int(numbers["n_clusters_"]), int(numbers["n_iter_"])
-    sizes |= {"o": sizes["k"] + 1, "r": len(arrays["restart_losses_"])}
-    expected = _attributes(arrays) | _SUMS
-    for name in header["history"]:
-        expected[f"history_{name}"] = ("f8" if name == "loss" else "i8", "i")
-    for name, (kind, letters) in expected.items():
-        array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
-        if array.shape != shape or array.dtype != np.dtype(kind):
-            message = f"{name} is {array.dtype} {array.shape}, not {kind} {shape}"
-            raise ValueError(message)
-    if not np.isin(arrays["column_groups_"], (1, 0, -1)).all():
-        message = "column_groups_ holds more than 1, 0 and -1"
-        raise ValueError(message)
+    record = FitRecord.from_arrays(arrays, header["record"])
+    return keep(ThreeCPO(**parameters), record)
 
 
 def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:

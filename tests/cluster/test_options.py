@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from containers import planted
 from fitting import GROUPS, X, fit
-from threecpo._options import CRITERIA
+from threecpo._names import CRITERIA
 from threecpo.select._poisson import PoissonFamily
 
 

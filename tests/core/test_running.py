@@ -1,4 +1,4 @@
-"""A run between two passes, told by hand what the passes found."""
+"""A run between two passes, given by hand what the passes found."""
 
 from dataclasses import replace
 
@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from strategies import planted
-from threecpo._core import riding
 from threecpo._core.codes import UNKNOWN
 from threecpo._core.counts import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Running, Settings, digest
 from threecpo._core.sums import sum_by_labels
+from threecpo._fit.shared_pass import PendingRun, SharedPass
 from threecpo._options import resolve_penalty
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
@@ -90,12 +90,12 @@ def test_a_request_asks_for_u_only_where_the_columns_in_use_change(found):
     assert running.request.with_sizes
 
 
-def ride_of(*runs, ended):
-    riders = [
-        riding.Rider(GROUPS, running=run, loss=float(i), ended=i in ended)
+def pass_of(*runs, ended):
+    pending = [
+        PendingRun(GROUPS, running=run, loss=float(i), ended=i in ended)
         for i, run in enumerate(runs)
     ]
-    return riding.Ride(riders, SETTINGS, runs[0].sums.totals, 120)
+    return SharedPass(pending, SETTINGS, runs[0].sums.totals, 120)
 
 
 def test_states_differ_wherever_sums_sizes_or_groups_do(found):
@@ -116,16 +116,16 @@ def test_only_runs_of_the_same_state_become_one(found):
         Running(each, GROUPS, SETTINGS)
         for each in (found, moved_one(found), found.copy())
     ]
-    ride = ride_of(*runs, ended=())
-    ride._leave(range(3))
-    assert [rider.twin for rider in ride.riders] == [None, None, 0]
-    assert [rider.ended for rider in ride.riders] == [False, False, True]
-    np.testing.assert_array_equal(ride.losses, [0.0, 1.0, 0.0])
+    shared = pass_of(*runs, ended=())
+    shared._end(range(3))
+    assert [run.same_as for run in shared.runs] == [None, None, 0]
+    assert [run.ended for run in shared.runs] == [False, False, True]
+    np.testing.assert_array_equal(shared.losses, [0.0, 1.0, 0.0])
 
 
 def test_the_best_that_ended_keeps_its_sums_while_others_run(found):
     """A rule without guarantee may end the others above it."""
     runs = [Running(found, GROUPS, SETTINGS) for _ in range(3)]
-    ride = ride_of(*runs, ended={1, 2})
-    ride._leave([0])
-    assert [rider.running is None for rider in ride.riders] == [False, False, True]
+    shared = pass_of(*runs, ended={1, 2})
+    shared._end([0])
+    assert [run.running is None for run in shared.runs] == [False, False, True]

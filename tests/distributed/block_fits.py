@@ -62,7 +62,7 @@ def attributes(model):
     return {
         name: value
         for name, value in vars(model).items()
-        if name.endswith("_") and name != "feature_names_in_"
+        if name.endswith("_") and name not in ("feature_names_in_", "record_")
     }
 
 

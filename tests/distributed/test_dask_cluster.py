@@ -153,7 +153,7 @@ class TestArrays:
 
 def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
     """Bytes that a pass sends to the driver, and tasks that it makes."""
-    from threecpo.distributed import _fit
+    from threecpo._fit.blocks import BlockFit
 
     class Counter:
         def __init__(self, client):
@@ -172,13 +172,13 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
         counter = Counter(client)
         sizes = []
 
-        def recording(self, requests, whole=_fit._Fitting._pass, sizes=sizes):
+        def recording(self, requests, whole=BlockFit._pass, sizes=sizes):
             answers = whole(self, requests)
             sizes.append(sum(a.table.nbytes for a in answers) / len(requests))
             return answers
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_fit._Fitting, "_pass", recording)
+            patch.setattr(BlockFit, "_pass", recording)
             model = fit(folder, fitting={"client": counter}, **LONG | {"max_iter": 3})
         moved[n_blocks] = set(sizes)
         n_folds = 3 + len(sizes)

@@ -7,7 +7,8 @@ import sys
 import pytest
 from block_fits import assert_same_bits, counts_of, evenly, fit, write
 
-from threecpo.distributed._memory import IN_BLOCK, Memory, memory_of
+from threecpo._fit.budget import IN_BLOCK, MemoryBudget, budget_of
+from threecpo.io.blocks import BLOCK_COUNTS
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ from threecpo.distributed._memory import IN_BLOCK, Memory, memory_of
     ],
 )
 def test_sizes_are_understood(text, size):
-    assert memory_of(text).limit == size
+    assert budget_of(text).limit == size
 
 
 @pytest.mark.parametrize(
@@ -31,22 +32,22 @@ def test_sizes_are_understood(text, size):
 )
 def test_other_sizes_are_refused(text):
     with pytest.raises(ValueError, match=r"max_memory=.* must be a size such as '2GB'"):
-        memory_of(text)
+        budget_of(text)
 
 
 def test_less_memory_makes_smaller_blocks_fewer_threads_and_fewer_runs():
-    small, large = Memory(10**8), Memory(10**10)
-    assert small.block_counts(2) < large.block_counts(2)
+    small, large = MemoryBudget(10**8), MemoryBudget(10**10)
+    assert small.block_counts(2, BLOCK_COUNTS) < large.block_counts(2, BLOCK_COUNTS)
     assert small.threads(8, 400_000) < large.threads(8, 400_000) == 8
-    assert 0 < small.seats(10, 5000, 2) < large.seats(10, 5000, 2)
-    assert Memory(None).seats(10**6, 10**6, 2) is None
+    assert 0 < small.runs_at_once(10, 5000, 2) < large.runs_at_once(10, 5000, 2)
+    assert MemoryBudget(None).runs_at_once(10**6, 10**6, 2) is None
 
 
 def test_blocks_of_the_chosen_size_always_fit():
     for limit in (10**6, 10**8, 10**11):
         for n_jobs in (1, 2, 16):
-            memory = Memory(limit)
-            assert memory.threads(n_jobs, memory.block_counts(n_jobs)) == n_jobs
+            memory, most = MemoryBudget(limit), BLOCK_COUNTS
+            assert memory.threads(n_jobs, memory.block_counts(n_jobs, most)) == n_jobs
 
 
 @pytest.mark.parametrize(

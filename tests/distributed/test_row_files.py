@@ -8,7 +8,7 @@ from block_fits import ROWS, assert_same_bits, attributes, counts_of, evenly, fi
 
 import threecpo
 from threecpo import distributed
-from threecpo.distributed import _rows
+from threecpo._fit import row_files
 
 
 @pytest.fixture(scope="module", name="X")
@@ -79,7 +79,7 @@ def test_a_full_disk_leaves_nothing_half_written(X, tmp_path, monkeypatch):
         whole(file, values[:1], **options)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(_rows.np, "save", full)
+    monkeypatch.setattr(row_files.np, "save", full)
     with pytest.raises(OSError, match=r"could not be written .* No space left"):
         written(X, tmp_path / "rows")
     monkeypatch.undo()

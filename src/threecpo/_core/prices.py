@@ -33,6 +33,8 @@ def free(totals: NDArray[np.float64], *_: int) -> NDArray[np.float64]:
     return np.zeros_like(totals)
 
 
+# Name in files of a price that is a user's function.
+CUSTOM = "custom"
 NAMED: dict[str | None, Price] = {"mdl": mdl, "bic": bic, None: free}
 
 
@@ -64,4 +66,4 @@ class UserPrice:
 def named(price: Price) -> str:
     """Name of a price as stored in files."""
     names = {function: name or "none" for name, function in NAMED.items()}
-    return names.get(price, "custom")
+    return names.get(price, CUSTOM)

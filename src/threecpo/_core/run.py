@@ -26,6 +26,18 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
+# Numbers that every iteration leaves in the history.
+HISTORY = (
+    "loss",
+    *(
+        f"{before}{name}"
+        for name in GROUP_NAMES.values()
+        for before in ("", "into_", "out_of_")
+    ),
+    "rows_moved",
+)
+
+
 @dataclass(frozen=True)
 class Settings:
     """What a run obeys: the options of the paper and its ablations."""

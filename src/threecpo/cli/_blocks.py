@@ -14,6 +14,7 @@ from ._options import AT_LEAST_ONE, together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .._fit.progress import Progress
     from ..cluster import ThreeCPO
     from ._source import Source
 
@@ -56,13 +57,15 @@ class OnDisk:
         self.source = str(path)
         self.shape = (0, 0)
 
-    def fit(self, model: ThreeCPO) -> None:
+    def fit(self, model: ThreeCPO, progress: Progress | None) -> None:
         """Fit a model to the blocks of the file."""
         from .. import distributed
 
         options = dict(self._options)
         with _client(options.pop("dask", None), options.pop("workers", None)) as client:
-            distributed.fit(model, self._path, client=client, **options)
+            distributed.fit(
+                model, self._path, client=client, progress=progress, **options
+            )
         self.shape = (len(model.labels_), model.n_features_in_)
 
 
@@ -101,7 +104,7 @@ def _client(address: str | None, n_workers: int | None) -> Iterator[Any]:
         yield None
         return
     if n_workers is not None:
-        from ..distributed._dask import local_client
+        from ..distributed import local_client
 
         with local_client(n_workers) as client:
             yield client

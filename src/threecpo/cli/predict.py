@@ -148,14 +148,14 @@ def row_table(model: ThreeCPO, X: sp.csr_array, table: CountTable) -> dict[str, 
     # Names have done their work; the estimator would miss them in sparse counts.
     counts = check_counts(X)
     warn_if_fractional(counts, type(model).__name__)
-    description = model._describe(counts)
+    results = model.record_.describe(counts)
     names = table.row_names
     return {
         "row": [str(i) for i in range(counts.n_rows)] if names is None else names,
-        "cluster": model._fitted.labels(description),
-        "nearest": description.nearest,
-        "margin": description.margins,
-        "outlier_score": description.outlier_scores,
+        "cluster": results.labels,
+        "nearest": results.nearest_labels,
+        "margin": results.margins,
+        "outlier_score": results.outlier_scores,
     }
 
 

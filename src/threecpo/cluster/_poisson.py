@@ -103,14 +103,15 @@ default="poisson-k-means++"
         self.verbose = verbose
 
     def _settings(self) -> Settings:
-        from .._core import prices, rules
+        from .._core import rules
+        from .._core.codes import RELEVANT
         from .._core.run import Settings
 
         return Settings(
             n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
             max_iter=_options.check_integer("max_iter", self.max_iter, 1),
-            price=prices.free,
-            groups=(1,),
+            price=_options.resolve_penalty(None),
+            groups=(RELEVANT,),
             rule=rules.NAMED[self._rule],
             outliers=None,
             threshold=0.0,

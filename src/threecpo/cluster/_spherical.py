@@ -100,7 +100,8 @@ default="k-means++"
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
             Values of 0 or more. Sparse input stays sparse; X is never changed.
         y : None
             Not used; here for scikit-learn's conventions.
@@ -146,7 +147,8 @@ default="k-means++"
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
             Values of the same columns.
 
         Returns
@@ -161,7 +163,8 @@ default="k-means++"
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
             Values of the same columns.
         y : None
             Not used; here for scikit-learn's conventions.
@@ -188,7 +191,9 @@ default="k-means++"
                 seeding.k_means if self.init == "k-means++" else seeding.random_centers
             )
             return n_init, make(counts)
-        labels = _options.check_labels(self.init, counts.n_rows, n_clusters)
+        from .._fit.starting import check_labels
+
+        labels = check_labels(self.init, counts.n_rows, n_clusters)
         return 1, lambda *_: labels
 
     def _cosines(self, X: ArrayLike | Any) -> NDArray[np.float64]:

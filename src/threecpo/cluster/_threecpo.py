@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _options
+from .. import _names, _options
 from .._validation import check_counts
 from ._base import PoissonClusterer
 from ._top_columns import top_columns
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.run import Run, Settings
+    from .._core.run import Settings
+    from .._fit.progress import Progress
+    from .._fit.record import FitRecord
+    from ..select import KPath
 
 
 class ThreeCPO(SelectorMixin, PoissonClusterer):
@@ -134,7 +137,10 @@ default="information"
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
-        Column names, where X is a frame whose columns have names.
+        Column names, where X is a table or frame whose columns have names.
+    record_ : FitRecord
+        All of the above as one object that nothing changes, not even ``set_params``:
+        what results, reports and saved models are made from.
 
     See Also
     --------
@@ -219,7 +225,8 @@ default="information"
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
             Counts of the same columns.
 
         Returns
@@ -227,13 +234,10 @@ default="information"
         ndarray of shape (n_rows, n_clusters_)
             Scores in nats; larger is better.
         """
-        from .._core import describe, rules
-
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False)
-        profile = self._fitted.profile(rules.EXACT)
         with self._workers() as workers:
-            return describe.scores(counts, profile, workers)
+            return self.record_.row_scores(counts, workers)
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.
@@ -273,23 +277,14 @@ default="information"
         check_is_fitted(self)
         save(self, path)
 
-    def _fit_path(self, X: ArrayLike | Any) -> Self:
-        """Take over the best fit of a path from K = 1."""
-        from ..select._select import empty_path
+    def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
+        from ..select import auto_path
 
-        if self.n_clusters != "auto":
-            message = (
-                f"n_clusters={self.n_clusters!r} must be a whole number of 1 or more, "
-                "or 'auto'."
-            )
-            raise ValueError(message)
-        largest = _options.check_integer("max_clusters", self.max_clusters, 1)
-        path = empty_path(self, self.criterion)
-        n_rows = check_counts(X, self).n_rows
-        path.extend(X, range(1, min(largest, n_rows) + 1), verbose=self.verbose)
-        best = path.best_estimator
-        own = best.get_params(deep=False)
-        self.__dict__.update({k: v for k, v in vars(best).items() if k not in own})
+        return self._keep_path(auto_path(self, X, progress=progress))
+
+    def _keep_path(self, path: KPath) -> Self:
+        """Take over the best fit of a path."""
+        self._keep(path.best_record.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
 
@@ -302,11 +297,11 @@ default="information"
         from .._core import rules
         from .._core.run import Settings
 
-        _options.check_choice("assignment", self.assignment, ("exact", "printed"))
-        _options.check_choice("outliers", self.outliers, (None, "iterative", "final"))
+        _options.check_choice("assignment", self.assignment, _names.ASSIGNMENTS)
+        _options.check_choice("outliers", self.outliers, _names.OUTLIERS)
         _options.check_integer("n_init", self.n_init, 1)
         _options.check_integer("max_clusters", self.max_clusters, 1)
-        _options.check_choice("criterion", self.criterion, _options.CRITERIA)
+        _options.check_choice("criterion", self.criterion, _names.CRITERIA)
         return Settings(
             n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
             max_iter=_options.check_integer("max_iter", self.max_iter, 1),
@@ -320,11 +315,9 @@ default="information"
             prior=_options.check_non_negative("prior", self.prior),
         )
 
-    def _store(self, best: Run, settings: Settings) -> None:
-        super()._store(best, settings)
-        n_rows = best.sums.n_rows
-        totals = best.sums.totals + settings.prior * n_rows
-        self.column_groups_ = best.groups
-        self.column_scores_ = best.column_scores
-        self.shared_rates_ = totals
-        self.noise_rates_ = totals / n_rows
+    def _keep(self, record: FitRecord) -> None:
+        super()._keep(record)
+        self.column_groups_ = record.groups
+        self.column_scores_ = record.column_scores
+        self.shared_rates_ = record.rates.shared
+        self.noise_rates_ = record.rates.noise

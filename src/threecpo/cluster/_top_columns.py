@@ -61,6 +61,6 @@ def have_common_scale(model: ThreeCPO) -> bool:
     A lone column in C0 is only a choice of scale, and a few counts tell too little.
     """
     shared = model.column_groups_ == 0
-    sums = model._fitted.sums.table[: model.n_clusters_, shared]
+    sums = model.record_.sums.clusters[:, shared]
     enough = (sums.sum(axis=1) >= ENOUGH_COUNTS).all()
     return bool(np.count_nonzero(shared) > 1 and enough)

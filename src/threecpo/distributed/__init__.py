@@ -1,6 +1,7 @@
 """Fits of rows that come in blocks: from disk, from Dask, with a memory budget."""
 
-from ._fit import fit
-from ._rows import read_rows
+from .._fit.row_files import read_rows
+from ._dask import local_client
+from ._door import fit
 
-__all__ = ["fit", "read_rows"]
+__all__ = ["fit", "local_client", "read_rows"]

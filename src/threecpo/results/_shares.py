@@ -46,7 +46,7 @@ class TypicalCounts:
     def of(cls, model: ThreeCPO) -> TypicalCounts:
         overall = model.noise_rates_
         if have_common_scale(model):
-            return cls(model.cluster_rates_ / model._fitted.sums.n_rows, overall)
+            return cls(model.cluster_rates_ / model.record_.n_rows, overall)
         mean_size = float(overall[model.column_groups_ >= 0].sum())
         return cls(Shares.of(model).clusters * mean_size, overall)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +13,7 @@ from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
+from .._fit.progress import Step
 from ..cluster import SphericalKMeans
 from ..preprocessing import CanonicalCounts
 from ._elbow import elbow
@@ -19,9 +21,11 @@ from ._silhouette import silhouettes
 from ._xmeans import x_means_bic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
+
+    from .._fit.progress import Progress
 
 
 def last_step(estimator: Any) -> Any:
@@ -38,6 +42,10 @@ class KMeansFit:
     seconds: float
     n_columns: int
     silhouette: float | None = None
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Labels of other rows."""
+        return self.estimator.predict(X)
 
     @property
     def labels(self) -> NDArray[np.int32]:
@@ -100,15 +108,18 @@ class KMeansFamily:
             raise ValueError(message)
 
     def fit_each(
-        self, X: Any, n_clusters: Sequence[int], on_run: Callable[[], None]
+        self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[KMeansFit]:
-        """Fit every K on counts that are transformed once."""
+        """Fit every K on counts that are transformed once; runs are not heard of."""
         first, Z = self._transformed(X)
+        if progress is not None:
+            progress.start(len(n_clusters))
         for k in n_clusters:
             before = time.perf_counter()
             model = clone(self.last).set_params(n_clusters=k).fit(Z)
-            for _ in range(model.n_init):
-                on_run()
+            if progress is not None:
+                line = {"loss": float(model.inertia_)}
+                progress.step(Step(k, 0, model.n_iter_, line, finished=True))
             seconds = time.perf_counter() - before
             yield KMeansFit(k, self._joined(first, model), seconds, Z.shape[1])
 
@@ -126,6 +137,10 @@ class KMeansFamily:
             replace(fit, silhouette=float(value))
             for fit, value in zip(fits, values, strict=True)
         ]
+
+    def estimator_of(self, fit: KMeansFit) -> Any:
+        """Return a copy of the fitted estimator."""
+        return deepcopy(fit.estimator)
 
     def table(self, fits: Sequence[KMeansFit]) -> dict[str, NDArray[Any]]:
         """Columns of the path's table that do not depend on the criterion."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from threading import Lock
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _options
 from .._extras import frame
-from .._progress import progress
+from .._progress import RunBar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._fit.progress import Progress
+    from .._fit.record import FitRecord
     from ._kmeans import KMeansFamily
     from ._poisson import PoissonFamily
 
@@ -79,7 +81,12 @@ class KPath:
 
     @property
     def best_estimator(self) -> Any:
-        return self._best().estimator
+        return self.family.estimator_of(self._best())
+
+    @property
+    def best_record(self) -> FitRecord:
+        """Record of the best fit of the Poisson family."""
+        return self._best().record
 
     def estimator(self, n_clusters: int) -> Any:
         """Return the fit for this number of clusters.
@@ -92,13 +99,13 @@ class KPath:
         Returns
         -------
         estimator
-            The fitted model. The criteria chose among these.
+            The fitted model. What is done with it does not change the path.
         """
         if n_clusters not in self._fits:
             asked = ", ".join(map(str, self.n_clusters))
             message = f"This path has no fit for K = {n_clusters}; it has {asked}."
             raise ValueError(message)
-        return self._fits[n_clusters].estimator
+        return self.family.estimator_of(self._fits[n_clusters])
 
     def choose(self, criterion: str) -> KPath:
         """Return the same fits with another criterion.
@@ -118,7 +125,14 @@ class KPath:
         other.totals  # noqa: B018 - refuses a criterion that these fits cannot serve
         return other
 
-    def extend(self, X: Any, n_clusters: Iterable[int], *, verbose: int = 0) -> Self:
+    def extend(
+        self,
+        X: Any,
+        n_clusters: Iterable[int],
+        *,
+        verbose: int = 0,
+        progress: Progress | None = None,
+    ) -> Self:
         """Add fits for other numbers of clusters.
 
         They are those that a longer path would have held, except with ``init="merge"``,
@@ -127,12 +141,15 @@ class KPath:
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
             The counts that the path was made with.
         n_clusters : iterable of int
             Numbers of clusters to add; those that are there already are left alone.
         verbose : int, default=0
             1 shows a progress bar.
+        progress : Progress or None, default=None
+            Listens to the runs in place of the bar.
 
         Returns
         -------
@@ -144,17 +161,10 @@ class KPath:
         if not wanted:
             return self
         finished: list[Any] = []
-        one_by_one = Lock()
-        total = len(wanted) * self.family.last.n_init
-        with progress("Runs", total, shown=bool(verbose)) as advance:
-
-            def on_run() -> None:
-                k = wanted[min(len(finished), len(wanted) - 1)]
-                with one_by_one:
-                    advance(1, f"K = {k}")
-
+        bar = RunBar() if verbose and progress is None else nullcontext(progress)
+        with bar as heard:
             try:
-                for fit in self.family.fit_each(X, wanted, on_run):
+                for fit in self.family.fit_each(X, wanted, heard):
                     finished.append(fit)  # noqa: PERF402 - kept when interrupted
             finally:
                 for fit in self.family.finish(X, finished, self.criterion):

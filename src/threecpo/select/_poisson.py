@@ -9,73 +9,75 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._validation import check_counts, warn_if_fractional
+from .._core.codes import RELEVANT, inner_labels
+from .._validation import warn_if_fractional
+from ..cluster.fitting import as_table, fitted, plan_of
 from . import _mdl
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from ..cluster._base import PoissonClusterer
+    from .._fit.progress import Progress
+    from .._fit.record import FitRecord
+    from ..cluster.fitting import PoissonClusterer
 
 
 @dataclass(frozen=True)
 class PoissonFit:
-    """A fitted model and what the criteria need of it."""
+    """The record of a fit and what the criteria need beside it.
 
-    n_clusters: int
-    estimator: PoissonClusterer
+    ``likelihoods`` are the column scores without prices.
+    """
+
+    record: FitRecord
     seconds: float
-    label_cost: float
     likelihoods: NDArray[np.float64] = field(repr=False)
-    totals: NDArray[np.float64] = field(repr=False)
     dispersions: NDArray[np.float64] = field(repr=False)
 
     @property
+    def n_clusters(self) -> int:
+        return self.record.settings.n_clusters
+
+    @property
     def n_found(self) -> int:
-        return self.estimator.n_clusters_
+        return self.record.n_clusters
 
     @property
     def loss(self) -> float:
-        return self.estimator.loss_
+        return self.record.loss
 
     @property
-    def groups(self) -> NDArray[np.int8]:
-        return self.estimator._fitted.groups
+    def label_cost(self) -> float:
+        return _mdl.label_cost(self.record.n_clusters, self.record.n_rows)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
-        """Price of every column in C1, its counts told in these units."""
-        price = self.estimator._settings().price
-        n_rows = self.estimator._fitted.sums.n_rows
-        return price(self.totals / unit, self.n_found, n_rows)
+        """Price of every column in C1, its counts in these units."""
+        record = self.record
+        totals = record.smoothed.totals / unit
+        return record.settings.price(totals, record.n_clusters, record.n_rows)
 
     @classmethod
-    def of(cls, model: PoissonClusterer, counts: Counts, seconds: float) -> PoissonFit:
-        from .._core.codes import inner_labels
+    def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
         from .._core.dispersion import dispersions
         from .._core.model import column_step
         from .._core.prices import free
 
-        fitted, settings = model._fitted, model._settings()
-        sums = fitted.sums.smoothed(fitted.prior)
-        step = column_step(sums, fitted.groups, free, settings.groups)
-        labels = model.nearest_labels_ if model.outliers == "final" else model.labels_
-        labels = inner_labels(labels, sums.n_clusters)
-        return cls(
-            settings.n_clusters,
-            model,
-            seconds,
-            _mdl.label_cost(sums.n_clusters, sums.n_rows),
-            step.scores,
-            sums.totals,
-            dispersions(counts, labels, sums, fitted.groups),
-        )
+        smoothed, groups = record.smoothed, record.groups
+        step = column_step(smoothed, groups, free, record.settings.groups)
+        labels = inner_labels(record.labels_of_rates, record.n_clusters)
+        found = dispersions(counts, labels, smoothed, groups)
+        return cls(record, seconds, step.scores, found)
+
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """Labels of other rows."""
+        return self.record.describe(as_table(X).counts).labels
 
 
 class PoissonFamily:
-    """How 3CPO and its relatives are fitted for each K, and what is told of them."""
+    """How 3CPO and its relatives are fitted for each K, and what a path lists."""
 
     criteria: ClassVar = {"mdl-dispersion": _mdl.mdl_dispersion, "mdl": _mdl.mdl}
 
@@ -94,48 +96,36 @@ class PoissonFamily:
         return getattr(self.estimator, "init", None) == "merge"
 
     def fit_each(
-        self, X: Any, n_clusters: Sequence[int], on_run: Callable[[], None]
+        self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once."""
-        models = [clone(self.estimator).set_params(n_clusters=k) for k in n_clusters]
-        counts = check_counts(X, models[0])
-        warn_if_fractional(counts, type(self.estimator).__name__)
-        about_columns = {
-            name: value
-            for name, value in vars(models[0]).items()
-            if name in ("n_features_in_", "feature_names_in_")
-        }
-        for model in models:
-            vars(model).update(about_columns)
+        from .._fit.memory import fit_path
 
-        def report(
-            _n_clusters: int,
-            _run: int,
-            _iteration: int,
-            _line: object,
-            finished: bool,  # noqa: FBT001
-        ) -> None:
-            if finished:
-                on_run()
-
+        plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
+        table = as_table(X, self.estimator)
+        warn_if_fractional(table.counts, plan.name)
+        names = {"columns": table.column_names, "rows": table.row_names}
         before = time.perf_counter()
-        for model, _ in zip(
-            models, models[0]._fit_each(counts, models, report), strict=True
-        ):
+        for record in fit_path(plan, n_clusters, table.counts, progress):
             now = time.perf_counter()
-            yield PoissonFit.of(model, counts, now - before)
+            named = record.with_names(**names)
+            yield PoissonFit.of(named, table.counts, now - before)
             before = now
 
     def finish(self, _: Any, fits: list[PoissonFit], __: str) -> list[PoissonFit]:
         """Nothing is left to be done for all K together."""
         return fits
 
+    def estimator_of(self, fit: PoissonFit) -> PoissonClusterer:
+        """Return a new estimator, fitted: changes of it do not reach the path."""
+        return fitted(self.estimator, fit.record)
+
     def table(self, fits: Sequence[PoissonFit]) -> dict[str, NDArray[Any]]:
         """Columns of the path's table that do not depend on the criterion."""
-        prices = [fit.prices_in(1.0)[fit.groups == 1].sum() for fit in fits]
+        relevant = [fit.record.groups == RELEVANT for fit in fits]
         return {
             "loss": np.array([fit.loss for fit in fits]),
-            "price": np.array(prices),
+            "price": np.array([fit.record.price for fit in fits]),
             "v": np.array([fit.label_cost for fit in fits]),
-            "relevant": np.array([(fit.groups == 1).sum() for fit in fits]),
+            "relevant": np.array([np.count_nonzero(each) for each in relevant]),
         }

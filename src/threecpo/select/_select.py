@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _options
+from ..cluster.fitting import PoissonClusterer, as_table
 from ._kmeans import KMeansFamily
 from ._path import KPath
 from ._poisson import PoissonFamily
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import ArrayLike
+
+    from .._fit.progress import Progress
 
 
 def select_n_clusters(
@@ -29,6 +32,7 @@ def select_n_clusters(
     random_state: Any = None,
     n_jobs: int | None = None,
     verbose: int = 0,
+    progress: Progress | None = None,
 ) -> KPath:
     """Fit several numbers of clusters and choose among them.
 
@@ -40,7 +44,8 @@ def select_n_clusters(
 
     Parameters
     ----------
-    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+    X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
         Counts, 0 or more.
     n_clusters : iterable of int, default=range(2, 31)
         Numbers of clusters to try. With 1 among them, "no clusters" is an answer.
@@ -62,6 +67,8 @@ def select_n_clusters(
         Threads; None takes the estimator's. The result does not depend on it.
     verbose : int, default=0
         1 shows a progress bar.
+    progress : Progress or None, default=None
+        Listens to the runs in place of the bar.
 
     Returns
     -------
@@ -102,7 +109,7 @@ def select_n_clusters(
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)
     try:
-        path.extend(X, wanted, verbose=verbose)
+        path.extend(X, wanted, verbose=verbose, progress=progress)
     except KeyboardInterrupt:
         if not len(path.n_clusters):
             raise
@@ -132,7 +139,6 @@ def numbers_to_try(n_clusters: Any) -> list[Any]:
 def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     """Return a path to be extended; options win over the estimator's, if not None."""
     from ..cluster import ThreeCPO
-    from ..cluster._base import PoissonClusterer
 
     estimator = ThreeCPO() if estimator is None else clone(estimator)
     kind = PoissonFamily if isinstance(estimator, PoissonClusterer) else KMeansFamily
@@ -148,3 +154,42 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     fitted.set_params(**given | {"random_state": _options.fixed_seed(seed)})
     default = next(iter(family.criteria))
     return KPath(family, default if criterion is None else criterion)
+
+
+def auto_path(estimator: Any, X: Any, *, progress: Progress | None = None) -> KPath:
+    """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
+
+    Parameters
+    ----------
+    estimator : ThreeCPO
+        Its options, ``max_clusters`` and ``criterion``.
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts, 0 or more.
+    progress : Progress or None, default=None
+        Listens to the runs; None shows a bar if the estimator is ``verbose``.
+
+    Returns
+    -------
+    KPath
+        Fits for 1 to ``max_clusters`` clusters, and never more than there are rows.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.select import auto_path
+    >>> X, _ = make_synth(random_state=0)
+    >>> auto_path(ThreeCPO("auto", max_clusters=5, random_state=0), X)
+    KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
+    """
+    if estimator.n_clusters != "auto":
+        message = (
+            f"n_clusters={estimator.n_clusters!r} must be a whole number of 1 or more, "
+            "or 'auto'."
+        )
+        raise ValueError(message)
+    largest = _options.check_integer("max_clusters", estimator.max_clusters, 1)
+    path = empty_path(estimator, estimator.criterion)
+    table = as_table(X, estimator)
+    wanted = range(1, min(largest, table.shape[0]) + 1)
+    return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

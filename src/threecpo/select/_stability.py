@@ -9,7 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from .. import _options
 from .._extras import frame
-from .._validation import check_counts
+from ..cluster.fitting import as_table
+from ..table import CountTable
 from ._select import empty_path, numbers_to_try
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def stability(
 
     Parameters
     ----------
-    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+    X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
         Counts, 0 or more.
     n_clusters : iterable of int, default=range(2, 31)
         Numbers of clusters to try, at most half the number of rows.
@@ -68,28 +70,30 @@ def stability(
     >>> bool(table["mean"][0] > table["mean"][1])
     True
     """
-    matrix = check_counts(X).matrix()
+    table = as_table(X)
+    counts = table.counts
     n_splits = _options.check_integer("n_splits", n_splits, 1)
     rng = np.random.default_rng(_options.fixed_seed(random_state))
     wanted = sorted(set(numbers_to_try(n_clusters)))
     agreement = np.empty((n_splits, len(wanted)))
     for split in agreement:
-        order = rng.permutation(matrix.shape[0])
+        order = rng.permutation(counts.n_rows)
         halves = np.sort(order[::2]), np.sort(order[1::2])
         labels = []
         for half in halves:
             options = {"n_init": n_init, "random_state": rng, "n_jobs": n_jobs}
             fits = empty_path(estimator, None, **options).family.fit_each(
-                matrix[half], wanted, lambda: None
+                CountTable(counts.rows(half)), wanted, None
             )
-            labels.append([fit.estimator.predict(matrix) for fit in fits])
+            labels.append([fit.predict(table) for fit in fits])
         split[:] = [_agreement(a, b) for a, b in zip(*labels, strict=True)]
-    table = {
-        "n_clusters": np.array(wanted),
-        "mean": agreement.mean(axis=0),
-        "std": agreement.std(axis=0),
-    }
-    return frame(table)
+    return frame(
+        {
+            "n_clusters": np.array(wanted),
+            "mean": agreement.mean(axis=0),
+            "std": agreement.std(axis=0),
+        }
+    )
 
 
 def _agreement(a: NDArray[np.int32], b: NDArray[np.int32]) -> float:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from ..io.blocks._open import BLOCK_COUNTS
-
 # Bytes of a stored count while its block is read (as on disk, as counts, checks), of
 # one in the sample (counts, a copy by columns, a copy inside the first columns) and of
 # a row whose results are kept.
@@ -25,17 +23,16 @@ _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryBudget:
     """A budget in bytes for all that grows with the data, or None for no limit."""
 
     limit: int | None
 
-    def block_counts(self, n_jobs: int) -> int:
+    def block_counts(self, n_jobs: int, most: int) -> int:
         """Stored counts of a block where that can be chosen: a quarter for all."""
         if self.limit is None:
-            return BLOCK_COUNTS
-        fit = self.limit // (4 * n_jobs * IN_BLOCK)
-        return max(1, min(BLOCK_COUNTS, fit))
+            return most
+        return max(1, min(most, self.limit // (4 * n_jobs * IN_BLOCK)))
 
     def threads(self, n_jobs: int, largest: int) -> int:
         """How many blocks may be in work at a time: half of the budget for all."""
@@ -46,13 +43,13 @@ class Memory:
             needed = 2 * largest * IN_BLOCK
             message = (
                 f"A block holds {largest} counts, for which max_memory must be at "
-                f"least {spelled(needed)}, not {spelled(self.limit)}; write smaller "
+                f"least {as_text(needed)}, not {as_text(self.limit)}; write smaller "
                 "blocks."
             )
             raise ValueError(message)
         return min(n_jobs, fit)
 
-    def seats(self, n_clusters: int, n_columns: int, threads: int) -> int | None:
+    def runs_at_once(self, n_clusters: int, n_columns: int, threads: int) -> int | None:
         """How many runs may share a pass: a quarter of the budget for their sums."""
         if self.limit is None:
             return None
@@ -61,8 +58,8 @@ class Memory:
         if 4 * one > self.limit:
             message = (
                 f"The sums of {n_clusters} clusters in {n_columns} columns take about "
-                f"{spelled(one)} while a run goes on, more than a quarter of "
-                f"max_memory={spelled(self.limit)}: allow {spelled(4 * one)}."
+                f"{as_text(one)} while a run goes on, more than a quarter of "
+                f"max_memory={as_text(self.limit)}: allow {as_text(4 * one)}."
             )
             raise ValueError(message)
         return self.limit // (4 * one)
@@ -76,8 +73,8 @@ class Memory:
         if self.limit is not None and needed > self.limit:
             message = (
                 f"The rows to start from hold about {int(n_stored)} counts, for which "
-                f"max_memory must be at least {spelled(needed)}, not "
-                f"{spelled(self.limit)}; pass a smaller sample_rows."
+                f"max_memory must be at least {as_text(needed)}, not "
+                f"{as_text(self.limit)}; pass a smaller sample_rows."
             )
             raise ValueError(message)
 
@@ -86,30 +83,31 @@ class Memory:
         if self.limit is not None and 2 * n_rows * OF_ROW > self.limit:
             message = (
                 f"Labels and scores of {n_rows} rows take about "
-                f"{spelled(n_rows * OF_ROW)}, more than half of max_memory="
-                f"{spelled(self.limit)}; pass write_to= to have them written block by "
+                f"{as_text(n_rows * OF_ROW)}, more than half of max_memory="
+                f"{as_text(self.limit)}; pass write_to= to have them written block by "
                 "block."
             )
             raise ValueError(message)
 
 
-def memory_of(given: Any) -> Memory:
+def budget_of(given: Any) -> MemoryBudget:
     """Return the budget of a number of bytes or of text such as "2GB"."""
     if given is None:
-        return Memory(None)
+        return MemoryBudget(None)
     if isinstance(given, Integral) and int(given) > 1:
-        return Memory(int(given))
+        return MemoryBudget(int(given))
     if isinstance(given, str):
         found = re.fullmatch(r"\s*([\d.]+)\s*([kmgt]i?)?b?\s*", given.lower())
         if found and re.fullmatch(r"\d+\.?\d*|\.\d+", found[1]):
             size = int(float(found[1]) * (_UNITS | _BINARY)[found[2] or ""])
             if size > 0:
-                return Memory(size)
+                return MemoryBudget(size)
     message = f"max_memory={given!r} must be a size such as '2GB' or '500MB'."
     raise ValueError(message)
 
 
-def spelled(size: float) -> str:
+def as_text(size: float) -> str:
+    """A number of bytes for people."""
     for unit in ("B", "kB", "MB"):
         if size < 1000:
             return f"{size:.3g} {unit}"

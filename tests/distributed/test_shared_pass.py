@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from block_fits import assert_same_bits, counts_of, evenly, fit
 
-from threecpo._core import blocks, riding
 from threecpo._core.counts import from_sparse
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import sum_by_labels
-from threecpo.distributed import _fit
-from threecpo.distributed._memory import Memory
+from threecpo._fit import block_work, shared_pass
+from threecpo._fit.blocks import BlockFit
+from threecpo._fit.budget import MemoryBudget
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SLOW = {"init": "random-labels", "n_init": 8, "n_clusters": 4}
@@ -20,13 +20,13 @@ SLOW = {"init": "random-labels", "n_init": 8, "n_clusters": 4}
 def asked(monkeypatch):
     """How many runs asked for each pass."""
     numbers = []
-    one_pass = _fit._Fitting._pass
+    one_pass = BlockFit._pass
 
     def recording(self, requests):
         numbers.append(len(requests))
         return one_pass(self, requests)
 
-    monkeypatch.setattr(_fit._Fitting, "_pass", recording)
+    monkeypatch.setattr(BlockFit, "_pass", recording)
     return numbers
 
 
@@ -45,14 +45,14 @@ def test_runs_that_have_ended_no_longer_ask(asked, seed):
     assert asked == sorted(asked, reverse=True)
 
 
-@pytest.mark.parametrize("seats", [1, 3])
-def test_runs_that_wait_for_a_seat_end_the_same(seats, monkeypatch, asked, seed):
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_runs_that_wait_for_their_turn_end_the_same(at_once, monkeypatch, asked, seed):
     readers = evenly(counts_of(seed)[0], 3)
     expected = fit(readers, **SLOW)
     asked.clear()
-    monkeypatch.setattr(Memory, "seats", lambda *_: seats)
+    monkeypatch.setattr(MemoryBudget, "runs_at_once", lambda *_: at_once)
     assert_same_bits(fit(readers, **SLOW), expected)
-    assert max(asked) == seats
+    assert max(asked) == at_once
 
 
 def test_every_run_ends_as_it_would_alone(seed):
@@ -88,15 +88,17 @@ def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
         def __init__(self, *losses):
             self.lines = [{"loss": loss} for loss in losses]
 
-    def ride_of(*losses):
-        riders = [riding.Rider(np.empty(0), running=Fake(*each)) for each in losses]
-        for rider in riders:
-            rider.loss = rider.running.lines[-1]["loss"]
-        return riding.Ride(riders, None, None, 0, drop_hopeless=True)
+    def pass_of(*losses):
+        runs = [
+            shared_pass.PendingRun(np.empty(0), running=Fake(*each)) for each in losses
+        ]
+        for run in runs:
+            run.loss = run.running.lines[-1]["loss"]
+        return shared_pass.SharedPass(runs, None, None, 0, drop_hopeless=True)
 
-    ride = ride_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])
-    ride._drop_hopeless(range(4))
-    assert [rider.ended for rider in ride.riders] == [False, True, False, False]
+    shared = pass_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])
+    shared._drop_hopeless(range(4))
+    assert [run.ended for run in shared.runs] == [False, True, False, False]
 
 
 def test_the_best_sums_are_kept_even_where_losses_rise(seed):
@@ -116,9 +118,9 @@ def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
         labels = ((np.arange(counts.n_rows) + shift) % 4).astype(np.int32)
         smoothed = sum_by_labels(counts, labels, 4, groups, 1e-3).smoothed(1e-3)
         requests.append(Request(EXACT.profile(smoothed, groups), bool(shift)))
-    together = blocks.answer(requests, 0, counts)
+    together = block_work.answer(requests, 0, counts)
     for request, found in zip(requests, together, strict=True):
-        (alone,) = blocks.answer([request], 0, counts)
+        (alone,) = block_work.answer([request], 0, counts)
         np.testing.assert_array_equal(found.table, alone.table)
         np.testing.assert_array_equal(found.log_sizes, alone.log_sizes)
         assert found.log_sizes.any() == request.with_sizes

@@ -1,53 +1,51 @@
-"""What a fit tells of its rows: gathered, or written block by block."""
+"""Results of the rows of a fit over blocks: gathered, or written block by block."""
 
 from __future__ import annotations
 
-import shutil
-from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
-from .._beside import replaced
-from .._core.describe import describe, row_results
-from .._core.loops.rows import owned
-from .._core.workers import SERIAL
+from .._writing import new_folder, replaced
+from .block_work import describe_block
+from .row_results import RowResults
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from .._core.blocks import Engine
     from .._core.counts import Counts
-    from .._core.describe import Fitted
-    from .._core.loops.rows import Profile
-
-    Results = dict[str, NDArray[Any]]
+    from .engine import Engine
+    from .row_results import RowDescriber
 
 
-def results_of_block(
-    fitted: Fitted, profile: Profile, names: tuple[str, ...], _: int, counts: Counts
-) -> list[Results]:
-    """What is told of the rows of a block."""
-    results = row_results(fitted, describe(counts, owned(profile), SERIAL))
-    return [{name: results[name] for name in names}]
+def gathered(engine: Engine, describer: RowDescriber) -> RowResults:
+    """All results as arrays."""
+    parts = engine.fold(partial(describe_block, describer), list.__add__)
+    return RowResults.stacked(parts)
 
 
-def write_block(folder: Path, *rest: Any) -> int:
-    """Write what is told of the rows of a block; return how many they are."""
-    *_, index, _counts = rest
-    (results,) = results_of_block(*rest)
-    for name, values in results.items():
+def written(engine: Engine, describer: RowDescriber, target: Path) -> None:
+    """All results as files of a new folder, made where the blocks are read."""
+    with new_folder(target) as folder:
+        engine.fold(partial(_write_block, folder, describer), int.__add__)
+
+
+def _write_block(
+    folder: Path, describer: RowDescriber, index: int, counts: Counts
+) -> int:
+    """Write the results of the rows of a block; return how many they are."""
+    results = describer(counts)
+    for each in fields(results):
         # A block that is worked on a second time writes the same again.
-        path = folder / f"{name}-{index:06d}.npy"
+        path = folder / f"{each.name}-{index:06d}.npy"
         try:
             with replaced(path) as beside, beside.open("xb") as file:
-                np.save(file, values, allow_pickle=False)
+                np.save(file, getattr(results, each.name), allow_pickle=False)
         except OSError as error:
             message = (
                 f"The results of the rows could not be written to {folder.parent}: "
@@ -55,35 +53,7 @@ def write_block(folder: Path, *rest: Any) -> int:
                 "fitted."
             )
             raise OSError(error.errno, message) from error
-    return len(values)
-
-
-def gathered(engine: Engine, fitted: Fitted, names: tuple[str, ...]) -> Results:
-    """All results as arrays."""
-    work = partial(results_of_block, fitted, fitted.profile(), names)
-    parts = engine.fold(work, list.__add__)
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}
-
-
-def written(
-    engine: Engine, fitted: Fitted, names: tuple[str, ...], folder: Path
-) -> None:
-    """All results as files, made where the blocks are read."""
-    work = partial(write_block, folder, fitted, fitted.profile(), names)
-    engine.fold(work, int.__add__)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder beside, which gets its name when all is in it."""
-    beside = path.with_name(f".{path.name}-{uuid4().hex}.part")
-    beside.mkdir(parents=True)
-    try:
-        yield beside
-        beside.rename(path)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+    return len(results.labels)
 
 
 def check_new(path: Path) -> None:

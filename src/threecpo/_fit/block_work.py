@@ -1,0 +1,98 @@
+"""What a fit does with one block of rows, and how results of blocks come together."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core import seeding
+from .._core.codes import inner_labels
+from .._core.counts import stacked
+from .._core.sums import sum_by_labels, sums_by_profile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.run import Request
+    from .._core.sums import Sums
+    from .engine import Engine
+    from .first_look import FirstLook
+    from .row_results import RowDescriber, RowResults
+
+
+def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
+    """Sums of a block by the profile of each request: the pass of all runs."""
+    return [
+        sums_by_profile(counts, profile, with_sizes=with_sizes)
+        for profile, with_sizes in requests
+    ]
+
+
+def sum_given(
+    labels: Sequence[NDArray[np.int32]],
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+    index: int,
+    counts: Counts,
+) -> list[Sums]:
+    """Sums of a block whose labels are given, as those of every block."""
+    return [sum_by_labels(counts, labels[index], n_clusters, groups, prior)]
+
+
+def sum_placed(
+    describer: RowDescriber,
+    with_outliers: bool,  # noqa: FBT001
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+    _: int,
+    counts: Counts,
+) -> list[Sums]:
+    """Sums of a block by the labels that another fit gives it."""
+    results = describer(counts)
+    labels = results.labels if with_outliers else results.nearest_labels
+    labels = inner_labels(labels, n_clusters)
+    return [sum_by_labels(counts, labels, n_clusters, groups, prior)]
+
+
+def describe_block(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
+    """Results of the rows of a block, as those of every block."""
+    return [describer(counts)]
+
+
+def x_log_x_above(prior: float, _: int, counts: Counts) -> NDArray[np.float64]:
+    return seeding.x_log_x_above(counts, prior)
+
+
+def add_each(a: list[Sums], b: list[Sums]) -> list[Sums]:
+    for own, other in zip(a, b, strict=True):
+        own.add(other)
+    return a
+
+
+def take_rows(
+    rows: Sequence[NDArray[np.int64]], index: int, counts: Counts
+) -> list[Counts]:
+    """Chosen rows of a block, as those of every block."""
+    return [counts.rows(rows[index])] if len(rows[index]) else []
+
+
+def sample(engine: Engine, look: FirstLook, n_sampled: int, seed: Any) -> Counts:
+    """Rows drawn by their number, in their order: the same for any cut into blocks."""
+    firsts = look.first_rows
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(int(firsts[-1]), n_sampled, replace=False, shuffle=False)
+    drawn.sort()
+    cuts = np.searchsorted(drawn, firsts)
+    rows = [
+        drawn[a:b] - first
+        for a, b, first in zip(cuts[:-1], cuts[1:], firsts[:-1], strict=True)
+    ]
+    parts = engine.fold(partial(take_rows, rows), list.__add__)
+    return stacked(parts)

@@ -1,0 +1,158 @@
+"""A fit over blocks of rows, wherever an engine reads them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core import seeding
+from .._core.codes import inner_labels
+from .._core.run import Running
+from .._core.search import best_of, first_groups
+from .._core.workers import Workers
+from . import block_work as work
+from .progress import report_to
+from .record import FitRecord
+from .shared_pass import PendingRun, SharedPass
+from .starting import first_columns, given_labels, groups_of_record, search_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.run import Request, Run
+    from .._core.sums import Sums
+    from .budget import MemoryBudget
+    from .checkpoint import Checkpoint
+    from .engine import Engine, Work
+    from .first_look import FirstLook
+    from .plan import Plan
+    from .progress import Progress
+
+
+@dataclass(frozen=True)
+class BlockFit:
+    """A plan, the engine whose blocks it is for, and what is known of these.
+
+    ``threads`` is the number of blocks in work at a time in one process.
+    """
+
+    plan: Plan
+    engine: Engine
+    look: FirstLook
+    budget: MemoryBudget
+    threads: int
+    progress: Progress | None = None
+
+    def fit(
+        self,
+        sample_rows: int | None,
+        checkpoint: Checkpoint | None,
+        *,
+        drop_hopeless: bool,
+    ) -> FitRecord:
+        """Return the best run over all rows, without results of the rows."""
+        with nullcontext() if checkpoint is None else checkpoint.opened():
+            # What cannot fit into memory is refused before anything is read.
+            at_once = self._runs_at_once
+            shared = None if checkpoint is None else checkpoint.load(self.look.sums)
+            if shared is None:
+                runs = self._sample_runs(sample_rows)
+                if runs is not None and self._samples_all(sample_rows):
+                    losses = [run.loss for run in runs]
+                    return FitRecord.of(best_of(runs), self.plan, losses)
+                shared = self._shared_pass(runs, drop_hopeless=drop_hopeless)
+                if checkpoint is not None:
+                    checkpoint.save(shared)
+            after_pass = None if checkpoint is None else checkpoint.save
+            report = report_to(self.progress)
+            best = shared.finish(self._pass, at_once, after_pass, report)
+            return FitRecord.of(best, self.plan, shared.losses)
+
+    @property
+    def _n_rows(self) -> int:
+        return self.look.sums.n_rows
+
+    @property
+    def _n_columns(self) -> int:
+        return len(self.look.sums.totals)
+
+    @property
+    def _runs_at_once(self) -> int | None:
+        n_clusters = self.plan.settings.n_clusters
+        return self.budget.runs_at_once(n_clusters, self._n_columns, self.threads)
+
+    def _pass(self, requests: Sequence[Request]) -> list[Sums]:
+        return self.engine.fold(partial(work.answer, requests), work.add_each)
+
+    def _samples_all(self, sample_rows: int | None) -> bool:
+        return sample_rows is None or sample_rows >= self._n_rows
+
+    def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
+        """Runs over rows drawn at random; None where the plan has its own start."""
+        plan = self.plan
+        if not isinstance(plan.init, str):
+            return None
+        everything = self._samples_all(sample_rows)
+        n_sampled = self._n_rows if everything else int(sample_rows or 0)
+        n_stored = sum(self.look.n_stored) * n_sampled / self._n_rows
+        n_clusters = plan.settings.n_clusters
+        self.budget.check_sample(n_stored, n_clusters, self._n_columns, plan.n_jobs)
+        counts = work.sample(self.engine, self.look, n_sampled, plan.sample_seed)
+        with Workers(plan.n_jobs) as workers:
+            search = search_for(plan, counts, workers)
+            seeds = plan.seeds(search.n_runs)
+            if self.progress is not None:
+                self.progress.start(search.n_runs)
+            report = report_to(self.progress) if everything else None
+            (runs,) = search.find([plan.settings], seeds, workers, report)
+        return runs
+
+    def _shared_pass(
+        self, runs: Sequence[Run] | None, *, drop_hopeless: bool
+    ) -> SharedPass:
+        """All runs before their first pass, where those of the sample ended."""
+        if runs is None:
+            pending = [self._given_start()]
+        else:
+            pending = [PendingRun(run.groups, start=run.sums) for run in runs]
+        sums = self.look.sums
+        return SharedPass(
+            pending, self.plan.settings, sums.totals, sums.n_rows, drop_hopeless
+        )
+
+    def _given_start(self) -> PendingRun:
+        """Start from labels, or from where another fit puts the rows."""
+        plan, settings = self.plan, self.plan.settings
+        n_clusters, prior = settings.n_clusters, settings.prior
+        sums: Work[list[Sums]]
+        if isinstance(plan.init, FitRecord):
+            groups = groups_of_record(plan, self._n_columns)
+            place = (plan.init.describer, settings.marks_outliers)
+            sums = partial(work.sum_placed, *place, n_clusters, groups, prior)
+        else:
+            labels = inner_labels(given_labels(plan, self._n_rows), n_clusters)
+            groups = self._first_groups()
+            parts = np.split(labels, self.look.first_rows[1:-1])
+            sums = partial(work.sum_given, parts, n_clusters, groups, prior)
+        (found,) = self.engine.fold(sums, work.add_each)
+        return PendingRun(groups, running=Running(found, groups, settings))
+
+    def _first_groups(self) -> NDArray[np.int8]:
+        plan, settings = self.plan, self.plan.settings
+
+        def information() -> NDArray[np.float64]:
+            above = self.engine.fold(
+                partial(work.x_log_x_above, settings.prior), np.add
+            )
+            return seeding.information_of(self.look.sums, above, settings.prior)
+
+        first = first_columns(plan, self._n_columns, information)
+        (seed,) = plan.seeds(1)
+        rng = np.random.default_rng(seed)
+        return first_groups(first, rng, settings.n_clusters, self._n_columns)

@@ -1,0 +1,311 @@
+"""The state of all runs after a pass, in a folder, without pickle.
+
+``state.json`` names one file for each run that has sums. Files are written under new
+names and brought to disk before it is replaced, so that at any moment it tells of one
+finished pass; what it does not name is removed afterwards. One process at a time has
+the folder.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import re
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from . import run_state, stored
+from .record import NUMERICS_VERSION
+from .shared_pass import SharedPass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .._core.sums import Sums
+    from .plan import Plan
+    from .shared_pass import PendingRun
+
+FORMAT = "threecpo-checkpoint"
+VERSIONS = {"version": 2, "numerics": NUMERICS_VERSION}
+STATE = "state.json"
+LOCK = "lock"
+_OURS = re.compile(r"state\.json(\.part)?|lock|(sums|run-\d+)-\d+\.npz")
+# What changes the way but not the result.
+_WITHOUT_EFFECT = ("n_jobs", "verbose")
+
+
+class Checkpoint:
+    """A folder that belongs to one fit: these parameters, these data."""
+
+    def __init__(
+        self, folder: Path, plan: Plan, sample_rows: int | None, *, drop_hopeless: bool
+    ) -> None:
+        self._folder = folder
+        self._settings = plan.settings
+        parameters = {
+            name: value
+            for name, value in plan.parameters.items()
+            if name not in _WITHOUT_EFFECT
+        }
+        self._fit = {
+            "estimator": plan.name,
+            **parameters,
+            "sample_rows": sample_rows,
+            "drop_hopeless": drop_hopeless,
+        }
+        self._files: dict[str, dict[str, str]] = {}
+        # Files of runs that have ended, which do not change any more.
+        self._final: set[str] = set()
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        """Have the folder, alone, until the fit ends."""
+        self._prepare()
+        with _locked(self._folder):
+            yield
+
+    def _prepare(self) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        others = [
+            path.name
+            for path in self._folder.iterdir()
+            if not _OURS.fullmatch(path.name)
+        ]
+        if others:
+            message = (
+                f"checkpoint={str(self._folder)!r} holds other files, such as "
+                f"{sorted(others)[0]}; name a folder of its own."
+            )
+            raise ValueError(message)
+
+    def load(self, data: Sums) -> SharedPass | None:
+        """Return the runs as they were after the last finished pass, if any."""
+        state = self._read_state()
+        if state is None:
+            return None
+        self._check_same_fit(state)
+        try:
+            self._files = _file_names(state["files"])
+            self._check_same_data(data)
+            listed = state["runs"]
+            if not isinstance(listed, list) or not listed:
+                self._refuse(f"{STATE} has no runs")
+            return SharedPass(
+                [self._run(i, facts, data) for i, facts in enumerate(listed)],
+                self._settings,
+                data.totals,
+                data.n_rows,
+                drop_hopeless=bool(state["fit"]["drop_hopeless"]),
+                n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
+            )
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            self._refuse(f"{STATE} lacks {error}")
+        except stored.DamagedFieldError as error:
+            self._refuse(str(error))
+
+    def save(self, shared: SharedPass) -> None:
+        """Write the state beside the old one, then let it take its place."""
+        n_passes = shared.n_passes
+        before = f"after pass {n_passes - 1}" if n_passes else "of nothing"
+        with self._naming_what_is_left(before):
+            if "sums" not in self._files:
+                totals = {"totals": shared.totals, "n_rows": np.array(shared.n_rows)}
+                self._files["sums"] = self._write("sums", n_passes, totals)
+            for i, run in enumerate(shared.runs):
+                self._save_run(f"run-{i}", run, n_passes)
+            state = {
+                "format": FORMAT,
+                **VERSIONS,
+                "fit": self._fit,
+                "n_passes": n_passes,
+                "runs": [run_state.facts_of(run) for run in shared.runs],
+                "files": self._files,
+            }
+            text = json.dumps(state)
+            content = json.dumps({"digest": _digest(text.encode()), "state": text})
+            self._to_disk(f"{STATE}.part", content.encode())
+            (self._folder / f"{STATE}.part").replace(self._folder / STATE)
+            _sync_folder(self._folder)
+        named = {file["name"] for file in self._files.values()} | {STATE, LOCK}
+        for path in self._folder.iterdir():
+            if path.name not in named:
+                path.unlink(missing_ok=True)
+
+    def _save_run(self, name: str, run: PendingRun, n_passes: int) -> None:
+        arrays = run_state.arrays_of(run)
+        if arrays is None:
+            self._files.pop(name, None)
+        elif name not in self._final:
+            self._files[name] = self._write(name, n_passes, arrays)
+            if run.ended:
+                self._final.add(name)
+
+    def _write(
+        self, name: str, n_passes: int, arrays: dict[str, Any]
+    ) -> dict[str, str]:
+        buffer = io.BytesIO()
+        np.savez(buffer, allow_pickle=False, **arrays)
+        content = buffer.getvalue()
+        file = f"{name}-{n_passes}.npz"
+        self._to_disk(file, content)
+        return {"name": file, "digest": _digest(content)}
+
+    def _to_disk(self, name: str, content: bytes) -> None:
+        with (self._folder / name).open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def _read(self, name: str) -> dict[str, Any]:
+        file = self._files[name]
+        path = self._folder / file["name"]
+        try:
+            content = path.read_bytes()
+        except OSError:
+            self._refuse(f"{path.name} is missing")
+        if _digest(content) != file["digest"]:
+            self._refuse(f"{path.name} is half-written or changed")
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                return {key: arrays[key] for key in arrays.files}
+        except Exception:  # noqa: BLE001 - numpy raises many kinds on a crafted file
+            self._refuse(f"{path.name} cannot be read")
+
+    def _read_state(self) -> dict[str, Any] | None:
+        path = self._folder / STATE
+        if not path.exists():
+            return None
+        try:
+            outer = json.loads(path.read_bytes())
+            # Version 1 had neither a digest nor a frame around the state.
+            text = outer.get("state") if isinstance(outer, dict) else None
+            state = outer if text is None else json.loads(text)
+            known = state["format"] == FORMAT
+        except (ValueError, KeyError, TypeError, RecursionError):
+            self._refuse(f"{STATE} cannot be read")
+        if not known:
+            self._refuse(f"{STATE} is of another kind")
+        if text is not None and _digest(text.encode()) != outer.get("digest"):
+            self._refuse(f"{STATE} is half-written or changed")
+        return (
+            state if isinstance(state, dict) else self._refuse(f"{STATE} is no state")
+        )
+
+    def _run(self, i: int, facts: dict[str, Any], data: Sums) -> PendingRun:
+        name = f"run-{i}"
+        if facts["ended"]:
+            self._final.add(name)
+        arrays = self._read(name) if name in self._files else None
+        return run_state.run_from(i, facts, arrays, self._settings, data)
+
+    def _check_same_fit(self, state: dict[str, Any]) -> None:
+        for name, value in VERSIONS.items():
+            if state.get(name) != value:
+                message = (
+                    f"The checkpoint in {self._folder} was written by another "
+                    f"threecpo ({name} {state.get(name)}, here {value}); remove it to "
+                    "start again."
+                )
+                raise ValueError(message)
+        theirs, fit = state.get("fit"), json.loads(json.dumps(self._fit))
+        if not isinstance(theirs, dict):
+            self._refuse(f"{STATE} lacks the parameters of the fit")
+        for name in sorted({*theirs, *fit}):
+            if theirs.get(name) != fit.get(name):
+                message = (
+                    f"The checkpoint in {self._folder} belongs to a fit with "
+                    f"{name}={theirs.get(name)!r}, not {fit.get(name)!r}; name another "
+                    "folder, or remove it to start again."
+                )
+                raise ValueError(message)
+
+    def _check_same_data(self, data: Sums) -> None:
+        sums = self._read("sums")
+        totals, n_rows = sums["totals"], sums["n_rows"]
+        same = (
+            totals.dtype == np.float64
+            and totals.shape == data.totals.shape
+            and np.allclose(totals, data.totals, rtol=1e-9, atol=0)
+            and n_rows.shape == ()
+            and n_rows == data.n_rows
+        )
+        if not same:
+            message = (
+                f"The checkpoint in {self._folder} belongs to other data: column "
+                "totals or numbers of rows differ; name another folder, or remove it."
+            )
+            raise ValueError(message)
+
+    def _refuse(self, what: str) -> NoReturn:
+        message = (
+            f"The checkpoint in {self._folder} is damaged: {what}; remove it to start "
+            "again."
+        )
+        raise ValueError(message)
+
+    @contextmanager
+    def _naming_what_is_left(self, before: str) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+            reason = "the disk is full" if full else error.strerror
+            message = (
+                f"The checkpoint in {self._folder} could not be written: {reason}. The "
+                f"state {before} is still there; the same call goes on from it."
+            )
+            raise OSError(error.errno, message) from error
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a lock that the system takes back when this process ends, however."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on this system
+        yield
+        return
+    with (folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            message = (
+                f"The checkpoint in {folder} is in use by another fit; wait for it to "
+                "end, or name another folder."
+            )
+            raise ValueError(message) from None
+        yield
+
+
+def _file_names(given: Any) -> dict[str, dict[str, str]]:
+    """Names of files by what they hold; none of them leads elsewhere."""
+    files = {}
+    for key, file in given.items():
+        name, digest = file["name"], file["digest"]
+        if not isinstance(name, str) or not re.fullmatch(r"[\w-]+\.npz", name):
+            message = f"files has {name!r}"
+            raise stored.DamagedFieldError(message)
+        files[str(key)] = {"name": name, "digest": str(digest)}
+    return files
+
+
+def _digest(content: bytes) -> str:
+    return blake2b(content).hexdigest()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a renaming to disk, where folders can be opened for that."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

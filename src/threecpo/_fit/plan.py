@@ -1,0 +1,63 @@
+"""A fit that is asked for: its parameters, checked, without the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from .._core.run import Settings
+    from .record import FitRecord
+
+# Of all seeds that one plan makes, that of a sample of the rows.
+SAMPLE_KEY = 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Parameters of a fit after their checks; those that hang on data are still open.
+
+    ``init`` and ``column_init`` are names, or labels and groups as they were given, or
+    the record of a fit to start from. ``entropy`` is all that is random. ``parameters``
+    are those of the estimator as plain values, for files and reports.
+    """
+
+    name: str
+    settings: Settings
+    init: str | NDArray[Any] | FitRecord
+    column_init: str | NDArray[Any]
+    n_init: int
+    entropy: tuple[int, ...]
+    n_jobs: int
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
+        """One seed for each run; the first ones do not depend on how many follow."""
+        return np.random.SeedSequence(self.entropy).spawn(n_runs)
+
+    @property
+    def sample_seed(self) -> np.random.SeedSequence:
+        """Seed of the rows that a fit over blocks starts from."""
+        return np.random.SeedSequence(self.entropy, spawn_key=(SAMPLE_KEY,))
+
+    def with_clusters(self, n_clusters: int) -> Plan:
+        """Return the same plan for another number of clusters."""
+        settings = replace(self.settings, n_clusters=n_clusters)
+        parameters = {**self.parameters, "n_clusters": n_clusters}
+        return replace(self, settings=settings, parameters=parameters)
+
+
+def check_enough_rows(n_clusters: int, n_rows: int) -> None:
+    """Refuse more clusters than rows."""
+    if n_clusters > n_rows:
+        message = (
+            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: a cluster needs "
+            "at least one row."
+        )
+        raise ValueError(message)

@@ -1,0 +1,258 @@
+"""The record of a fit: all that it found, and what follows from that for other rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core import model
+from .._core.codes import NOISE, RELEVANT, inner_labels
+from .._core.describe import scores
+from .._core.rules import EXACT
+from .._core.sums import sum_by_labels
+from .._core.workers import SERIAL
+from . import stored
+from .row_results import RowDescriber, RowResults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.loops.rows import Profile
+    from .._core.model import Rates, SmoothedSums
+    from .._core.run import Run, Settings
+    from .._core.sums import Sums
+    from .._core.workers import Workers
+    from .plan import Plan
+
+# Raised when the same seed and data give other bits; files carry it.
+NUMERICS_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class FitRecord:
+    """A finished fit; nothing in it changes any more.
+
+    ``profile_sums`` and ``ranks`` (how ties are broken) make the profile that produced
+    the labels; at a fixed point these are the sums of the labels themselves. ``price``
+    is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
+    the results of the rows were written elsewhere. ``parameters`` are those of the
+    estimator, as plain values.
+    """
+
+    settings: Settings
+    sums: Sums
+    profile_sums: Sums
+    groups: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+    column_scores: NDArray[np.float64]
+    price: float
+    loss: float
+    history: Mapping[str, NDArray[Any]]
+    converged: bool
+    restart_losses: NDArray[np.float64]
+    rows: RowResults | None = None
+    row_names: NDArray[np.object_] | None = None
+    column_names: NDArray[np.object_] | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _protect(self)
+        _protect(self.sums)
+        _protect(self.profile_sums)
+        for values in self.history.values():
+            values.flags.writeable = False
+
+    @classmethod
+    def of(cls, run: Run, plan: Plan, restart_losses: Sequence[float]) -> FitRecord:
+        """Record the kept run of a plan, without its rows."""
+        settings = plan.settings
+        smoothed = run.sums.smoothed(settings.prior)
+        n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
+        prices = settings.price(smoothed.totals, n_clusters, n_rows)
+        return cls(
+            settings=settings,
+            sums=run.sums,
+            profile_sums=run.profile_sums,
+            groups=run.groups,
+            ranks=run.ranks,
+            column_scores=run.column_scores,
+            price=float(prices[run.groups == RELEVANT].sum()),
+            loss=run.loss,
+            history=run.history,
+            converged=bool(run.converged),
+            restart_losses=np.asarray(restart_losses, dtype=np.float64),
+            parameters=plan.parameters,
+        )
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters found."""
+        return self.sums.n_clusters
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of the fit."""
+        return self.sums.n_rows
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns of the fit."""
+        return len(self.groups)
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of the kept run."""
+        return len(self.history["loss"])
+
+    @property
+    def labels_of_rates(self) -> NDArray[np.int32]:
+        """Labels that the rates belong to: outliers decided at the end are in it."""
+        assert self.rows is not None
+        final = self.settings.outliers == "final"
+        return self.rows.nearest_labels if final else self.rows.labels
+
+    @property
+    def smoothed(self) -> SmoothedSums:
+        """The sums with the prior in them."""
+        return self.sums.smoothed(self.settings.prior)
+
+    @property
+    def rates(self) -> Rates:
+        """Rates of every column in every role."""
+        return model.rates(self.smoothed, self.groups)
+
+    def profile(self, *, exact: bool = False) -> Profile:
+        """Profile that produced the labels, or that of the exact scores."""
+        rule = EXACT if exact else self.settings.rule
+        return rule.profile(
+            self.profile_sums.smoothed(self.settings.prior),
+            self.groups,
+            background=True,
+            threshold=self.settings.threshold,
+            ranks=self.ranks,
+        )
+
+    @property
+    def describer(self) -> RowDescriber:
+        """What describes rows by this fit."""
+        return RowDescriber(
+            self.profile(),
+            self.settings.outliers,
+            self.settings.threshold,
+            model.Scales.of(self.smoothed, self.groups).row_factors,
+            with_sizes=bool((self.groups != NOISE).any()),
+        )
+
+    def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
+        """Results of rows, those of the fit or others with the same columns."""
+        return self.describer(counts, workers)
+
+    def row_scores(
+        self, counts: Counts, workers: Workers = SERIAL
+    ) -> NDArray[np.float64]:
+        """Exact score of every row in every cluster."""
+        return scores(counts, self.profile(exact=True), workers)
+
+    def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
+        """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
+        describer = self.describer
+        rows = describer(counts, workers)
+        labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        sums = sum_by_labels(
+            counts,
+            inner_labels(labels, self.n_clusters),
+            self.n_clusters,
+            self.groups,
+            self.settings.prior,
+        ).smoothed(self.settings.prior)
+        return model.log_likelihood(sums, self.groups, self.smoothed) - self.price
+
+    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Arrays of the record, and facts beside them that JSON holds."""
+        arrays = stored.sums_to_arrays(self.sums, self.profile_sums, self.groups)
+        arrays |= {
+            "totals": self.sums.totals,
+            "ranks": self.ranks,
+            "column_scores": self.column_scores,
+            "restart_losses": self.restart_losses,
+        }
+        arrays |= {f"history_{name}": line for name, line in self.history.items()}
+        if self.rows is not None:
+            arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+        for names in ("row_names", "column_names"):
+            arrays |= stored.names_to_arrays(names, getattr(self, names))
+        facts = {
+            "numerics": NUMERICS_VERSION,
+            "settings": stored.settings_to_facts(self.settings),
+            "n_rows": self.n_rows,
+            "loss": self.loss,
+            "price": self.price,
+            "converged": self.converged,
+            "history": list(self.history),
+            "parameters": dict(self.parameters),
+        }
+        return arrays, facts
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
+    ) -> FitRecord:
+        """Record that ``to_arrays`` gave; what does not fit together is refused."""
+        history = [str(name) for name in facts["history"]]
+        sizes = {
+            "n": int(facts["n_rows"]),
+            "m": len(arrays["groups"]),
+            "k": len(arrays["ranks"]),
+            "o": len(arrays["ranks"]) + 1,
+            "r": len(arrays["restart_losses"]),
+            "i": len(arrays["history_loss"]),
+        }
+        stored.check(arrays, stored.OF_RECORD, sizes)
+        stored.check(arrays, stored.of_history(history), sizes)
+        rows = None
+        if any(name in arrays for name in stored.OF_ROWS):
+            stored.check(arrays, stored.OF_ROWS, sizes)
+            rows = RowResults(**{name: arrays[name] for name in stored.OF_ROWS})
+        sums, behind = stored.sums_from_arrays(arrays, arrays["totals"], sizes["n"])
+        return cls(
+            settings=stored.settings_from_facts(facts["settings"]),
+            sums=sums,
+            profile_sums=behind,
+            groups=arrays["groups"],
+            ranks=arrays["ranks"],
+            column_scores=arrays["column_scores"],
+            price=stored.finite("price", facts["price"]),
+            loss=stored.finite("loss", facts["loss"]),
+            history={name: arrays[f"history_{name}"] for name in history},
+            converged=bool(facts["converged"]),
+            restart_losses=arrays["restart_losses"],
+            rows=rows,
+            row_names=stored.names_from_arrays("row_names", arrays, sizes["n"]),
+            column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
+            parameters=dict(facts["parameters"]),
+        )
+
+    def with_rows(self, rows: RowResults) -> FitRecord:
+        """Return the same fit with these results of its rows."""
+        return replace(self, rows=rows)
+
+    def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
+        """Return the same fit with these names of its columns and rows, or none."""
+        return replace(self, column_names=columns, row_names=rows)
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
+        """Return the same fit with other parameters on record."""
+        return replace(self, parameters=parameters)
+
+
+def _protect(holder: Any) -> None:
+    """Let nobody write to the arrays of a record."""
+    for each in fields(holder):
+        value = getattr(holder, each.name)
+        if isinstance(value, np.ndarray):
+            value.flags.writeable = False

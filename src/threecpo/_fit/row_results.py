@@ -1,0 +1,81 @@
+"""What a fit says of rows: labels, scores, margins, scales."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.codes import OUTLIER
+from .._core.describe import describe
+from .._core.workers import SERIAL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.loops.rows import Profile
+    from .._core.workers import Workers
+
+
+@dataclass(frozen=True, eq=False)
+class RowResults:
+    """Results of each row; scores and margins are in nats."""
+
+    labels: NDArray[np.int32]
+    nearest_labels: NDArray[np.int32]
+    outlier_scores: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    row_scales: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            getattr(self, each.name).flags.writeable = False
+
+    @classmethod
+    def stacked(cls, parts: Sequence[RowResults]) -> RowResults:
+        """Results of the rows of several blocks below each other."""
+        names = [each.name for each in fields(cls)]
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class RowDescriber:
+    """All that it takes to describe rows: small enough to be sent to other processes.
+
+    ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier.
+    """
+
+    profile: Profile
+    outliers: str | None
+    threshold: float
+    row_factors: NDArray[np.float64]
+    with_sizes: bool
+
+    def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
+        """Describe rows of the fit, or others with the same columns."""
+        rows = describe(counts, self.profile, workers)
+        labels = rows.nearest
+        if self.outliers is not None:
+            outlier = rows.outlier_scores > self.threshold
+            labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
+        # Label -1 takes the last factor, which is the outliers'.
+        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest)]
+        return RowResults(
+            labels,
+            rows.nearest,
+            rows.outlier_scores,
+            rows.margins,
+            rows.row_sizes * factors if self.with_sizes else factors,
+        )
+
+    def labels_of_rates(
+        self, labels: NDArray[np.int32], nearest: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Labels that the rates belong to: outliers decided at the end are in it."""
+        return nearest if self.outliers == "final" else labels

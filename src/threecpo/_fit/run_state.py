@@ -1,0 +1,158 @@
+"""One run of a fit over blocks as a checkpoint holds it: facts, and arrays beside."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.run import HISTORY, Running
+from .._core.sums import Sums
+from . import stored
+from .shared_pass import PendingRun
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core.run import Settings
+
+DIGEST_BYTES = 64
+
+
+def facts_of(run: PendingRun) -> dict[str, Any]:
+    """What JSON holds of a run."""
+    facts: dict[str, Any] = {
+        "loss": run.loss if np.isfinite(run.loss) else None,
+        "ended": run.ended,
+        "same_as": run.same_as,
+    }
+    if run.start is not None:
+        facts["n_start_rows"] = run.start.n_rows
+    if run.running is not None:
+        facts |= {
+            "history": run.running.lines,
+            "seen": sorted(digest.hex() for digest in run.running.seen),
+            "finished": run.running.finished,
+            "converged": bool(run.running.converged),
+        }
+    return facts
+
+
+def arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
+    """Sums of a run, None for one that has none any more."""
+    if run.running is not None:
+        running = run.running
+        return stored.sums_to_arrays(running.sums, running.behind, running.groups)
+    if run.start is None:
+        return None
+    return {
+        "table": run.start.table,
+        "members": run.start.members,
+        "totals": run.start.totals,
+        "groups": run.groups,
+    }
+
+
+def run_from(
+    number: int,
+    facts: dict[str, Any],
+    arrays: dict[str, NDArray[Any]] | None,
+    settings: Settings,
+    data: Sums,
+) -> PendingRun:
+    """A run as it was; what does not fit together is refused."""
+    loss = facts["loss"]
+    state: dict[str, Any] = {
+        "loss": np.inf if loss is None else stored.finite("loss", loss),
+        "ended": _flag("ended", facts["ended"]),
+        "same_as": _earlier(facts["same_as"], number),
+    }
+    if arrays is None:
+        if not state["ended"]:
+            message = f"run {number} goes on but has no sums"
+            raise stored.DamagedFieldError(message)
+        return PendingRun(np.empty(0, np.int8), **state)
+    n_clusters = len(arrays["members"]) - 1
+    if not 1 <= n_clusters <= settings.n_clusters:
+        message = f"run {number} has {n_clusters} clusters"
+        raise stored.DamagedFieldError(message)
+    sizes = {"m": len(data.totals), "k": n_clusters, "o": n_clusters + 1}
+    if "n_start_rows" in facts:
+        sizes["n"] = int(stored.finite("n_start_rows", facts["n_start_rows"], 1))
+        return _pending(arrays, sizes, state)
+    sizes["n"] = data.n_rows
+    return _running(facts, arrays, sizes, settings, data, state)
+
+
+def _pending(
+    arrays: dict[str, NDArray[Any]], sizes: dict[str, int], state: dict[str, Any]
+) -> PendingRun:
+    stored.check(arrays, stored.OF_START, sizes)
+    start = Sums.zeros(sizes["k"], sizes["m"])
+    start.table, start.members = arrays["table"], arrays["members"]
+    start.totals, start.n_rows = arrays["totals"], sizes["n"]
+    return PendingRun(arrays["groups"], start=start, **state)
+
+
+def _running(
+    facts: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    sizes: dict[str, int],
+    settings: Settings,
+    data: Sums,
+    state: dict[str, Any],
+) -> PendingRun:
+    stored.check(arrays, stored.OF_SUMS, sizes)
+    sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
+    running = Running(sums, arrays["groups"], settings)
+    if running.sums.n_clusters < sums.n_clusters:
+        message = "members has an empty cluster"
+        raise stored.DamagedFieldError(message)
+    running.behind = behind
+    running.lines = [_line(line) for line in facts["history"]]
+    running.seen = {_digest(text) for text in facts["seen"]}
+    running.finished = _flag("finished", facts["finished"])
+    running.converged = _flag("converged", facts["converged"])
+    if running.finished and not running.lines:
+        message = "history is empty"
+        raise stored.DamagedFieldError(message)
+    return PendingRun(arrays["groups"], running=running, **state)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        message = f"{name} is {value!r}"
+        raise stored.DamagedFieldError(message)
+    return value
+
+
+def _earlier(value: Any, number: int) -> int | None:
+    """The run that another came to share sums with: one before it."""
+    if value is not None and not (type(value) is int and 0 <= value < number):
+        message = f"same_as of run {number} is {value!r}"
+        raise stored.DamagedFieldError(message)
+    return value
+
+
+def _line(line: dict[str, Any]) -> dict[str, float]:
+    """One line of a history: the numbers that every iteration has."""
+    if set(line) != set(HISTORY):
+        message = f"history has {sorted(line)}"
+        raise stored.DamagedFieldError(message)
+    for name, value in line.items():
+        stored.finite(name, value)
+        if name != "loss" and type(value) is not int:
+            message = f"history has {name} {value!r}"
+            raise stored.DamagedFieldError(message)
+    return line
+
+
+def _digest(text: Any) -> bytes:
+    try:
+        digest = bytes.fromhex(text)
+    except ValueError:
+        digest = b""
+    if len(digest) != DIGEST_BYTES:
+        message = f"seen has {str(text)[:40]!r}"
+        raise stored.DamagedFieldError(message)
+    return digest

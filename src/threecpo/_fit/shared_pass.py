@@ -1,0 +1,154 @@
+"""Several runs on one pass: each block of rows is read once for all that still run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.run import Request, Running, digest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.run import Run, Settings
+    from .._core.search import Report
+    from .._core.sums import Sums
+
+    # From what is asked to the sums over all rows.
+    Pass = Callable[[Sequence[Request]], list[Sums]]
+
+# A run is hopeless if this many times its last gain would not make it the best.
+PATIENCE = 10
+
+
+@dataclass
+class PendingRun:
+    """A run that waits for its first pass, runs, or has ended.
+
+    It starts from groups and the sums of a run over other rows. Of those that ended
+    only the best keeps its sums; ``same_as`` is the run whose sums it came to share.
+    """
+
+    groups: NDArray[np.int8]
+    start: Sums | None = None
+    running: Running | None = None
+    loss: float = np.inf
+    ended: bool = False
+    same_as: int | None = None
+
+    def request(self, settings: Settings) -> Request:
+        if self.running is not None:
+            return self.running.request
+        assert self.start is not None
+        smoothed = self.start.smoothed(settings.prior)
+        return Request(settings.profile(smoothed, self.groups), with_sizes=True)
+
+    def take(self, sums: Sums, settings: Settings) -> None:
+        if self.running is None:
+            self.running = Running(sums, self.groups, settings)
+            self.start = None
+        else:
+            self.running.take(sums, None)
+            self.loss = self.running.lines[-1]["loss"]
+            self.ended = self.running.finished
+
+
+@dataclass
+class SharedPass:
+    """All runs of a fit, as far as they have come.
+
+    ``totals`` and ``n_rows`` are of all rows.
+    """
+
+    runs: list[PendingRun]
+    settings: Settings
+    totals: NDArray[np.float64]
+    n_rows: int
+    drop_hopeless: bool = False
+    n_passes: int = 0
+
+    def finish(
+        self,
+        one_pass: Pass,
+        at_once: int | None,
+        after_pass: Callable[[SharedPass], None] | None = None,
+        report: Report | None = None,
+    ) -> Run:
+        """Make passes, each for at most so many runs, to the end; return the best."""
+        while going := [i for i in self._all if not self.runs[i].ended]:
+            going = going[:at_once]
+            requests = [self.runs[i].request(self.settings) for i in going]
+            for i, request, found in zip(
+                going, requests, one_pass(requests), strict=True
+            ):
+                found.totals, found.n_rows = self.totals, self.n_rows
+                self._take(i, request, found, report)
+            self._end(going)
+            self.n_passes += 1
+            if after_pass is not None:
+                after_pass(self)
+        best = self._best(self._all)
+        assert best is not None
+        running = self.runs[best].running
+        assert running is not None
+        return running.result()
+
+    @property
+    def losses(self) -> list[float]:
+        """Loss of every run; one that came to share the sums of another has its."""
+        return [self.runs[self._first_of(i)].loss for i in self._all]
+
+    @property
+    def _all(self) -> range:
+        return range(len(self.runs))
+
+    def _first_of(self, i: int) -> int:
+        same_as = self.runs[i].same_as
+        return i if same_as is None else self._first_of(same_as)
+
+    def _best(self, among: Iterable[int]) -> int | None:
+        """Return the first run of the lowest loss."""
+        return min(among, key=lambda i: self.runs[i].loss, default=None)
+
+    def _take(
+        self, i: int, request: Request, found: Sums, report: Report | None
+    ) -> None:
+        run = self.runs[i]
+        if run.running is not None and not request.with_sizes:
+            found.log_sizes = run.running.sums.log_sizes
+            found.log_size_total = run.running.sums.log_size_total
+        run.take(found, self.settings)
+        assert run.running is not None
+        lines = run.running.lines
+        if report is not None and lines:
+            report(self.settings.n_clusters, i, len(lines), lines[-1], run.ended)
+
+    def _end(self, going: Sequence[int]) -> None:
+        """End runs that are where another is or hopeless; keep the best one's sums."""
+        met: dict[bytes, int] = {}
+        for i in going:
+            run = self.runs[i]
+            if run.running is not None and not run.ended:
+                state = digest(run.running.sums, run.running.groups)
+                first = met.setdefault(state, i)
+                if first != i:
+                    run.ended, run.same_as, run.loss = True, first, np.inf
+        if self.drop_hopeless:
+            self._drop_hopeless(going)
+        ended = [i for i in self._all if self.runs[i].ended]
+        for i in set(ended) - {self._best(ended)}:
+            self.runs[i].running = None
+
+    def _drop_hopeless(self, going: Sequence[int]) -> None:
+        lowest = min(self.runs[i].loss for i in self._all)
+        for i in going:
+            run = self.runs[i]
+            if run.ended or run.running is None or len(run.running.lines) < 2:
+                continue
+            before, now = (line["loss"] for line in run.running.lines[-2:])
+            if now - PATIENCE * max(before - now, 0.0) > lowest:
+                run.ended = True

@@ -1,0 +1,166 @@
+"""Where the runs of a plan start: what its ``init`` and ``column_init`` stand for.
+
+A start of the rows makes, from the counts inside the first C1, a function from a random
+generator and a number of clusters to labels.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._core import seeding
+from .._core.codes import NOISE, OUTLIER, RELEVANT, all_relevant
+from .._core.search import Starts, merges, restarts
+from .record import FitRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.run import Settings
+    from .._core.search import FirstColumns, Found, MakeStart
+    from .._core.workers import Workers
+    from .plan import Plan
+
+MERGE = "merge"
+
+
+class Search(NamedTuple):
+    """How many runs there are, and the search that makes them."""
+
+    n_runs: int
+    find: Callable[..., Found]
+
+
+def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
+    """Return the search that a plan asks for on these counts."""
+    settings, init = plan.settings, plan.init
+    if isinstance(init, FitRecord):
+        groups = groups_of_record(plan, counts.n_columns)
+        labels = placed_by(init, counts, settings, workers)
+        return Search(1, partial(restarts, Starts(counts, groups, _always(labels))))
+    columns = first_columns(
+        plan,
+        counts.n_columns,
+        lambda: seeding.column_information(counts, settings.prior),
+    )
+    if not isinstance(init, str):
+        labels = given_labels(plan, counts.n_rows)
+        return Search(1, partial(restarts, Starts(counts, columns, _always(labels))))
+    merging = init == MERGE
+    start = make_start("poisson-k-means++" if merging else init, settings.prior)
+    chosen = isinstance(plan.column_init, str) and plan.column_init == "information"
+    starts = Starts(counts, columns, start, also_all_columns=chosen)
+    return Search(plan.n_init, partial(merges if merging else restarts, starts))
+
+
+def _always(labels: NDArray[np.int32]) -> MakeStart:
+    return lambda _: lambda *_: labels
+
+
+def placed_by(
+    record: FitRecord, counts: Counts, settings: Settings, workers: Workers
+) -> NDArray[np.int32]:
+    """Labels that a record gives these rows; outliers only where they are marked."""
+    results = record.describe(counts, workers)
+    return results.labels if settings.marks_outliers else results.nearest_labels
+
+
+def given_labels(plan: Plan, n_rows: int) -> NDArray[np.int32]:
+    """Labels that are the start, checked."""
+    least = OUTLIER if plan.settings.marks_outliers else 0
+    return check_labels(plan.init, n_rows, plan.settings.n_clusters, least)
+
+
+def check_labels(
+    given: Any, n_rows: int, n_clusters: int, least: int = 0
+) -> NDArray[np.int32]:
+    """Return labels given as a start: one of the clusters for each row."""
+    labels = np.asarray(given)
+    if (
+        labels.shape != (n_rows,)
+        or labels.dtype.kind not in "iu"
+        or not ((labels >= least) & (labels < n_clusters)).all()
+        or not (labels >= 0).any()
+    ):
+        message = (
+            f"init must be a name, a fitted model or one whole number from {least} to "
+            f"{n_clusters - 1} for each of the {n_rows} rows."
+        )
+        raise ValueError(message)
+    return labels.astype(np.int32)
+
+
+def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
+    """First groups where the start is a record: its own, unless others are given.
+
+    A group that the settings forbid becomes C1.
+    """
+    record, settings = plan.init, plan.settings
+    assert isinstance(record, FitRecord)
+    if record.n_columns != n_columns:
+        message = f"init was fitted on {record.n_columns} columns; X has {n_columns}."
+        raise ValueError(message)
+    if record.n_clusters > settings.n_clusters:
+        message = (
+            f"init has {record.n_clusters} clusters, more than "
+            f"n_clusters={settings.n_clusters}."
+        )
+        raise ValueError(message)
+    if not isinstance(plan.column_init, str):
+        return _checked_groups(plan.column_init, n_columns, settings)
+    allowed = np.isin(record.groups, settings.groups)
+    return np.where(allowed, record.groups, np.int8(RELEVANT))
+
+
+def first_columns(
+    plan: Plan, n_columns: int, information: Callable[[], NDArray[np.float64]]
+) -> FirstColumns | NDArray[np.int8]:
+    """First groups of the columns, or how to draw them."""
+    settings, column_init = plan.settings, plan.column_init
+    if not isinstance(column_init, str):
+        return _checked_groups(column_init, n_columns, settings)
+    if NOISE not in settings.groups:
+        return all_relevant(n_columns)
+    if column_init == "random":
+        return partial(_random_columns, n_columns)
+    return seeding.most_informative(information())
+
+
+def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:
+    """A fair coin for each column, at least one of them in C1."""
+    groups = rng.choice(np.array([NOISE, RELEVANT], dtype=np.int8), size=n_columns)
+    groups[rng.integers(n_columns)] = RELEVANT
+    return groups
+
+
+def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[np.int8]:
+    groups = np.asarray(given)
+    allowed = ", ".join(map(str, settings.groups))
+    if groups.shape != (n_columns,) or not np.isin(groups, settings.groups).all():
+        message = (
+            f"column_init must be 'information', 'random' or one of {allowed} for each "
+            f"of the {n_columns} columns."
+        )
+        raise ValueError(message)
+    if not (groups == RELEVANT).any():
+        message = "column_init must put at least one column in C1 (group 1)."
+        raise ValueError(message)
+    return groups.astype(np.int8)
+
+
+def make_start(name: str, prior: float) -> MakeStart:
+    """Return the start of this name."""
+    if name == "poisson-k-means++":
+        return partial(seeding.poisson_plus_plus, prior=prior)
+    if name == "random-labels":
+        return seeding.random_labels
+    if name == "random-centers":
+        return seeding.random_centers
+    shares, full = name.startswith("rf-"), not name.endswith("++")
+    return partial(seeding.k_means, shares=shares, full=full)

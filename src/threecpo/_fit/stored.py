@@ -1,0 +1,270 @@
+"""Arrays of fits as files hold them, each checked before it is used.
+
+Saved models and checkpoints share the fields. Letters of a shape stand for numbers that
+the file gives once: n rows, m columns, k clusters, o clusters and outliers, r runs,
+i iterations.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._core import prices, rules
+from .._core.codes import GROUPS, OUTLIER, RELEVANT
+from .._core.run import Settings
+from .._core.sums import Sums
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.prices import Price
+
+    Arrays = dict[str, NDArray[Any]]
+    Sizes = Mapping[str, int]
+
+
+class DamagedFieldError(ValueError):
+    """An array or a number of a file is not what it should be."""
+
+
+class Field(NamedTuple):
+    """Type and shape of an array, and what its values must be."""
+
+    dtype: str
+    shape: str
+    rule: str
+    holds: Callable[[NDArray[Any], Sizes], bool]
+
+
+def _any(_: NDArray[Any], __: Sizes) -> bool:
+    return True
+
+
+def _known(values: NDArray[Any], _: Sizes) -> bool:
+    return not np.isnan(values).any()
+
+
+def _counted(values: NDArray[Any], _: Sizes) -> bool:
+    return bool((np.isfinite(values) & (values >= 0)).all())
+
+
+def _all_rows(values: NDArray[Any], sizes: Sizes) -> bool:
+    return bool((values >= 0).all()) and int(values.sum()) == sizes["n"]
+
+
+def _groups(values: NDArray[Any], _: Sizes) -> bool:
+    return bool(np.isin(values, GROUPS).all())
+
+
+def _ranks(values: NDArray[Any], _: Sizes) -> bool:
+    return np.array_equal(np.sort(values), np.arange(len(values)))
+
+
+def _labels(values: NDArray[Any], sizes: Sizes) -> bool:
+    return bool(((values >= OUTLIER) & (values < sizes["k"])).all())
+
+
+def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
+    return bool(((values >= 0) & (values < sizes["k"])).all())
+
+
+_SUMS = Field("f8", "om", "finite and 0 or more", _counted)
+_MEMBERS = Field("i8", "o", "numbers of rows that add up to all of them", _all_rows)
+_SCORES = Field("f8", "n", "numbers", _known)
+
+OF_SUMS = {
+    "table": _SUMS,
+    "members": _MEMBERS,
+    "profile_table": _SUMS,
+    "profile_members": _MEMBERS,
+    "log_sizes": Field("f8", "m2", "", _any),
+    "log_size_total": Field("f8", "2", "", _any),
+    "groups": Field("i1", "m", "1, 0 or -1", _groups),
+}
+OF_DATA = {"totals": Field("f8", "m", "finite and 0 or more", _counted)}
+# A run that waits for its first pass over all rows: sums of those it came from.
+OF_START = {name: OF_SUMS[name] for name in ("table", "members", "groups")} | OF_DATA
+OF_RECORD = {
+    **OF_SUMS,
+    **OF_DATA,
+    "ranks": Field("i4", "k", "each number from 0 once", _ranks),
+    "column_scores": Field("f8", "m3", "", _any),
+    "restart_losses": Field("f8", "r", "", _any),
+}
+OF_ROWS = {
+    "labels": Field("i4", "n", "numbers of clusters, or -1", _labels),
+    "nearest_labels": Field("i4", "n", "numbers of clusters", _nearest),
+    "outlier_scores": _SCORES,
+    "margins": _SCORES,
+    "row_scales": _SCORES,
+}
+
+
+def of_history(names: Sequence[str]) -> dict[str, Field]:
+    """Fields of the lines of a history."""
+    return {
+        f"history_{name}": Field("f8" if name == "loss" else "i8", "i", "", _any)
+        for name in names
+    }
+
+
+def finite(name: str, value: Any, least: float = -np.inf) -> float:
+    """Return a number of a file, which must be one."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not np.isfinite(value) or value < least:
+        message = f"{name} is {value!r}"
+        raise DamagedFieldError(message)
+    return float(value)
+
+
+def check(arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes) -> None:
+    """Refuse arrays that are not what they should be: compiled loops trust them."""
+    for name, field in fields.items():
+        if name not in arrays:
+            message = f"{name} is missing"
+            raise DamagedFieldError(message)
+        array = arrays[name]
+        shape = tuple(
+            int(letter) if letter.isdigit() else sizes[letter] for letter in field.shape
+        )
+        if array.shape != shape or array.dtype != np.dtype(field.dtype):
+            expected = f"{np.dtype(field.dtype)} {shape}"
+            message = f"{name} is {array.dtype} {array.shape}, not {expected}"
+            raise DamagedFieldError(message)
+        if not field.holds(array, sizes):
+            message = f"{name} must hold {field.rule}"
+            raise DamagedFieldError(message)
+
+
+def settings_to_facts(settings: Settings) -> dict[str, Any]:
+    """Settings by the names of prices and rules."""
+    return {
+        "n_clusters": settings.n_clusters,
+        "max_iter": settings.max_iter,
+        "price": prices.named(settings.price),
+        "groups": list(settings.groups),
+        "rule": settings.rule.name,
+        "outliers": settings.outliers,
+        "threshold": settings.threshold,
+        "prior": settings.prior,
+    }
+
+
+def settings_from_facts(facts: Mapping[str, Any]) -> Settings:
+    """Settings again; what is none is refused."""
+    known: dict[str, Price] = {
+        prices.named(price): price for price in prices.NAMED.values()
+    }
+    known[prices.CUSTOM] = _lost_price
+    choices: dict[str, Any] = {
+        "price": known,
+        "rule": rules.NAMED,
+        "outliers": {None: None, "iterative": "iterative", "final": "final"},
+    }
+    chosen = {}
+    for name, named in choices.items():
+        if facts[name] not in named:
+            message = f"{name} is {facts[name]!r}"
+            raise DamagedFieldError(message)
+        chosen[name] = named[facts[name]]
+    groups = tuple(facts["groups"])
+    if RELEVANT not in groups or any(group not in GROUPS for group in groups):
+        message = f"groups is {groups}"
+        raise DamagedFieldError(message)
+    numbers = {
+        name: finite(name, facts[name], least)
+        for name, least in (
+            ("n_clusters", 1),
+            ("max_iter", 1),
+            ("threshold", 0),
+            ("prior", 0),
+        )
+    }
+    return Settings(
+        n_clusters=int(numbers["n_clusters"]),
+        max_iter=int(numbers["max_iter"]),
+        groups=groups,
+        threshold=numbers["threshold"],
+        prior=numbers["prior"],
+        **chosen,
+    )
+
+
+def _lost_price(*_: Any) -> NDArray[np.float64]:
+    message = (
+        "The price of a relevant column was a function of the user's, which model "
+        "files do not hold; fit again."
+    )
+    raise ValueError(message)
+
+
+def sums_to_arrays(sums: Sums, profile_sums: Sums, groups: NDArray[np.int8]) -> Arrays:
+    """Sums of a run and of the profile of its labels, by the names of the fields."""
+    return {
+        "table": sums.table,
+        "members": sums.members,
+        "log_sizes": sums.log_sizes,
+        "log_size_total": sums.log_size_total,
+        "profile_table": profile_sums.table,
+        "profile_members": profile_sums.members,
+        "groups": groups,
+    }
+
+
+def sums_from_arrays(
+    arrays: Mapping[str, Any], totals: NDArray[np.float64], n_rows: int
+) -> tuple[Sums, Sums]:
+    """Sums of a run and of its profile, from arrays that were checked."""
+    sums, profile_sums = (
+        Sums(
+            table=arrays[f"{before}table"],
+            members=arrays[f"{before}members"],
+            log_sizes=arrays["log_sizes"],
+            log_size_total=arrays["log_size_total"],
+            totals=totals,
+            n_rows=n_rows,
+        )
+        for before in ("", "profile_")
+    )
+    return sums, profile_sums
+
+
+def names_to_arrays(field: str, names: NDArray[np.object_] | None) -> Arrays:
+    """Names as bytes and where each ends: a long one does not widen the others."""
+    if names is None:
+        return {}
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    return {
+        field: np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{field}_ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
+    }
+
+
+def names_from_arrays(
+    field: str, arrays: Mapping[str, Any], length: int
+) -> NDArray[np.object_] | None:
+    """Names again, None where there are none."""
+    if field not in arrays:
+        return None
+    content, ends = arrays[field], arrays[f"{field}_ends"]
+    if content.dtype != np.uint8 or content.ndim != 1:
+        message = f"{field} is no text"
+        raise DamagedFieldError(message)
+    if ends.shape != (length,) or ends.dtype != np.int64:
+        message = f"{field} has {ends.shape} names, not {length}"
+        raise DamagedFieldError(message)
+    bounds = np.concatenate([[0], ends])
+    if (np.diff(bounds) < 0).any() or bounds[-1] != len(content):
+        message = f"{field} has ends that do not fit"
+        raise DamagedFieldError(message)
+    text = content.tobytes()
+    names = np.empty(length, dtype=object)
+    names[:] = [
+        text[start:end].decode("utf-8", "surrogatepass")
+        for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)
+    ]
+    return names

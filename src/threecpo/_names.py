@@ -1,0 +1,22 @@
+"""Names that parameters take, for checks, help texts and the command line alike.
+
+No imports: the command line shows its help without loading any numerics.
+"""
+
+INITS = (
+    "merge",
+    "poisson-k-means++",
+    "random-labels",
+    "random-centers",
+    "k-means++",
+    "k-means",
+    "rf-k-means++",
+    "rf-k-means",
+)
+COLUMN_INITS = ("information", "random")
+PENALTIES = ("mdl", "bic", None)
+ASSIGNMENTS = ("exact", "printed")
+OUTLIERS = (None, "iterative", "final")
+# How K is chosen, the default first: for the Poisson family and for k-means.
+CRITERIA = ("mdl-dispersion", "mdl")
+K_MEANS_CRITERIA = ("silhouette", "elbow", "bic")

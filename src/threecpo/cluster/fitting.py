@@ -1,0 +1,89 @@
+"""What other rooms need of estimators: plans from them, and records into them."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from .._core.codes import RELEVANT
+from .._progress import PrintedSteps
+from .._validation import check_counts
+from ..table import CountTable
+from ._base import PoissonClusterer
+
+if TYPE_CHECKING:
+    from .._fit.plan import Plan
+    from .._fit.progress import Progress
+    from .._fit.record import FitRecord
+
+__all__ = [
+    "PoissonClusterer",
+    "as_table",
+    "fitted",
+    "keep",
+    "plan_of",
+    "progress_of",
+    "warn_unless_converged",
+]
+
+Model = TypeVar("Model", bound=PoissonClusterer)
+
+
+def plan_of(estimator: PoissonClusterer) -> Plan:
+    """Check the parameters of an estimator, once, and return them as a plan."""
+    return estimator._plan()
+
+
+def keep(estimator: Model, record: FitRecord) -> Model:
+    """Make an estimator the fitted one of this record."""
+    estimator._keep(record)
+    return estimator
+
+
+def fitted(estimator: Model, record: FitRecord) -> Model:
+    """Return a new estimator with the same parameters, fitted by this record."""
+    n_clusters = record.settings.n_clusters
+    return keep(clone(estimator).set_params(n_clusters=n_clusters), record)
+
+
+def progress_of(estimator: PoissonClusterer) -> Progress | None:
+    """What listens to the fit of an estimator that is ``verbose``."""
+    return PrintedSteps(estimator.verbose) if estimator.verbose else None
+
+
+def as_table(X: Any, estimator: Any = None) -> CountTable:
+    """Return counts with their names, checked once.
+
+    ``estimator`` gives its name to errors; nothing is stored in it.
+    """
+    if isinstance(X, CountTable):
+        return X
+    checked = None if estimator is None else clone(estimator)
+    counts = check_counts(X, checked)
+    names = getattr(checked, "feature_names_in_", None)
+    return CountTable(counts, column_names=names)
+
+
+def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
+    """Warn of a run that was stopped, and of clusters that were lost."""
+    settings = record.settings
+    message = None
+    if not record.converged and record.n_iter == settings.max_iter:
+        message = f"No fixed point within max_iter={settings.max_iter} iterations."
+    elif not record.converged:
+        message = (
+            "The assignment rule came back to an earlier state and was stopped there, "
+            f"in iteration {record.n_iter}."
+        )
+    elif record.n_clusters < settings.n_clusters:
+        message = (
+            f"Only {record.n_clusters} of n_clusters={settings.n_clusters} clusters "
+            "kept any rows."
+        )
+        if not (record.groups == RELEVANT).any():
+            message += " No column is relevant: these data show no clusters."
+    if message:
+        warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)

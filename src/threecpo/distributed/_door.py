@@ -1,0 +1,215 @@
+"""Blocks of rows in, a fitted estimator out."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from .._core.workers import Workers
+from .._fit import row_files
+from .._fit.blocks import BlockFit
+from .._fit.budget import budget_of
+from .._fit.checkpoint import Checkpoint
+from .._fit.engine import ThreadEngine, UnchangedBlocks
+from .._fit.first_look import FirstLook, look_at
+from .._fit.plan import check_enough_rows
+from .._options import check_integer
+from .._validation import bad_entry_message, fractional_message
+from ..cluster.fitting import PoissonClusterer, keep, plan_of, progress_of
+from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
+
+if TYPE_CHECKING:
+    import os
+
+    from .._fit.budget import MemoryBudget
+    from .._fit.engine import Engine
+    from .._fit.plan import Plan
+    from .._fit.progress import Progress
+    from ..io.blocks import BlockSource
+
+Model = TypeVar("Model", bound=PoissonClusterer)
+
+SAMPLE_ROWS = 20_000
+
+
+def fit(
+    estimator: Model,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    sample_rows: int | None = SAMPLE_ROWS,
+    write_to: str | os.PathLike[str] | None = None,
+    drop_hopeless: bool = False,
+    progress: Progress | None = None,
+) -> Model:
+    """Fit an estimator to rows that come in blocks.
+
+    1. Look at every block once: are these counts, how many rows are there.
+    2. Fit the estimator to a sample of the rows, in memory. Where that is all rows, the
+       fit is finished, and the same as ``estimator.fit(X)``.
+    3. From every run of the sample go on with all rows. In each pass every block is
+       read once, for all runs that have not ended yet.
+    4. Look up labels and scores of the rows under the best run.
+
+    The same seed gives the same labels and groups from disk and on any number of Dask
+    workers, however the rows are cut into blocks; up to ``sample_rows`` rows they are
+    also those of a fit in memory.
+
+    Parameters
+    ----------
+    estimator : ThreeCPO, PoissonL or PoissonC
+        What to fit. With ``init=model`` or labels there is no sample and one run.
+    blocks : str, path-like, Dask array, list of functions, or counts in memory
+        A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files (one
+        block of rows each, in the order of their names), a MatrixMarket file or 10x
+        folder (which is sorted into a temporary folder first); a Dask array cut along
+        its rows; functions without arguments that return a block each; or a
+        CountTable, array, frame or sparse matrix.
+    layer : str, default=None
+        Matrix of an AnnData, as in :func:`threecpo.read_counts`.
+    client : distributed.Client, default=None
+        Dask cluster to work on; it reads the blocks there. Without one, threads of this
+        process do (``n_jobs`` of the estimator); a Dask array uses the current client.
+    max_memory : int or str, default=None
+        Budget of each process for all that grows with the data, such as ``"2GB"``. It
+        decides the size of blocks, the number of threads and how many runs share a
+        pass; what cannot fit is an error beforehand. Python and its libraries take
+        about 0.3 GB more.
+    checkpoint : str or path-like, default=None
+        Folder that keeps the state of all runs after each pass. The same call goes on
+        from there after a crash, and ends with the same result.
+    sample_rows : int or None, default=20000
+        Number of rows to start from, drawn at random by their number; None for all
+        rows, which must fit into memory then.
+    write_to : str or path-like, default=None
+        New folder for labels and scores of the rows, one file for each block (see
+        :func:`read_rows`). The estimator then has no attributes of single rows.
+    drop_hopeless : bool, default=False
+        End runs that would need ten times their last gain to become the best.
+    progress : Progress or None, default=None
+        Listens to the runs; None prints them if the estimator is ``verbose``.
+
+    Returns
+    -------
+    estimator
+        The estimator itself, fitted. Entries of ``history_`` are passes over all rows;
+        ``rows_moved`` is -1 there, as labels are not kept between passes, but 0 where
+        nothing changes any more.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> readers = [lambda i=i: X[i : i + 250] for i in range(0, 1000, 250)]
+    >>> model = ThreeCPO(n_clusters=3, random_state=0)
+    >>> distributed.fit(model, readers, sample_rows=400).column_groups_
+    array([ 1,  1,  0,  0, -1, -1], dtype=int8)
+    """
+    plan = _plan(estimator)
+    budget = budget_of(max_memory)
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
+    target = None if write_to is None else Path(write_to)
+    if target is not None:
+        row_files.check_new(target)
+    kept = None
+    if checkpoint is not None:
+        options = {"sample_rows": sample_rows, "drop_hopeless": drop_hopeless}
+        kept = Checkpoint(Path(checkpoint), plan, **options)  # type: ignore[arg-type]
+    block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
+    with ExitStack() as stack:
+        source = stack.enter_context(
+            open_blocks(blocks, layer=layer, block_counts=block_counts)
+        )
+        if client is None and is_dask_array(blocks):
+            from ._dask import current_client
+
+            client = current_client()
+        work = _place(plan, source, budget, client, stack)
+        if target is None:
+            budget.check_rows(work.look.sums.n_rows)
+        heard = progress_of(estimator) if progress is None else progress
+        fitting = BlockFit(plan, work.engine, work.look, budget, work.threads, heard)
+        record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
+        record = record.with_names(columns=source.column_names, rows=source.row_names)
+        keep(estimator, record)
+        if target is None:
+            rows = row_files.gathered(work.engine, record.describer)
+            keep(estimator, record.with_rows(rows))
+        else:
+            row_files.written(work.engine, record.describer, target)
+    return estimator
+
+
+def _plan(estimator: Any) -> Plan:
+    if not isinstance(estimator, PoissonClusterer):
+        message = f"{estimator!r} is none of ThreeCPO, PoissonL and PoissonC."
+        raise TypeError(message)
+    if isinstance(estimator.n_clusters, str):
+        message = (
+            f"n_clusters={estimator.n_clusters!r} needs all rows in memory; choose a "
+            "number with threecpo.select_n_clusters on some of the rows."
+        )
+        raise ValueError(message)
+    return plan_of(estimator)
+
+
+class _Place(NamedTuple):
+    """Where blocks are worked on, by how many threads, and what is known of them."""
+
+    engine: Engine
+    look: FirstLook
+    threads: int
+
+
+def _place(
+    plan: Plan, source: BlockSource, budget: MemoryBudget, client: Any, stack: ExitStack
+) -> _Place:
+    """Choose where to work, and look at all blocks once."""
+    readers = source.readers
+    if client is not None:
+        from ._dask import Cluster
+
+        cluster = Cluster(client, readers)
+        look = _first_look(plan, source, cluster)
+        threads = budget.threads(1, max(look.n_stored))
+        return _Place(UnchangedBlocks(cluster, look), look, threads)
+    # Blocks of unknown size are looked at one by one where memory is short.
+    threads = 1 if source.largest is None and budget.limit else plan.n_jobs
+    with Workers(budget.threads(threads, source.largest or 1)) as workers:
+        look = _first_look(plan, source, ThreadEngine(readers, workers))
+    threads = budget.threads(plan.n_jobs, max(look.n_stored))
+    workers = stack.enter_context(Workers(threads))
+    return _Place(UnchangedBlocks(ThreadEngine(readers, workers), look), look, threads)
+
+
+def _first_look(plan: Plan, source: BlockSource, engine: Engine) -> FirstLook:
+    """Check that the blocks are counts of the same columns."""
+    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
+    if len(look.n_columns) > 1:
+        widths = ", ".join(map(str, sorted(look.n_columns)))
+        message = (
+            f"The blocks of {source.name} have {widths} columns, not all the same."
+        )
+        raise ValueError(message)
+    names = source.column_names
+    if names is not None and len(names) not in look.n_columns:
+        (width,) = look.n_columns
+        message = f"{source.name} has {len(names)} names for {width} columns."
+        raise ValueError(message)
+    if look.bad is not None:
+        raise ValueError(bad_entry_message(look.bad, plan.name))
+    if look.fractional and source.not_whole is not None:
+        raise ValueError(source.not_whole)
+    if look.fractional:
+        message = fractional_message(source.readers[0](), plan.name)
+        warnings.warn(message, UserWarning, stacklevel=4)
+    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
+    return look
