@@ -3,11 +3,16 @@
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from threecpo._core import column_kernels, distance_kernels, kernels
+from threecpo._core import (
+    column_kernels,
+    distance_kernels,
+    inspection_kernel,
+    kernels,
+)
 
 LOOPS = {
     name: loop
-    for module in (kernels, column_kernels, distance_kernels)
+    for module in (kernels, column_kernels, distance_kernels, inspection_kernel)
     for name, loop in vars(module).items()
     if isinstance(loop, Dispatcher)
 }
@@ -23,4 +28,4 @@ def test_no_sum_is_reordered(name):
 
 
 def test_loops_are_looked_at():
-    assert {"assign_rows", "score_columns", "x_log_x_sums"} <= LOOPS.keys()
+    assert {"assign_rows", "score_columns", "x_log_x_sums", "inspect"} <= LOOPS.keys()
