@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOWHERE, all_relevant
-from .._core.counts import Counts, first_bad_entry
+from .._core.counts import Counts
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class FirstLook:
 
 def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
     """First look at a block, with column totals and u of all columns."""
-    bad = first_bad_entry(counts)
+    bad = counts.bad_entry
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
     everything = all_relevant(counts.n_columns)
     return FirstLook(
