@@ -1,11 +1,12 @@
 """The record of a fit: complete, unchangeable, and the one source of what is shown."""
 
 from dataclasses import FrozenInstanceError, fields, replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from fitting import X, fit
+from fitting import TRUE, X, fit
 from threecpo import ThreeCPO, select_n_clusters
 from threecpo._core import prices
 from threecpo._fit.record import NUMERICS_VERSION, FitRecord
@@ -77,12 +78,12 @@ def test_a_users_price_is_known_as_such_but_not_kept(seed):
 def bad(**changes):
     def change(arrays, facts):
         for name, value in changes.items():
-            if name in facts:
-                facts[name] = value
-            elif name in facts["settings"]:
-                facts["settings"][name] = value
-            else:
+            if callable(value):
                 arrays[name] = value(arrays[name].copy())
+            elif name in facts:
+                facts[name] = value
+            else:
+                facts["settings"][name] = value
 
     return change
 
@@ -119,7 +120,8 @@ DAMAGES = {
     "threshold": bad(threshold=None),
     "rule": bad(rule="nearest"),
     "outliers": bad(outliers="some"),
-    "no C1": bad(groups=put(slice(None), 7)),
+    "no C1": bad(groups=[0, -1]),
+    "other groups": bad(groups=[1, 7]),
     "history": bad(history=["loss", "nothing"]),
 }
 
@@ -145,7 +147,11 @@ def test_files_carry_the_version_of_the_numerics(model):
 
 
 class TestSetParamsChangesNothingThatIsFinished:
-    CHANGES = {"column_penalty": None, "outlier_threshold": 5.0, "outliers": "final"}
+    CHANGES: ClassVar = {
+        "column_penalty": None,
+        "outlier_threshold": 5.0,
+        "outliers": "final",
+    }
 
     def test_of_a_path(self):
         path = select_n_clusters(X, range(1, 5), n_init=2, random_state=0)
@@ -167,8 +173,8 @@ class TestSetParamsChangesNothingThatIsFinished:
 
 
 def test_a_record_knows_the_parameters_of_its_fit():
-    model = ThreeCPO(3, init=np.arange(len(X)) % 3, random_state=0).fit(X)
+    model = fit(init=TRUE.clip(0))
     parameters = model.record_.parameters
-    assert parameters["n_clusters"] == 3
+    assert parameters["n_clusters"] == model.n_clusters
     assert parameters["groups"] == [1, 0, -1]
     assert "int64" in parameters["init"]

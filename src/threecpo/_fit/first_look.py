@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOWHERE, all_relevant
-from .._core.counts import Counts
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .._core.counts import Counts
 
 
 @dataclass(frozen=True)
