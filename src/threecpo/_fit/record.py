@@ -35,7 +35,7 @@ NUMERICS_VERSION = 1
 
 def with_read_only_arrays(sums: Sums) -> Sums:
     """Return the same sums in views that cannot be written to."""
-    arrays = {
+    arrays: dict[str, Any] = {
         each.name: read_only(value)
         for each in fields(sums)
         if isinstance(value := getattr(sums, each.name), np.ndarray)
