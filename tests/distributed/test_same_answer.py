@@ -251,7 +251,7 @@ class TestRefusals:
         other = first.toarray().astype(float)
         CHANGES[change](other)
         reads = iter([first, *[sp.csr_array(other)] * 50])
-        with pytest.raises(ValueError, match="Block 1 has changed.*other counts"):
+        with pytest.raises(ValueError, match=r"Block 1 has changed.*other counts"):
             fit([lambda: X[:100], lambda: next(reads)], n_jobs=1)
 
     def test_a_block_that_is_no_table(self):

@@ -69,8 +69,9 @@ def _expect(
     what = None
     # Loops trust the shape: one column more would be read beyond the end.
     if shape != before:
-        what = f"it has {shape[0]} rows and {shape[1]} columns, and had " + (
-            f"{before[0]} and {before[1]}"
+        what = (
+            f"it has {shape[0]} rows and {shape[1]} columns, and had {before[0]} and "
+            f"{before[1]}"
         )
     elif counts.checksum != checksums[index]:
         what = "it holds other counts than at the first look"
