@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._beside import replaced
+from ._writing import replaced
 
 if TYPE_CHECKING:
     import os

@@ -11,7 +11,7 @@ import made_up
 import pytest
 
 from threecpo.datasets import DataFormatError, catalogue
-from threecpo.io._archives import members
+from threecpo.io.archives import members
 
 CELLS = "dataset1_sm_uc3.txt.gz"
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _lines
-from threecpo.io._cut import Cut
+from threecpo.io import DataFormatError
+from threecpo.io.delimited import lines as lines_module
+from threecpo.io.delimited.cut_blocks import Cut
 
 WIDE = "plot,ants,bees\np1,3,0\np2,0,5\n"
 
@@ -236,7 +237,7 @@ def test_text_in_a_column_says_how_to_leave_it_out(refused):
 
 @pytest.mark.parametrize("text", ["3,x\n", "x\n", "4,-1\n", "4,\xff\n"])
 def test_the_line_is_right_far_down_and_after_quotes(text, refused, monkeypatch):
-    monkeypatch.setattr(_lines, "BLOCK", 50)
+    monkeypatch.setattr(lines_module, "BLOCK", 50)
     lines = ["a,b", *('"1",2' if i % 7 == 0 else "1,2" for i in range(200))]
     lines.insert(100, '"0\n",1')
     content = "\n".join(lines) + "\n"
@@ -244,7 +245,7 @@ def test_the_line_is_right_far_down_and_after_quotes(text, refused, monkeypatch)
 
 
 def test_a_line_without_end_is_refused(refused, monkeypatch):
-    monkeypatch.setattr(_lines, "LONGEST", 1000)
+    monkeypatch.setattr(lines_module, "LONGEST", 1000)
     refused("a,b\n" + "1" * 2000, "line 2 is longer than 1000 bytes")
 
 
@@ -277,7 +278,7 @@ def test_blocks_of_any_size_give_what_pandas_gives(tmp_path, rows, size, end):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lines, "BLOCK", size)
+        patch.setattr(lines_module, "BLOCK", size)
         table = read_counts(path)
     frame = pd.read_csv(io.StringIO(text), index_col=0, keep_default_na=False)
     np.testing.assert_array_equal(table.X.toarray(), frame.to_numpy(dtype=float))

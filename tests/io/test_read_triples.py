@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _lines
+from threecpo.io import DataFormatError
+from threecpo.io.delimited import lines as lines_module
 
 TRIPLES = "customer,product,quantity\nann,milk,2\nbob,bread,1\nann,milk,3\n"
 
@@ -94,7 +95,7 @@ def test_what_pandas_melts_is_read(read):
 )
 @pytest.mark.parametrize("block", [8, 1 << 20])
 def test_what_is_wrong_is_told_with_its_line(line, reason, block, read, monkeypatch):
-    monkeypatch.setattr(_lines, "BLOCK", block)
+    monkeypatch.setattr(lines_module, "BLOCK", block)
     with pytest.raises(DataFormatError, match=reason):
         read(f"{TRIPLES}{line}\nann,milk,3\n")
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ._base import BaseCocluster
-from ._elbm import SMOOTHING, Likelihood, entropy_term, equal_draws
-from ._mod import rows_by_modularity
-from ._tables import (
+from ._cluster_sums import (
     Run,
     alternate,
     best,
     cluster_totals,
     random_labels,
 )
+from ._elbm import SMOOTHING, Likelihood, entropy_term, equal_draws
+from ._mod import rows_by_modularity
 
 if TYPE_CHECKING:
-    from ._tables import Floats, Labels, Table
+    from ._cluster_sums import Floats, Labels, Table
 
 OFFSET = 0.2
 

@@ -18,10 +18,10 @@ from .._core.run import OUTLIER, Running
 from .._core.search import best_of, first_groups
 from .._core.statistics import Workers
 from .._validation import bad_entry_message, fractional_message
+from .._writing import new_folder
 from ..cluster import _starts
 from ..cluster._base import PoissonClusterer
-from ..io.blocks import open_blocks
-from ..io.blocks._chunks import is_dask_array
+from ..io.blocks import is_dask_array, open_blocks
 from . import _rows
 from ._checkpoint import Checkpoint
 from ._memory import memory_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .._core.blocks import Engine, Look
     from .._core.run import Request, Run, Settings
     from .._core.statistics import Statistics
-    from ..io.blocks._source import Source
+    from ..io.blocks import BlockSource
     from ._memory import Memory
 
 Model = TypeVar("Model", bound=PoissonClusterer)
@@ -177,7 +177,7 @@ class _Fitting:
         self,
         estimator: PoissonClusterer,
         settings: Settings,
-        source: Source,
+        source: BlockSource,
         memory: Memory,
         n_jobs: int,
     ) -> None:
@@ -338,5 +338,5 @@ class _Fitting:
             return
         for name in names:
             estimator.__dict__.pop(f"{name}_", None)
-        with _rows.new_folder(target) as folder:
+        with new_folder(target) as folder:
             _rows.written(self.engine, fitted, names, folder)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
-from ..io.blocks._open import BLOCK_COUNTS
+from ..io.blocks import BLOCK_COUNTS
 
 # Bytes of a stored count while its block is read (as on disk, as counts, checks), of
 # one in the sample (counts, a copy by columns, a copy inside the first columns) and of

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 import numpy as np
 
-from .._beside import replaced
 from .._core.kernels import owned
 from .._core.rows import describe, row_results
 from .._core.statistics import SERIAL
+from .._writing import replaced
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -71,19 +67,6 @@ def written(
     """All results as files, made where the blocks are read."""
     work = partial(write_block, folder, fitted, fitted.profile(), names)
     engine.fold(work, int.__add__)
-
-
-@contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder beside, which gets its name when all is in it."""
-    beside = path.with_name(f".{path.name}-{uuid4().hex}.part")
-    beside.mkdir(parents=True)
-    try:
-        yield beside
-        beside.rename(path)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
 
 
 def check_new(path: Path) -> None:

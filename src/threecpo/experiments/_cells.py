@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import sklearn
 
 from .. import __version__
-from .._beside import replaced
+from .._writing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

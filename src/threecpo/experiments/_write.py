@@ -12,8 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from .. import __version__
-from .._beside import replaced
 from .._extras import require
+from .._writing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

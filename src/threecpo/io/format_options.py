@@ -6,14 +6,14 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._formats import FORMATS
+from .formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
-class Options:
+class ReadOptions:
     """What readers can be told; each names in the registry what it understands."""
 
     layer: str | None = None
