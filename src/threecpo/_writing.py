@@ -1,7 +1,7 @@
 """Files and folders that appear when they are complete: written beside, then renamed.
 
-Whatever goes wrong, the target stays as it was, and nothing else is left. A link stays a
-link: what it leads to is replaced.
+If anything goes wrong, the target stays as it was, and nothing else is left. A link
+stays a link: what it leads to is replaced.
 """
 
 from __future__ import annotations

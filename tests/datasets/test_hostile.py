@@ -23,7 +23,7 @@ def refused(name, folder, reason):
         catalogue()[name].load(data_home=folder)
     message = str(caught.value)
     assert str(folder) in message
-    assert "Delete it and get it anew from http" in message
+    assert "Delete it and get it again from http" in message
     assert sorted(folder.iterdir()) == before
 
 

@@ -52,6 +52,29 @@ def is_wide(table):
     assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
 
 
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("ants,bees\n3,0\n0,5\n", {}),
+        ('"ants","bees"\r\n3,0\r\n0,5\r\n', {}),
+        ("id,ants,bees\n1,3,0\n2,0,5\n", {}),
+        ("plot;ants;bees\n1;3;0\n2;0;5\n", {"index": "plot"}),
+        ("habitat,ants,bees\nwood,3,0\nfield,0,5\n", {"labels": "habitat"}),
+        ("note,ants,bees\nx,3,0\ny,0,5\n", {"drop": "note"}),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_first_name(text, options, read):
+    """Excel begins every file of "CSV UTF-8" with one."""
+    table = read(text.encode("utf-8-sig"), **options)
+    assert list(table.column_names) == ["ants", "bees"]
+    assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_count(read):
+    table = read("3,0\n0,5\n".encode("utf-8-sig"), header=False)
+    assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
+
+
 @pytest.mark.parametrize("delimiter", [",", "\t", ";", "|"])
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.txt", "table"])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -40,6 +40,14 @@ def test_triples_are_found_by_their_shape(text, read):
     is_basket(read(text))
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_name(read):
+    """Excel begins every file of "CSV UTF-8" with one."""
+    mark = "\ufeff"
+    is_basket(read(mark + TRIPLES, triples=("customer", "product", "quantity")))
+    is_basket(read(mark + TRIPLES.replace("customer,product,quantity\n", "")))
+    is_basket(read(mark + TRIPLES.replace("customer", '"customer"'), triples=True))
+
+
 def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
     text = "row,column,{}\n1,7,2\n1,8,3\n"
     table = read(text.format("count"))

@@ -133,7 +133,7 @@ class ELBM(RectangularCocluster):
 
     1. draw row and column clusters at random;
     2. put every row in its likeliest cluster, then every column, with rates and shares
-       of the clusters found anew in between;
+       of the clusters updated in between;
     3. repeat 2 until nothing changes; keep the likeliest of ``n_init`` such runs.
 
     Parameters

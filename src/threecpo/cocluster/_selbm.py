@@ -114,7 +114,7 @@ class SELBM(BaseCocluster):
     1. draw column clusters at random, and put rows where they add most modularity, so
        that the blocks are denser than the rest from the start;
     2. put every row in its likeliest cluster, then every column, with rates and shares
-       of the clusters found anew in between;
+       of the clusters updated in between;
     3. repeat 2 until nothing changes; keep the likeliest of ``n_init`` such runs.
 
     Parameters

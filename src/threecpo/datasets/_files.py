@@ -110,7 +110,7 @@ def _close_if_failed(response: Any, *_: object, **__: object) -> None:
 
 
 class _Bar:
-    """What pooch moves on while it downloads; each try sets ``total`` anew."""
+    """What pooch moves on while it downloads; each try sets ``total``."""
 
     def __init__(self, name: str, shown: ExitStack) -> None:
         self._name, self._shown = name, shown
@@ -155,5 +155,5 @@ def _damaged(
     urls = " and ".join(file.url for file in source.files)
     return DataFormatError(
         f"{names} cannot be read as {source.paper_name}: {error}. Delete it and get it "
-        f"anew from {urls}."
+        f"again from {urls}."
     )

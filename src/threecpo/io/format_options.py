@@ -1,4 +1,4 @@
-"""What readers and writers can be told."""
+"""Options of the readers and writers of formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What readers can be told; each names in the registry what it understands."""
+    """Options of readers; ``FORMATS`` lists those that each format takes."""
 
     layer: str | None = None
     labels: str | None = None
@@ -48,7 +48,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """What writers can be told: the column of labels, and the kind of table."""
+    """Options of writers: the column of labels, and the kind of table."""
 
     labels: str = "label"
     triples: bool = False

@@ -1,4 +1,4 @@
-"""The formats: how each is recognised, which module reads it, what it can be told."""
+"""The formats: how each is recognised, which module reads it, what options it has."""
 
 from __future__ import annotations
 

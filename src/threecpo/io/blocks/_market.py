@@ -12,13 +12,14 @@ from .. import _mtx, _tenx
 from ..errors import block_errors
 from ._folder import of_files
 from ._npz_blocks import save_block
-from .block_source import BlockSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from .block_source import BlockSource
 
 _ENTRY = np.dtype([("row", "<i4"), ("column", "<i4"), ("count", "<f8")])
 

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 class BlockSource:
     """Readers of blocks, which lie below each other in this order.
 
-    A reader takes nothing and returns counts, each time anew: readers are sent to other
-    processes, blocks are not. ``not_whole`` is what to tell where X is taken because
-    nothing better is there, and holds no counts. ``largest`` is the number of stored
+    A reader takes nothing and reads its counts at each call: readers are sent to other
+    processes, blocks are not. ``not_whole`` is the error to raise where X is taken for
+    lack of a layer of counts, and holds none. ``largest`` is the number of stored
     counts of the largest block, if that is known before they are read.
     """
 

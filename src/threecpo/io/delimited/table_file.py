@@ -111,9 +111,9 @@ def _names_columns(
             "header=True if it names the columns"
         )
         raise DataFormatError(message)
-    told = options.labels is not None or options.index is not None or options.drop
+    asked = options.labels is not None or options.index is not None or options.drop
     alike = (_is_triple(record) for record in (header, first))
-    return bool(told) or isinstance(options.triples, Sequence) or not all(alike)
+    return bool(asked) or isinstance(options.triples, Sequence) or not all(alike)
 
 
 def _is_triple(record: list[str] | None) -> bool:

@@ -77,7 +77,7 @@ class Triples:
 def of_triples(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> bool:
-    """Whether a table is one of triples, as told or by its names and first record."""
+    """Whether a table is one of triples, as asked, or by its names and first record."""
     wide = options.labels is not None or options.index is not None or bool(options.drop)
     if options.triples is not None:
         asked = options.triples is not False
