@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._beside import replaced
+from .._writing import replaced
 from ..results import path_table, row_table
 from ._render import render
 from ._summary import summarise
