@@ -17,7 +17,6 @@ from . import seeding
 from .codes import NOWHERE, all_relevant, inner_labels
 from .counts import Counts, first_bad_entry, stacked
 from .describe import describe
-from .loops.rows import owned
 from .sums import Sums, sum_by_labels, sums_by_profile
 from .workers import SERIAL
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .describe import Fitted
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .run import Request
     from .workers import Workers
 
@@ -138,7 +137,7 @@ def look_at(prior: float, _: int, counts: Counts) -> Look:
 def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
     """Sums of a block by the profile of each request: the pass of all runs."""
     return [
-        sums_by_profile(counts, owned(profile), with_sizes=with_sizes)
+        sums_by_profile(counts, profile, with_sizes=with_sizes)
         for profile, with_sizes in requests
     ]
 
@@ -166,7 +165,7 @@ def sum_placed(
     counts: Counts,
 ) -> list[Sums]:
     """Sums of a block by the labels that a fitted model gives it."""
-    rows = describe(counts, owned(profile), SERIAL)
+    rows = describe(counts, profile, SERIAL)
     labels = fitted.labels(rows) if outliers else rows.nearest
     labels = inner_labels(labels, n_clusters)
     return [sum_by_labels(counts, labels, n_clusters, groups, prior)]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .run import Run, Settings
     from .search import Report
     from .sums import Sums

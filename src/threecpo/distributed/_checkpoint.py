@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .. import __version__
-from .._core.loops.rows import Profile
+from .._core.loops.records import Profile
 from .._core.riding import Ride, Rider
 from .._core.run import Running
 from .._core.sums import Sums
@@ -184,7 +184,7 @@ class Checkpoint:
         arrays = self._read(f"run-{i}")
         groups = arrays.pop("groups")
         if "sums" not in arrays:
-            fields: Any = {n: v if v.ndim else float(v) for n, v in arrays.items()}
+            fields: Any = {n: v if v.ndim else v.item() for n, v in arrays.items()}
             return Rider(groups, profile=Profile(**fields), **state)
         sums, behind = (
             Sums(

@@ -13,7 +13,6 @@ import numpy as np
 
 from .._beside import replaced
 from .._core.describe import describe, row_results
-from .._core.loops.rows import owned
 from .._core.workers import SERIAL
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from .._core.blocks import Engine
     from .._core.counts import Counts
     from .._core.describe import Fitted
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
 
     Results = dict[str, NDArray[Any]]
 
@@ -34,7 +33,7 @@ def results_of_block(
     fitted: Fitted, profile: Profile, names: tuple[str, ...], _: int, counts: Counts
 ) -> list[Results]:
     """What is told of the rows of a block."""
-    results = row_results(fitted, describe(counts, owned(profile), SERIAL))
+    results = row_results(fitted, describe(counts, profile, SERIAL))
     return [{name: results[name] for name in names}]
 
 
