@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
