@@ -25,7 +25,7 @@ def test_counts_of_any_container_are_canonical(name):
     X = CountTable(given).X
     assert isinstance(X, sp.csr_array)
     assert X.has_canonical_format
-    assert X.dtype == np.int64
+    assert (X.dtype, X.indices.dtype) == (np.float64, np.int32)
     assert X.nnz == np.count_nonzero(COUNTS)
     np.testing.assert_array_equal(X.toarray(), COUNTS)
     assert snapshot(given) == before
@@ -38,7 +38,38 @@ def test_values_that_are_not_whole_stay_as_they_are():
 
 
 def test_totals_beyond_exact_floats_stay_floats():
-    assert CountTable([[2.0**60]]).X.dtype == np.float64
+    assert table().to_frame().dtypes.iloc[0].subtype == np.int64
+    assert CountTable([[2.0**60]]).to_frame().dtypes.iloc[0].subtype == np.float64
+
+
+def test_its_matrix_is_a_view_that_cannot_be_written_to():
+    made = table()
+    first, second = made.X, made.X
+    for name in ("data", "indices"):
+        own = getattr(made.counts, name)
+        assert np.shares_memory(getattr(first, name), own)
+        assert np.shares_memory(getattr(second, name), own)
+        assert not getattr(first, name).flags.writeable
+    with pytest.raises(ValueError, match="read-only"):
+        first.data[0] = 7
+
+
+def test_the_arrays_of_the_caller_stay_writeable_and_are_not_copied():
+    X = sp.csr_array(np.array(COUNTS, dtype=float))
+    made = CountTable(X)
+    assert np.shares_memory(made.counts.data, X.data)
+    assert np.shares_memory(made.counts.indices, X.indices)
+    assert X.data.flags.writeable
+    assert X.indices.flags.writeable
+    assert X.indptr.flags.writeable
+
+
+def test_counts_and_tables_are_taken_as_they_are():
+    made = table(column_names=["x", "y", "z"])
+    assert CountTable(made.counts).counts is made.counts
+    assert CountTable(made).counts is made.counts
+    assert replace(made, column_names=None).counts is made.counts
+    assert replace(made, X=[[1, 2, 3]]).shape == (1, 3)
 
 
 def test_names_are_arrays_of_str():
@@ -119,6 +150,7 @@ def test_it_can_be_pickled():
     again = pickle.loads(pickle.dumps(table(row_names=["a", "b"])))
     assert list(again.row_names) == ["a", "b"]
     np.testing.assert_array_equal(again.X.toarray(), COUNTS)
+    assert not again.X.data.flags.writeable
 
 
 def test_a_frame_has_the_names_and_stays_sparse():
@@ -135,7 +167,7 @@ def test_without_pandas_a_frame_is_refused(monkeypatch):
         table().to_frame()
 
 
-def test_its_counts_are_what_an_estimator_takes():
+def test_it_is_what_an_estimator_takes():
     counts = CountTable([[9, 1], [8, 2], [1, 7], [0, 9]])
-    first, *rest = ThreeCPO(2, random_state=0).fit(counts.X).labels_
+    first, *rest = ThreeCPO(2, random_state=0).fit(counts).labels_
     assert [label == first for label in rest] == [True, False, False]

@@ -114,7 +114,7 @@ def test_a_vocabulary_has_different_terms(vocabulary):
 def test_rows_may_have_names_and_texts_may_come_one_by_one():
     table = count_terms((text for text in ["one two", "two"]), row_names=["a", "b"])
     assert list(table.row_names) == ["a", "b"]
-    assert table.X.dtype == np.int64
+    assert table.X.dtype == np.float64
     with pytest.raises(ValueError, match="row_names has 1 names, but X has 2 rows"):
         count_terms(["one two", "two"], row_names=["a"])
 

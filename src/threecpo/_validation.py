@@ -10,9 +10,11 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ._core.counts import Counts, first_bad_entry, from_dense, from_sparse
+from ._core.counts import Counts, from_dense, from_sparse, plain_format
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sklearn.base import BaseEstimator
 
 _CHECKS: dict[str, Any] = {
@@ -21,42 +23,105 @@ _CHECKS: dict[str, Any] = {
     # Our own check names the row and column.
     "ensure_all_finite": False,
 }
-
-# What holds counts but is no table itself, and where they are.
-_HOLDERS = {"CountTable": "table.X", "AnnData": "adata.X or adata.layers[...]"}
+_MOST_NAMES = 5
 
 
 def check_counts(
-    X: Any, estimator: BaseEstimator | None = None, **options: Any
+    X: Any, estimator: BaseEstimator | None = None, *, reset: bool = True
 ) -> Counts:
-    """Return the counts of an array, frame or sparse matrix, which stays as it is."""
-    kind = type(X).__name__
-    if kind in _HOLDERS:
-        message = f"X is of type {kind}; pass its counts, {_HOLDERS[kind]}."
+    """Return the counts of a table, array, frame or sparse matrix; X is not changed.
+
+    A CountTable holds counts that were checked: they are returned as they are. With an
+    estimator, the number and the names of columns are stored (``reset``) or compared.
+    """
+    held = held_counts(X)
+    if held is not None:
+        if estimator is not None:
+            names = getattr(X, "column_names", None)
+            _check_columns(estimator, held.n_columns, names, reset=reset)
+        return _without_bad_entries(held, estimator)
+    if type(X).__name__ == "AnnData":
+        message = "X is of type AnnData; pass its counts, adata.X or adata.layers[...]."
         raise TypeError(message)
+    if sp.issparse(X):
+        # Conversions of scikit-learn would follow indices before they are checked.
+        X = plain_format(X)
     checked: Any
     if estimator is None:
-        checked = check_array(X, input_name="X", **_CHECKS, **options)
+        checked = check_array(X, input_name="X", **_CHECKS)
     else:
-        checked = validate_data(estimator, X, **_CHECKS, **options)
+        checked = validate_data(estimator, X, reset=reset, **_CHECKS)
     counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
-    bad = first_bad_entry(counts)
-    if bad is not None:
+    return _without_bad_entries(counts, estimator)
+
+
+def held_counts(X: Any) -> Counts | None:
+    """Return the counts that a table holds, or that X is; None if it has none yet."""
+    held = X if isinstance(X, Counts) else getattr(X, "counts", None)
+    return held if isinstance(held, Counts) else None
+
+
+def _without_bad_entries(counts: Counts, estimator: Any) -> Counts:
+    if counts.bad_entry is not None:
         name = "threecpo" if estimator is None else type(estimator).__name__
-        raise ValueError(bad_entry_message(bad, name))
+        raise ValueError(bad_entry_message(counts.bad_entry, name))
     return counts
+
+
+def _check_columns(
+    estimator: Any, n_columns: int, names: Sequence[str] | None, *, reset: bool
+) -> None:
+    """Store or compare columns as scikit-learn does for frames."""
+    if reset:
+        estimator.n_features_in_ = n_columns
+        if names is not None:
+            estimator.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(estimator, "feature_names_in_"):
+            del estimator.feature_names_in_
+        return
+    fitted = getattr(estimator, "feature_names_in_", None)
+    if names is not None and fitted is not None:
+        _check_names(list(fitted), list(names))
+    expected = getattr(estimator, "n_features_in_", n_columns)
+    if n_columns != expected:
+        message = (
+            f"X has {n_columns} features, but {type(estimator).__name__} is expecting "
+            f"{expected} features as input."
+        )
+        raise ValueError(message)
+
+
+def _check_names(fitted: list[str], given: list[str]) -> None:
+    if fitted == given:
+        return
+    message = "The feature names should match those that were passed during fit.\n"
+    unseen, missing = sorted(set(given) - set(fitted)), sorted(set(fitted) - set(given))
+    if unseen:
+        message += f"Feature names unseen at fit time:\n{_listed(unseen)}"
+    if missing:
+        message += (
+            f"Feature names seen at fit time, yet now missing:\n{_listed(missing)}"
+        )
+    if not unseen and not missing:
+        message += "Feature names must be in the same order as they were in fit.\n"
+    raise ValueError(message)
+
+
+def _listed(names: list[str]) -> str:
+    more = "- ...\n" if len(names) > _MOST_NAMES else ""
+    return "".join(f"- {name}\n" for name in names[:_MOST_NAMES]) + more
 
 
 def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
     """What is wrong with an entry that is no count, and what to do."""
     row, column, value = bad
-    where = f"row {row}, column {column} holds {_spelled(value)}"
+    where = f"row {row}, column {column} holds {_formatted(value)}"
     if value < 0 and np.isfinite(value):
         return (
             f"Negative values in data passed to {name}: {where}. Counts are 0 or more."
         )
     return (
-        f"Input X contains {_spelled(value)}: {where}. "
+        f"Input X contains {_formatted(value)}: {where}. "
         "Drop or fill such entries first; an absent count is 0."
     )
 
@@ -68,7 +133,7 @@ def warn_if_fractional(counts: Counts, name: str) -> None:
 
 
 def fractional_message(counts: Counts, name: str) -> str:
-    """What to tell of values that are not whole numbers."""
+    """What to say about values that are not whole numbers."""
     if looks_log_normalised(counts):
         return (
             "X holds values that are not whole numbers, and this looks log-normalised: "
@@ -108,7 +173,7 @@ def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
     return False
 
 
-def _spelled(value: float) -> str:
+def _formatted(value: float) -> str:
     if np.isnan(value):
         return "NaN"
     if np.isinf(value):

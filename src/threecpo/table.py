@@ -10,26 +10,32 @@ import numpy as np
 from ._validation import check_counts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
+    from ._core.counts import Counts
+
 __all__ = ["CountTable"]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, init=False)
 class CountTable:
     """Counts together with names, true labels and provenance.
 
     What :func:`threecpo.read_counts`, the data sets and
-    :func:`threecpo.text.count_terms` return. Pass ``table.X`` to an estimator. Use
+    :func:`threecpo.text.count_terms` return, and what every estimator takes: it keeps
+    the names of columns, and neither checks nor copies the counts again. Use
     ``dataclasses.replace`` for a table with other names or labels.
 
     Parameters
     ----------
-    X : array, frame or sparse matrix of shape (n_rows, n_columns)
-        Counts. They are kept as a canonical ``scipy.sparse.csr_array``: sorted columns,
-        no duplicates, no stored zeros; ``int64`` if all are whole, else ``float64``.
+    X : array, frame, sparse matrix or Counts of shape (n_rows, n_columns)
+        Counts. They are checked once. A sparse matrix that is canonical already (rows
+        of sorted 32-bit columns, no duplicates, no stored zeros, ``float64``) is not
+        copied: do not change it afterwards.
     row_names, column_names : sequence of str, default=None
         A name for each row and each column.
     labels : sequence of int, default=None
@@ -42,6 +48,11 @@ class CountTable:
 
     Attributes
     ----------
+    X : scipy.sparse.csr_array
+        The counts as a read-only array of ``float64``, made when asked for, in the
+        memory of the table.
+    counts : Counts
+        The counts as the estimators use them.
     shape : tuple of int
         Numbers of rows and columns.
     n_clusters : int or None
@@ -55,36 +66,54 @@ class CountTable:
     >>> table
     CountTable('plots': 2 rows x 2 columns)
     >>> table.X.toarray()
-    array([[3, 0],
-           [0, 5]])
+    array([[3., 0.],
+           [0., 5.]])
     >>> table.to_frame()["bees"].sum()
     np.int64(5)
     """
 
-    X: sp.csr_array
-    row_names: NDArray[np.object_] | None = None
-    column_names: NDArray[np.object_] | None = None
-    labels: NDArray[np.int64] | None = None
-    label_names: NDArray[np.object_] | None = None
-    name: str = ""
-    description: str = ""
-    citation: str = ""
-    licence: str = ""
-    source: str = ""
+    counts: Counts
+    row_names: NDArray[np.object_] | None
+    column_names: NDArray[np.object_] | None
+    labels: NDArray[np.int64] | None
+    label_names: NDArray[np.object_] | None
+    name: str
+    description: str
+    citation: str
+    licence: str
+    source: str
 
-    def __post_init__(self) -> None:
-        X = _canonical(self.X)
-        n_rows, n_columns = X.shape
-        checked = {
-            "X": X,
-            "row_names": _names("row_names", self.row_names, n_rows, "rows"),
-            "column_names": _names(
-                "column_names", self.column_names, n_columns, "columns"
-            ),
-            "labels": _labels(self.labels, n_rows),
-            "label_names": _names("label_names", self.label_names),
+    def __init__(
+        self,
+        X: Any = None,
+        row_names: Sequence[str] | NDArray[Any] | None = None,
+        column_names: Sequence[str] | NDArray[Any] | None = None,
+        labels: Sequence[int] | NDArray[Any] | None = None,
+        label_names: Sequence[str] | NDArray[Any] | None = None,
+        name: str = "",
+        description: str = "",
+        citation: str = "",
+        licence: str = "",
+        source: str = "",
+        *,
+        counts: Counts | None = None,
+    ) -> None:
+        # dataclasses.replace passes the field `counts`, and perhaps another X.
+        checked = check_counts(counts if X is None else X)
+        n_rows, n_columns = checked.shape
+        fields = {
+            "counts": checked,
+            "row_names": _names("row_names", row_names, n_rows, "rows"),
+            "column_names": _names("column_names", column_names, n_columns, "columns"),
+            "labels": _labels(labels, n_rows),
+            "label_names": _names("label_names", label_names),
+            "name": name,
+            "description": description,
+            "citation": citation,
+            "licence": licence,
+            "source": source,
         }
-        for field, value in checked.items():
+        for field, value in fields.items():
             object.__setattr__(self, field, value)
         self._check_label_names()
 
@@ -102,8 +131,12 @@ class CountTable:
             raise ValueError(message)
 
     @property
+    def X(self) -> sp.csr_array:  # noqa: N802
+        return self.counts.matrix()
+
+    @property
     def shape(self) -> tuple[int, int]:
-        return self.X.shape
+        return self.counts.shape
 
     @property
     def n_clusters(self) -> int | None:
@@ -123,7 +156,8 @@ class CountTable:
         Returns
         -------
         pandas.DataFrame
-            A frame of sparse columns; zeros take no memory.
+            A frame of sparse columns of ``int64`` if all counts are whole, else of
+            ``float64``; zeros take no memory.
         """
         try:
             import pandas as pd
@@ -133,15 +167,8 @@ class CountTable:
         # The stubs do not know the sparse accessor of the class.
         accessor: Any = pd.DataFrame.sparse
         return accessor.from_spmatrix(
-            self.X, index=self.row_names, columns=self.column_names
+            self.counts.whole_matrix(), index=self.row_names, columns=self.column_names
         )
-
-
-def _canonical(X: Any) -> sp.csr_array:
-    """Counts as CSR, of int64 wherever that is exact."""
-    counts = check_counts(X)
-    matrix = counts.matrix()
-    return matrix.astype(np.int64) if counts.whole else matrix
 
 
 def _names(

@@ -68,11 +68,11 @@ def count_terms(
     >>> list(table.column_names)
     ['cat', 'cats', 'chase', 'chased', 'me']
     >>> table.X.toarray()
-    array([[0, 2, 1, 0, 0],
-           [1, 0, 0, 1, 1],
-           [0, 0, 0, 0, 0]])
+    array([[0., 2., 1., 0., 0.],
+           [1., 0., 0., 1., 1.],
+           [0., 0., 0., 0., 0.]])
     >>> count_terms(["three cats"], stem=None, vocabulary=["cats", "dogs"]).X.toarray()
-    array([[1, 0]])
+    array([[1., 0.]])
     """
     listed = _listed(texts)
     if max_features is not None:

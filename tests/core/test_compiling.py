@@ -3,13 +3,14 @@
 import pytest
 from numba.core.dispatcher import Dispatcher
 
+from threecpo._core import inspection_kernel
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
 from threecpo._core.loops import rows as row_loops
 
 LOOPS = {
     name: loop
-    for module in (row_loops, column_loops, distance_loops)
+    for module in (row_loops, column_loops, distance_loops, inspection_kernel)
     for name, loop in vars(module).items()
     if isinstance(loop, Dispatcher)
 }
@@ -25,4 +26,4 @@ def test_no_sum_is_reordered(name):
 
 
 def test_loops_are_looked_at():
-    assert {"assign_rows", "score_columns", "x_log_x_sums"} <= LOOPS.keys()
+    assert {"assign_rows", "score_columns", "x_log_x_sums", "inspect"} <= LOOPS.keys()

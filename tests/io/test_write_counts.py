@@ -3,7 +3,9 @@
 import contextlib
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.io
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from tables import ONE_LINE, PLAIN, WORDS, assert_same, label_of_rows, tables
@@ -29,10 +31,35 @@ def test_names_counts_and_labels_come_back(name, tmp_path):
     write_counts(WORDS, tmp_path / name)
     read = read_counts(tmp_path / name, **with_labels(name, WORDS))
     assert_same(read, WORDS)
-    assert read.X.dtype == np.int64
+    assert read.counts.whole
     assert read.name == "t"
     assert read.source == str(tmp_path / name)
     assert left_in(tmp_path) == [name]
+
+
+@pytest.mark.parametrize("triples", [False, True])
+def test_whole_counts_are_written_as_whole_numbers(triples, tmp_path):
+    table = CountTable([[3, 0], [0, 12]], column_names=["a", "b"])
+    write_counts(table, tmp_path / "t.csv", triples=triples)
+    assert "." not in (tmp_path / "t.csv").read_text()
+    write_counts(table, tmp_path / "t.parquet", triples=triples)
+    kinds = pd.read_parquet(tmp_path / "t.parquet").dtypes
+    assert np.int64 in kinds.to_list()
+    assert np.float64 not in kinds.to_list()
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.h5ad", "t.mtx", "t"])
+def test_whole_matrices_are_written_as_whole_numbers(name, tmp_path):
+    table = CountTable([[3, 0], [0, 12]])
+    path = tmp_path / name
+    write_counts(table, path, format=None if "." in name else "10x")
+    if name == "t.npz":
+        found = sp.load_npz(path)
+    elif name == "t.h5ad":
+        found = pytest.importorskip("anndata").read_h5ad(path).X
+    else:
+        found = scipy.io.mmread(path if "." in name else path / "matrix.mtx.gz")
+    assert found.dtype == np.int64
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.npz", "t.parquet"])

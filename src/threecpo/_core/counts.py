@@ -2,39 +2,75 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .inspection import (
+    EXACT,
+    ODD_VALUES,
+    POINTERS,
+    UNSORTED,
+    DamagedMatrixError,
+    check_compressed,
+    check_coordinates,
+    check_indices,
+    check_lists,
+    check_pointers,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+__all__ = ["EXACT", "Counts", "DamagedMatrixError", "from_dense", "from_sparse"]
+
 BLOCK_COUNTS = 1 << 16
 MAX_BLOCKS = 32
-EXACT = 2.0**53
+MOST_COLUMNS = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Rows of stored counts: sorted columns, no duplicates, no stored zeros."""
+    """Rows of stored counts: sorted columns, no duplicates, no stored zeros.
+
+    The arrays are read-only, and loops trust them: ``from_sparse`` and ``from_dense``
+    make counts of what comes from elsewhere. ``odd_values`` is False where it is known
+    that all values are positive whole numbers below 2**53.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: NDArray[np.float64]
     n_columns: int
+    odd_values: bool = field(default=True, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("indptr", "indices", "data"):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Arrays come out of a pickle writeable.
+        vars(self).update(state)
+        self.__post_init__()
 
     @property
     def n_rows(self) -> int:
         return len(self.indptr) - 1
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.n_rows, self.n_columns
+
     @cached_property
     def fractional(self) -> bool:
         """Whether some value is not a whole number."""
+        if not self.odd_values:
+            return False
         parts = _parts(self.data)
         return not all(np.array_equal(part, np.floor(part)) for part in parts)
 
@@ -42,6 +78,11 @@ class Counts:
     def whole(self) -> bool:
         """Whether every sum of counts is exact in float64, in any order."""
         return not self.fractional and float(self.data.sum()) < EXACT
+
+    @cached_property
+    def bad_entry(self) -> tuple[int, int, float] | None:
+        """Row, column and value of the first entry that is no finite count."""
+        return first_bad_entry(self)
 
     @cached_property
     def blocks(self) -> list[tuple[int, int]]:
@@ -53,17 +94,31 @@ class Counts:
         # scipy copies the column indices where the row pointers are of a wider type.
         small = len(self.data) <= np.iinfo(np.int32).max
         indptr = self.indptr.astype(np.int32) if small else self.indptr
-        shape = (self.n_rows, self.n_columns)
-        return sp.csr_array((self.data, self.indices, indptr), shape=shape)
+        matrix = sp.csr_array((self.data, self.indices, indptr), shape=self.shape)
+        # Spares scipy the search, and repairs of what nobody may write to.
+        matrix.has_canonical_format = True
+        return matrix
+
+    def values(self, start: int = 0, stop: int | None = None) -> NDArray[Any]:
+        """Return some of the stored values, as int64 if all counts are whole."""
+        part = self.data[start:stop]
+        return part.astype(np.int64) if self.whole else part
+
+    def whole_matrix(self) -> sp.csr_array:
+        """Return a scipy array of int64 if all counts are whole, else ``matrix``."""
+        matrix = self.matrix()
+        if self.whole:
+            parts = (self.values(), matrix.indices, matrix.indptr)
+            matrix = sp.csr_array(parts, shape=self.shape)
+        return matrix
 
     def columns(self, mask: NDArray[np.bool_]) -> Counts:
         """Return the counts of these columns alone."""
         if mask.all():
             return self
         part = self.matrix()[:, np.flatnonzero(mask)]
-        return Counts(
-            part.indptr.astype(np.int64), part.indices, part.data, part.shape[1]
-        )
+        indptr = part.indptr.astype(np.int64)
+        return self._part(indptr, part.indices, part.data, part.shape[1])
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
@@ -71,14 +126,26 @@ class Counts:
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
         places = np.arange(indptr[-1]) + shift
-        return Counts(indptr, self.indices[places], self.data[places], self.n_columns)
+        return self._part(indptr, self.indices[places], self.data[places])
 
     def between(self, start: int, stop: int) -> Counts:
         """Return a range of rows, in the same memory."""
         indptr = self.indptr[start : stop + 1]
         part = slice(indptr[0], indptr[-1])
         own = indptr - indptr[0]
-        return Counts(own, self.indices[part], self.data[part], self.n_columns)
+        return self._part(own, self.indices[part], self.data[part])
+
+    def _part(
+        self,
+        indptr: NDArray[np.int64],
+        indices: NDArray[np.int32],
+        data: NDArray[np.float64],
+        n_columns: int | None = None,
+    ) -> Counts:
+        """Return counts that are some of these."""
+        if n_columns is None:
+            n_columns = self.n_columns
+        return Counts(indptr, indices, data, n_columns, self.odd_values)
 
     def row_lengths(self, order: int) -> NDArray[np.float64]:
         """Sum of each row (order 1) or its Euclidean length (order 2)."""
@@ -92,7 +159,7 @@ class Counts:
     def scaled(self, order: int) -> Counts:
         """Return rows divided by their sums (order 1) or lengths (order 2)."""
         lengths = np.repeat(self.row_lengths(order), np.diff(self.indptr))
-        return replace(self, data=self.data / lengths)
+        return replace(self, data=self.data / lengths, odd_values=True)
 
 
 def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
@@ -107,20 +174,78 @@ def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
 def from_sparse(matrix: Any) -> Counts:
     """Make counts of a scipy matrix; copies only what is not canonical yet.
 
-    Values are cast first, as narrow types would wrap round where duplicates add up, and
-    stand in a new wrapper, so that flags and repairs never reach the caller's matrix.
+    The arrays are inspected before compiled code follows their indices. Flags and
+    repairs never reach the caller's matrix.
     """
-    shape = matrix.shape
-    if matrix.format in ("csr", "csc"):
-        stored = int(matrix.indptr[-1])
-        data = matrix.data[:stored].astype(np.float64, copy=False)
-        parts = (data, matrix.indices[:stored], matrix.indptr)
-        kind = sp.csr_array if matrix.format == "csr" else sp.csc_array
-        own = kind(parts, shape=shape).tocsr()
-    else:
-        coo = matrix.tocoo()
-        places = (coo.coords[0], coo.coords[1])
-        own = sp.coo_array((coo.data.astype(np.float64), places), shape=shape).tocsr()
+    _check_kind(matrix)
+    if matrix.format not in ("csr", "csc"):
+        matrix = _csr_of_entries(plain_format(matrix))
+    given, canonical = _inspected(matrix)
+    by_row = matrix.format == "csr"
+    return given if by_row and canonical else _repaired(given, by_row=by_row)
+
+
+def _inspected(matrix: Any) -> tuple[Counts, bool]:
+    """Arrays of a compressed matrix that are safe to follow; whether canonical, too."""
+    from .inspection_kernel import inspect
+
+    check_compressed(matrix)
+    stored = int(matrix.indptr[-1])
+    indptr = _plain(matrix.indptr, np.int64)
+    indices = _plain(matrix.indices[:stored], np.int32)
+    # Narrow types would wrap round where duplicates add up.
+    data = _plain(matrix.data[:stored], np.float64)
+    n_indexed = matrix.shape[1 if matrix.format == "csr" else 0]
+    flags = inspect(indptr, indices, data, n_indexed)
+    if flags & POINTERS:
+        check_pointers(matrix)
+    if flags & ~ODD_VALUES:
+        check_indices(matrix)
+    odd = bool(flags & ODD_VALUES)
+    zeros = odd and np.count_nonzero(data) < stored
+    canonical = not (flags & UNSORTED or zeros)
+    return Counts(indptr, indices, data, n_indexed, odd), canonical
+
+
+def plain_format(matrix: Any) -> Any:
+    """Return a matrix in CSR, CSC or COO; other formats are checked and converted."""
+    if matrix.format in ("csr", "csc", "coo"):
+        return matrix
+    if matrix.format == "bsr":
+        check_compressed(matrix)
+        check_pointers(matrix)
+    elif matrix.format == "lil":
+        check_lists(matrix)
+    return matrix.tocoo()
+
+
+def _check_kind(matrix: Any) -> None:
+    if len(matrix.shape) != 2:
+        message = f"X has {len(matrix.shape)} dimensions; a table has two."
+        raise ValueError(message)
+    if matrix.dtype.kind not in "biuf":
+        message = f"X holds values of type {matrix.dtype}, which are no counts."
+        raise ValueError(message)
+    if matrix.shape[1] > MOST_COLUMNS:
+        message = f"X has {matrix.shape[1]} columns, more than {MOST_COLUMNS}."
+        raise ValueError(message)
+
+
+def _csr_of_entries(coo: Any) -> sp.csr_array:
+    """Rows of a matrix of entries, of which those of the same place are added."""
+    rows, columns = coo.coords
+    check_coordinates(rows, columns, coo.data, coo.shape)
+    entries = (coo.data.astype(np.float64), (rows, columns))
+    return sp.coo_array(entries, shape=coo.shape).tocsr()
+
+
+def _repaired(given: Counts, *, by_row: bool) -> Counts:
+    """Counts of arrays that are safe to follow but by columns or not canonical."""
+    kind = sp.csr_array if by_row else sp.csc_array
+    shape = given.shape if by_row else given.shape[::-1]
+    small = len(given.data) <= np.iinfo(np.int32).max
+    indptr = given.indptr.astype(np.int32) if small else given.indptr
+    own = kind((given.data, given.indices, indptr), shape=shape).tocsr()
     if not own.has_canonical_format:
         own = own.copy()
         own.sum_duplicates()
@@ -128,11 +253,27 @@ def from_sparse(matrix: Any) -> Counts:
         own = own.copy()
         own.eliminate_zeros()
     return Counts(
-        indptr=np.ascontiguousarray(own.indptr, dtype=np.int64),
-        indices=np.ascontiguousarray(own.indices, dtype=np.int32),
-        data=np.ascontiguousarray(own.data),
+        indptr=own.indptr.astype(np.int64),
+        indices=_plain(own.indices, np.int32),
+        data=_plain(own.data, np.float64),
         n_columns=shape[1],
+        # Sums of duplicates may go beyond what is exact.
+        odd_values=given.odd_values or len(own.data) < len(given.data),
     )
+
+
+def _plain(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return an array as loops take it; the same memory wherever that is possible."""
+    return np.require(np.asarray(array), dtype, ["C", "A"])
+
+
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to."""
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
@@ -163,14 +304,22 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         indices=np.concatenate([part.indices for part in parts]),
         data=np.concatenate([part.data for part in parts]),
         n_columns=parts[0].n_columns,
+        odd_values=any(part.odd_values for part in parts),
     )
 
 
-def first_bad_entry(counts: Counts) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is no finite count."""
+def first_bad_entry(
+    counts: Counts, below: float = np.inf
+) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is no count below a bound.
+
+    The bound is 2**53 or more: values that are not odd lie below it.
+    """
+    if not counts.odd_values:
+        return None
     start = 0
     for part in _parts(counts.data):
-        bad = ~(np.isfinite(part) & (part >= 0))
+        bad = ~((part >= 0) & (part < below))
         if bad.any():
             at = start + int(np.argmax(bad))
             row = int(np.searchsorted(counts.indptr, at, side="right")) - 1

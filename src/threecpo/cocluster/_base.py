@@ -54,7 +54,7 @@ class BaseCocluster(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix, (n_rows, n_columns)
             Counts, 0 or more, not necessarily whole. Sparse input stays sparse; X is
             never changed.
         y : None

@@ -81,7 +81,7 @@ def load_texts(
         names, labels, texts = zip(*found, strict=True)
         table = count_terms(texts, **options)
         columns = table.column_names
-        counts = {"X": table.X, "row_names": names, "column_names": columns}
+        counts = {"X": table.counts, "row_names": names, "column_names": columns}
         return counts | encoded(labels)
 
     return load(source, counted, data_home, progress=progress, **options)

@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._beside import replaced
+from .._core.counts import Counts, from_sparse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,8 @@ def remembered(
     parsed = _read(kept, key)
     if parsed is None:
         parsed = parse()
+        if not isinstance(parsed["X"], Counts):
+            parsed["X"] = from_sparse(parsed["X"])
         _write(kept, key, parsed)
     return parsed
 
@@ -50,8 +53,7 @@ def _read(path: Path, key: str) -> Parsed | None:
             if header["key"] != key:
                 return None
             parts = (file["data"], file["indices"], file["indptr"])
-            X = sp.csr_array(parts, shape=tuple(header["shape"]))
-            X.check_format()
+            X = from_sparse(sp.csr_array(parts, shape=tuple(header["shape"])))
             names = {field: header["names"].get(field) for field in _NAMES}
             return {"X": X, "labels": file["labels"], **names}
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
@@ -64,7 +66,7 @@ def _write(path: Path, key: str, parsed: Parsed) -> None:
     # Root may write everywhere, so the folder's own mode decides.
     if not path.parent.stat().st_mode & 0o222:
         return
-    X = parsed["X"].tocsr()
+    X: Counts = parsed["X"]
     names = {field: list(parsed[field]) for field in _NAMES if field in parsed}
     header = json.dumps({"key": key, "shape": X.shape, "names": names}).encode()
     # What cannot be kept is parsed all the same.
@@ -73,7 +75,7 @@ def _write(path: Path, key: str, parsed: Parsed) -> None:
             file,
             allow_pickle=False,
             header=np.frombuffer(header, dtype=np.uint8),
-            data=X.data,
+            data=X.values(),
             indices=X.indices,
             indptr=X.indptr,
             labels=parsed["labels"],

@@ -170,11 +170,12 @@ def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
     labels = [options.labels, *written_labels(table)] if labelled else []
     yield ["", *map(_quoted, labels[:1]), *map(_quoted, columns)]
     zeros = ["0"] * table.shape[1]
-    X = table.X
+    counts = table.counts
     for i, name in enumerate(written_names(table.row_names, table.shape[0])):
         row = zeros.copy()
-        places = slice(X.indptr[i], X.indptr[i + 1])
-        columns_and_counts = (X.indices[places].tolist(), X.data[places].tolist())
+        start, stop = counts.indptr[i : i + 2]
+        values = counts.values(start, stop)
+        columns_and_counts = (counts.indices[start:stop].tolist(), values.tolist())
         for column, count in zip(*columns_and_counts, strict=True):
             row[column] = repr(count)
         yield [_quoted(name), *map(_quoted, labels[i + 1 : i + 2]), *row]

@@ -96,12 +96,11 @@ def _in_memory(element: Any) -> Any:
         if getattr(found, "format", None) not in ("csr", "csc"):
             message = f"its matrix is a {type(found).__name__}, which is no table"
             raise DataFormatError(message)
-        found.check_format(full_check=True)
         return found
     if len(element.shape) != 2 or element.dtype.kind not in "biuf":
         message = f"its matrix is {element.dtype} of shape {element.shape}, no table"
         raise DataFormatError(message)
-    return from_dense(element, _CELLS).matrix()
+    return from_dense(element, _CELLS)
 
 
 def _is_whole(values: Any) -> bool:
@@ -159,4 +158,4 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
         kinds = pd.Index(names)
         obs[options.labels] = pd.Categorical.from_codes(table.labels, kinds)
     var = pd.DataFrame(index=written_names(table.column_names, table.shape[1]))
-    anndata.AnnData(table.X, obs=obs, var=var).write_h5ad(path)
+    anndata.AnnData(table.counts.whole_matrix(), obs=obs, var=var).write_h5ad(path)

@@ -188,7 +188,7 @@ def _entries(numbers: NDArray[np.float64], done: int, header: Header) -> Entries
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
-    write_matrix(table.X, path)
+    write_matrix(table.counts.whole_matrix(), path)
 
 
 def write_matrix(matrix: Any, path: Path) -> None:

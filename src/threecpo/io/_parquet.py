@@ -171,9 +171,11 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
         return
     names, before = _names_and_labels(table, options)
     step = max(1, _CELLS // len(names))
+    kind = np.int64 if table.counts.whole else np.float64
 
     def block(start: int, stop: int) -> Any:
-        dense = table.X[start:stop].toarray().T
+        rows = table.counts.between(start, min(stop, table.shape[0])).matrix()
+        dense = rows.toarray().T.astype(kind)
         counts = [pa.array(values) for values in dense]
         return pa.table([*(part[start:stop] for part in before), *counts], names)
 

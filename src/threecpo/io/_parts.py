@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.counts import EXACT, from_sparse
+from .._core.counts import EXACT, Counts, first_bad_entry, from_sparse
 from .._errors import DataFormatError
 from ..table import CountTable
 
@@ -23,7 +23,7 @@ LARGEST = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Parts:
-    """A sparse matrix as it lies in the file, with its names and labels."""
+    """A sparse matrix as it lies in the file, or counts, with names and labels."""
 
     X: Any
     row_names: Sequence[str] | None = None
@@ -39,29 +39,26 @@ def finished(parts: Parts, path: Path, *, transpose: bool) -> CountTable:
         if parts.labels is not None:
             message = "transpose=True would make labels of rows labels of columns"
             raise DataFormatError(message)
-        X, rows, columns = X.T, columns, rows
-    check_size(X.shape, X.nnz)
+        X, rows, columns = _matrix(X).T, columns, rows
+    check_size(X.shape, len(X.data))
     check_names(rows, X.shape[0], "row")
     check_names(columns, X.shape[1], "column")
-    if X.dtype.kind not in "biuf":
-        message = f"it holds values of type {X.dtype}, which are no counts"
+    if X.data.dtype.kind not in "biuf":
+        message = f"it holds values of type {X.data.dtype}, which are no counts"
         raise DataFormatError(message)
-    counts = from_sparse(X)
-    bad = ~((counts.data >= 0) & (counts.data < EXACT))
-    if bad.any():
-        at = int(np.argmax(bad))
-        row = int(np.searchsorted(counts.indptr, at, side="right")) - 1
-        where = f"{_called('row', rows, row)}, "
-        where += _called("column", columns, int(counts.indices[at]))
-        raise no_count(where, counts.data[at])
+    counts = X if isinstance(X, Counts) else from_sparse(X)
+    bad = first_bad_entry(counts, below=EXACT)
+    if bad is not None:
+        row, column, value = bad
+        where = f"{_called('row', rows, row)}, {_called('column', columns, column)}"
+        raise no_count(where, value)
     names: dict[str, Any] = {"row_names": rows, "column_names": columns}
     names |= {"labels": parts.labels, "label_names": parts.label_names}
-    return CountTable(
-        counts.matrix(),
-        **names,
-        name=_title(path),
-        source=str(path),
-    )
+    return CountTable(counts, **names, name=_title(path), source=str(path))
+
+
+def _matrix(X: Any) -> Any:
+    return X.matrix() if isinstance(X, Counts) else X
 
 
 def check_size(shape: tuple[int, ...], stored: int) -> None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._core.counts import DamagedMatrixError
 from .._errors import DataFormatError
 from ._formats import FORMATS, find_format
 from ._options import Options
@@ -157,6 +158,7 @@ def problems_of(path: Path) -> Iterator[None]:
         )
         raise DataFormatError(message) from error
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        said = error.reason if isinstance(error, DamagedMatrixError) else str(error)
+        reason = " ".join(said.split())[:200] or type(error).__name__
         message = f"{path} cannot be read, it is damaged or of another kind: {reason}."
         raise DataFormatError(message) from error

@@ -115,7 +115,7 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
     for name, names in (("features", lines), ("barcodes", _of_one_line(cells))):
         with created(path / f"{name}.tsv.gz") as file:
             file.write("".join(f"{line}\n" for line in names).encode())
-    write_matrix(table.X.T, path / "matrix.mtx.gz")
+    write_matrix(table.counts.whole_matrix().T, path / "matrix.mtx.gz")
 
 
 def _of_one_line(names: list[str]) -> list[str]:

@@ -60,4 +60,4 @@ def counted(
         message = str(error).removesuffix(".")
         raise DataFormatError(message) from error
     columns: Any = table.column_names
-    return Parts(table.X, rows, columns, **labels)
+    return Parts(table.counts, rows, columns, **labels)

@@ -151,12 +151,16 @@ def written_triples(
     """Names of rows, of columns, and counts; what has no count has one of 0."""
     rows = np.array(written_names(table.row_names, table.shape[0]), dtype=object)
     columns = np.array(written_names(table.column_names, table.shape[1]), dtype=object)
-    X = table.X
-    empty_rows = np.flatnonzero(np.diff(X.indptr) == 0)
-    empty_columns = np.setdiff1d(np.arange(table.shape[1]), X.indices)
-    at_row = np.repeat(np.arange(table.shape[0]), np.diff(X.indptr))
+    stored, values = table.counts, table.counts.values()
+    lengths = np.diff(stored.indptr)
+    empty_rows = np.flatnonzero(lengths == 0)
+    empty_columns = np.setdiff1d(np.arange(table.shape[1]), stored.indices)
+    at_row = np.repeat(np.arange(table.shape[0]), lengths)
     at_row = np.concatenate([at_row, empty_rows, np.zeros_like(empty_columns)])
-    at_column = np.concatenate([X.indices, np.zeros_like(empty_rows), empty_columns])
-    counts = np.concatenate([X.data, np.zeros(len(at_row) - X.nnz, dtype=X.dtype)])
+    at_column = np.concatenate(
+        [stored.indices, np.zeros_like(empty_rows), empty_columns]
+    )
+    zeros = np.zeros(len(at_row) - len(values), dtype=values.dtype)
+    counts = np.concatenate([values, zeros])
     order = np.argsort(at_row, kind="stable")
     return rows[at_row[order]], columns[at_column[order]], counts[order]

@@ -63,8 +63,8 @@ def write_counts(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     threecpo.write_counts(table, f"{folder}/plots.tsv.gz")
     ...     threecpo.read_counts(f"{folder}/plots.tsv.gz").X.toarray()
-    array([[3, 0],
-           [0, 5]])
+    array([[3., 0.],
+           [0., 5.]])
     """
     if not isinstance(table, CountTable):
         message = f"table must be a CountTable, not {type(table).__name__}."

@@ -24,9 +24,9 @@ def poisson_distance(
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_rows_x, n_columns)
+    X : CountTable, array-like or sparse matrix of shape (n_rows_x, n_columns)
         Counts.
-    Y : array-like or sparse matrix of shape (n_rows_y, n_columns), default=None
+    Y : CountTable, array-like or sparse matrix, (n_rows_y, n_columns), default=None
         Other counts; ``X`` itself if None, and the result is then exactly symmetric
         with a diagonal of zeros.
     prior : float, default=1e-3
@@ -72,7 +72,7 @@ def column_information(X: ArrayLike | Any, prior: float = 1e-3) -> NDArray[np.fl
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_rows, n_columns)
+    X : CountTable, array-like or sparse matrix of shape (n_rows, n_columns)
         Counts.
     prior : float, default=1e-3
         Added to every count.

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_counts
+from ..table import CountTable
 
 if TYPE_CHECKING:
     from typing import Self
@@ -27,7 +28,7 @@ class CountTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix, (n_rows, n_columns)
             Counts, 0 or more; never changed.
         y : None
             Not used; here for scikit-learn's conventions.
@@ -46,14 +47,15 @@ class CountTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        X : CountTable, array-like, frame or sparse matrix, (n_rows, n_columns)
             Counts of the same columns; never changed.
 
         Returns
         -------
         ndarray or sparse matrix of shape (n_rows, n_columns)
             New values, in memory of their own. Where the transformer keeps sparsity,
-            sparse input gives CSR with sorted 32-bit indices and no stored zeros.
+            a CountTable and sparse input give CSR with sorted 32-bit indices and no
+            stored zeros.
         """
         if self.__sklearn_tags__().requires_fit:
             check_is_fitted(self)
@@ -64,7 +66,8 @@ class CountTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if sp.issparse(X):
             return out if isinstance(X, sp.sparray) else sp.csr_matrix(out)
         # A frame of pandas has `sparse` where all of its columns are sparse.
-        return out if hasattr(X, "sparse") else out.toarray()
+        keeps = isinstance(X, CountTable) or hasattr(X, "sparse")
+        return out if keeps else out.toarray()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

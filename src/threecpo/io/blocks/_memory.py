@@ -39,9 +39,8 @@ class _Called:
 
 
 def in_memory(X: Any, block_counts: int) -> Source:
-    names = getattr(X, "columns", None)
-    if isinstance(X, CountTable):
-        X, names = X.X, X.column_names
+    named = isinstance(X, CountTable)
+    names = X.column_names if named else getattr(X, "columns", None)
     counts = check_counts(X)
     cuts = row_cuts(counts.indptr, block_counts)
     if names is not None and not all(isinstance(name, str) for name in names):

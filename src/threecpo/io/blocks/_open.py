@@ -32,8 +32,8 @@ def open_blocks(
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files, a
         MatrixMarket file or a 10x folder (sorted into blocks in a temporary folder); a
-        Dask array cut along rows; functions that return one block each; or an array,
-        frame or sparse matrix.
+        Dask array cut along rows; functions that return one block each; or a
+        CountTable, array, frame or sparse matrix.
     layer : str, default=None
         Matrix of an AnnData, as in ``threecpo.read_counts``.
     block_counts : int

@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import Counts, cut_rows, from_dense, from_sparse
+from ..._core.counts import (
+    Counts,
+    DamagedMatrixError,
+    cut_rows,
+    from_dense,
+    from_sparse,
+)
 from ..._errors import DataFormatError
+from ..._validation import held_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,15 +49,12 @@ class Source:
 
 
 def counts_of(block: Any) -> Counts:
-    """Counts of a block that is sparse, an array, or counts already."""
-    if isinstance(block, Counts):
-        return block
+    """Counts of a block that is sparse, an array, a table, or counts already."""
+    held = held_counts(block)
+    if held is not None:
+        return held
     if sp.issparse(block):
-        matrix: Any = block
-        if matrix.format in ("csr", "csc"):
-            # Loops trust indices, but files may hold any.
-            matrix.check_format(full_check=True)
-        return from_sparse(matrix)
+        return from_sparse(block)
     array = np.asarray(block)
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         message = (
@@ -77,7 +81,8 @@ def problems_of(path: Path | str) -> Iterator[None]:
         message = f"{path}: {error}."
         raise DataFormatError(message) from error
     except Exception as error:
-        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        said = error.reason if isinstance(error, DamagedMatrixError) else str(error)
+        reason = " ".join(said.split())[:200] or type(error).__name__
         message = f"{path} cannot be read, it is damaged or of another kind: {reason}."
         raise DataFormatError(message) from error
 

@@ -1,0 +1,159 @@
+"""A CountTable goes through every door: names kept, counts checked once, no copy."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from containers import planted
+from threecpo import (
+    CountTable,
+    ThreeCPO,
+    column_information,
+    methods,
+    poisson_distance,
+    read_counts,
+)
+from threecpo._core import inspection_kernel
+from threecpo._core.counts import from_dense
+from threecpo._validation import check_counts
+from threecpo.cocluster import CoclustMod
+from threecpo.io.blocks import open_blocks
+from threecpo.preprocessing import BM25Transformer, RelativeFrequency, RowStandardizer
+
+X, _ = planted()
+NAMES = [f"column {j}" for j in range(X.shape[1])]
+TABLE = CountTable(X, column_names=NAMES)
+METHODS = methods()
+ESTIMATORS = {
+    "ThreeCPO": ThreeCPO(3, n_init=2, random_state=0),
+    "CoclustMod": CoclustMod(3, n_init=2, random_state=0),
+    "BM25Transformer": BM25Transformer(),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_every_method_takes_a_table(name):
+    made = METHODS[name](3, random_state=0, n_init=2)
+    other = METHODS[name](3, random_state=0, n_init=2)
+    found = made.fit(TABLE).labels_
+    np.testing.assert_array_equal(found, other.fit(TABLE.X).labels_)
+    if hasattr(made, "predict"):
+        np.testing.assert_array_equal(made.predict(TABLE), other.predict(TABLE.X))
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_keeps_the_names(name):
+    estimator = ESTIMATORS[name].fit(TABLE)
+    assert estimator.n_features_in_ == len(NAMES)
+    assert estimator.feature_names_in_.tolist() == NAMES
+    assert estimator.feature_names_in_.dtype == object
+    estimator.fit(replace(TABLE, column_names=None))
+    assert not hasattr(estimator, "feature_names_in_")
+
+
+def test_names_are_those_of_a_frame():
+    frame = pd.DataFrame(X, columns=NAMES)
+    of_frame = ThreeCPO(3, n_init=2, random_state=0).fit(frame)
+    of_table = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
+    of_frame.predict(TABLE)
+    of_table.predict(frame)
+    names = of_frame.feature_names_in_.tolist()
+    assert names == of_table.feature_names_in_.tolist()
+
+
+def test_one_side_without_names_is_no_warning():
+    nameless = replace(TABLE, column_names=None)
+    model = ThreeCPO(3, n_init=2, random_state=0)
+    model.fit(TABLE).predict(nameless)
+    model.fit(nameless).predict(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["new", *NAMES[1:]], r"unseen at fit time:\n- new\n.*missing:\n- column 0"),
+        (NAMES[::-1], "must be in the same order as they were in fit"),
+    ],
+)
+def test_other_names_are_refused_as_those_of_a_frame(names, sentence):
+    model = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
+    with pytest.raises(ValueError, match=rf"(?s)^The feature names should.*{sentence}"):
+        model.predict(replace(TABLE, column_names=names))
+    with pytest.raises(ValueError, match=rf"(?s)^The feature names should.*{sentence}"):
+        model.predict(pd.DataFrame(X, columns=names))
+
+
+def test_many_other_names_are_not_all_listed():
+    model = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
+    others = [f"other {j}" for j in range(len(NAMES))]
+    with pytest.raises(ValueError, match=r"- other 4\n- \.\.\.\n") as caught:
+        model.predict(replace(TABLE, column_names=others))
+    assert "other 5" not in str(caught.value)
+
+
+def test_another_number_of_columns_is_refused():
+    model = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
+    sentence = "X has 2 features, but ThreeCPO is expecting 10 features as input."
+    with pytest.raises(ValueError, match=f"^{sentence}"):
+        model.predict(CountTable(X[:, :2]))
+
+
+def test_transformers_give_sparse_rows_where_they_keep_zeros():
+    out = RelativeFrequency().fit_transform(TABLE)
+    assert isinstance(out, sp.csr_array)
+    np.testing.assert_array_equal(out.toarray(), RelativeFrequency().transform(X))
+    assert isinstance(RowStandardizer().fit_transform(TABLE), np.ndarray)
+
+
+def test_measures_take_tables():
+    np.testing.assert_array_equal(poisson_distance(TABLE), poisson_distance(X))
+    few = CountTable(X[:2])
+    np.testing.assert_array_equal(
+        poisson_distance(TABLE, few), poisson_distance(X, X[:2])
+    )
+    np.testing.assert_array_equal(column_information(TABLE), column_information(X))
+
+
+def test_blocks_share_the_memory_of_a_table_and_have_its_names():
+    with open_blocks(TABLE, block_counts=100) as source:
+        assert source.column_names.tolist() == NAMES
+        assert len(source.readers) > 1
+        for read in source.readers:
+            assert np.shares_memory(read().data, TABLE.counts.data)
+            assert np.shares_memory(read().indices, TABLE.counts.indices)
+
+
+def test_from_a_file_to_a_fit_counts_are_checked_once_and_not_copied(
+    tmp_path, monkeypatch
+):
+    inspected = []
+    inspect = inspection_kernel.inspect
+
+    def counting(indptr, indices, data, n_columns):
+        inspected.append(data)
+        return inspect(indptr, indices, data, n_columns)
+
+    monkeypatch.setattr(inspection_kernel, "inspect", counting)
+    path = tmp_path / "counts.csv"
+    pd.DataFrame(X, columns=NAMES).to_csv(path, index=False)
+    table = read_counts(path)
+    assert len(inspected) == 1
+    assert np.shares_memory(inspected[0], table.counts.data)
+    assert check_counts(table) is table.counts
+    model = ThreeCPO(3, n_init=2, random_state=0).fit(table)
+    model.predict(table)
+    of_table = [data for data in inspected if data.size == table.counts.data.size]
+    assert len(of_table) == 1
+    assert model.feature_names_in_.tolist() == NAMES
+
+
+def test_a_bad_entry_of_counts_is_named_by_every_door():
+    spoiled = from_dense(np.array([[1.0, np.nan]]))
+    with pytest.raises(ValueError, match="row 0, column 1 holds NaN"):
+        CountTable(spoiled)
+    with pytest.raises(ValueError, match="row 0, column 1 holds NaN"):
+        column_information(spoiled)
