@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from .._extras import require
-from ..plot._axes import CLUSTERS, GREY
-from . import _text
-from ._figures import figures
+from ..plot.style import CLUSTERS, GREY
+from . import _formatting
+from ._svg_figures import figures
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -46,7 +46,7 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        name: getattr(_text, name)
+        name: getattr(_formatting, name)
         for name in ("number", "percent", "plural", "ratio", "shade", "whole")
     }
     style, script = _file("report.css") + _palette(), _file("report.js")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from ._text import on_axis
+from ._formatting import on_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
