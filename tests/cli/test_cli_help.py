@@ -126,7 +126,7 @@ def test_without_click_the_extra_is_named(tmp_path):
 
 
 def test_choices_are_those_of_the_library():
-    from threecpo.io._formats import FORMATS as READ
+    from threecpo.io.formats import FORMATS as READ
     from threecpo.select import select_n_clusters
 
     assert set(FORMATS) == set(READ)

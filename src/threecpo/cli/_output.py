@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._beside import behind_link
+from .. import _writing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,15 +30,17 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     if Path.cwd().is_relative_to(target.resolve()):
         message = f"{target} is where we are and stays; choose another folder with -o."
         raise FileExistsError(message)
-    with _beside(target, force=force, parts=RESULTS) as folder:
-        folder.mkdir()
+    with _writing.new_folder(target, force=force, parts=RESULTS) as folder:
         yield folder
 
 
 @contextmanager
 def new_file(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a path to write to, which takes the place of ``target`` in the end."""
-    with _beside(target, force=force, parts=None) as path:
+    with (
+        _writing.folders_above(target),
+        _writing.put_in_place(target, force=force) as path,
+    ):
         yield path
 
 
@@ -68,29 +70,3 @@ def is_results(folder: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(told, dict) and told.get("format") == RUN_FORMAT
-
-
-@contextmanager
-def _beside(target: Path, *, force: bool, parts: str | None) -> Iterator[Path]:
-    from ..io._files import put_in_place
-
-    with (
-        folders_above(target),
-        put_in_place(target, force=force, parts=parts) as path,
-    ):
-        yield path
-
-
-@contextmanager
-def folders_above(target: Path) -> Iterator[None]:
-    """Make the folders that a target is to lie in; an error leaves nothing new."""
-    place = behind_link(target).absolute()
-    missing = [parent for parent in place.parents if not parent.exists()]
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        yield
-    except BaseException:
-        for parent in missing:
-            with suppress(OSError):
-                parent.rmdir()
-        raise

@@ -76,10 +76,10 @@ class Source(NamedTuple):
 
     def holds_texts(self) -> bool:
         """Whether its words are counted when it is read."""
-        from ..io._formats import FORMATS, find_format
-        from ..io._read import problems_of
+        from ..io.errors import file_errors
+        from ..io.formats import FORMATS, find_format
 
-        with problems_of(self.path):
+        with file_errors(self.path):
             name = find_format(self.path, self.options.get("format"))
         return "text_options" in FORMATS[name].options
 

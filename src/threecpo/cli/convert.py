@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from .._writing import folders_above
 from ._options import examples, force_option, json_option
-from ._output import folders_above
 from ._say import number_of, say, say_json
 from ._source import Source, source_options
 
@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Write the counts of FILE to a file OUT of another kind."""
     from ..io import write_counts
-    from ..io._write import check_target
+    from ..io.write import check_target
 
     # Nobody shall wait for a table that cannot be written.
     check_target(output, new_format, triples=long, force=force)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._errors import DataFormatError
-from ._parts import check_names, shown
+from ..._errors import DataFormatError
+from .._file_content import check_names, shown
 
 if TYPE_CHECKING:
-    from ._options import Options
+    from ..format_options import ReadOptions
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,9 @@ class Layout:
         return f"column {shown(self.names[column])}"
 
 
-def find_layout(header: list[str] | None, first: list[str], options: Options) -> Layout:
+def find_layout(
+    header: list[str] | None, first: list[str], options: ReadOptions
+) -> Layout:
     """Decide by the names of columns and by the first record."""
     if header is not None and len(first) == len(header) + 1:
         # R leaves out the corner above the names of rows.
@@ -50,7 +52,9 @@ def find_layout(header: list[str] | None, first: list[str], options: Options) ->
     return Layout(width, index, labels, counted, names)
 
 
-def _index(header: list[str] | None, first: list[str], options: Options) -> int | None:
+def _index(
+    header: list[str] | None, first: list[str], options: ReadOptions
+) -> int | None:
     given = options.index
     if given is not None:
         return _given_index(header, len(first), given)

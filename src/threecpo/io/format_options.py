@@ -1,4 +1,4 @@
-"""What readers and writers can be told."""
+"""Options of the readers and writers of formats."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._formats import FORMATS
+from .formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
-class Options:
-    """What readers can be told; each names in the registry what it understands."""
+class ReadOptions:
+    """Options of readers; ``FORMATS`` lists those that each format takes."""
 
     layer: str | None = None
     labels: str | None = None
@@ -48,7 +48,7 @@ class Options:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """What writers can be told: the column of labels, and the kind of table."""
+    """Options of writers: the column of labels, and the kind of table."""
 
     labels: str = "label"
     triples: bool = False

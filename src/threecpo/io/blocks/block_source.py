@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,6 @@ import scipy.sparse as sp
 
 from ..._core.counts import (
     Counts,
-    DamagedMatrixError,
     cut_rows,
     from_dense,
     from_sparse,
@@ -20,19 +18,18 @@ from ..._errors import DataFormatError
 from ..._validation import held_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
-class Source:
+class BlockSource:
     """Readers of blocks, which lie below each other in this order.
 
-    A reader takes nothing and returns counts, each time anew: readers are sent to other
-    processes, blocks are not. ``not_whole`` is what to tell where X is taken because
-    nothing better is there, and holds no counts. ``largest`` is the number of stored
+    A reader takes nothing and reads its counts at each call: readers are sent to other
+    processes, blocks are not. ``not_whole`` is the error to raise where X is taken for
+    lack of a layer of counts, and holds none. ``largest`` is the number of stored
     counts of the largest block, if that is known before they are read.
     """
 
@@ -63,28 +60,6 @@ def counts_of(block: Any) -> Counts:
         )
         raise DataFormatError(message)
     return from_dense(array)
-
-
-@contextmanager
-def problems_of(path: Path | str) -> Iterator[None]:
-    """Give whatever a block makes libraries raise as one error that names it.
-
-    Unlike that of whole files this leaves warnings alone: it runs in many threads.
-    """
-    try:
-        yield
-    except (ImportError, MemoryError):
-        raise
-    except DataFormatError as error:
-        if str(error).startswith(str(path)):
-            raise
-        message = f"{path}: {error}."
-        raise DataFormatError(message) from error
-    except Exception as error:
-        said = error.reason if isinstance(error, DamagedMatrixError) else str(error)
-        reason = " ".join(said.split())[:200] or type(error).__name__
-        message = f"{path} cannot be read, it is damaged or of another kind: {reason}."
-        raise DataFormatError(message) from error
 
 
 def largest_of(ends: NDArray[np.int64], cuts: list[tuple[int, int]]) -> int:

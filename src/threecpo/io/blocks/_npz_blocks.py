@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._files import put_in_place
-from ._source import counts_of
+from ..._writing import put_in_place
+from .block_source import counts_of
 
 if TYPE_CHECKING:
     import os

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._counts import (
+from ._count_transformer import (
     RowTransformer,
     for_each_count,
     row_extremes,

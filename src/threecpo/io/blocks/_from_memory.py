@@ -9,7 +9,8 @@ import numpy as np
 
 from ..._validation import check_counts
 from ...table import CountTable
-from ._source import Source, counts_of, largest_of, problems_of, row_cuts
+from ..errors import block_errors
+from .block_source import BlockSource, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,18 +35,18 @@ class _Called:
 
     def __call__(self) -> Counts:
         block = self.read()
-        with problems_of(f"Block {self.number}"):
+        with block_errors(f"Block {self.number}"):
             return counts_of(block)
 
 
-def in_memory(X: Any, block_counts: int) -> Source:
+def in_memory(X: Any, block_counts: int) -> BlockSource:
     named = isinstance(X, CountTable)
     names = X.column_names if named else getattr(X, "columns", None)
     counts = check_counts(X)
     cuts = row_cuts(counts.indptr, block_counts)
     if names is not None and not all(isinstance(name, str) for name in names):
         names = None
-    return Source(
+    return BlockSource(
         tuple(_Part(counts.between(*cut)) for cut in cuts),
         "X",
         None if names is None else np.array(list(names), dtype=object),
@@ -53,5 +54,7 @@ def in_memory(X: Any, block_counts: int) -> Source:
     )
 
 
-def of_readers(readers: Sequence[Callable[[], Any]]) -> Source:
-    return Source(tuple(_Called(i, read) for i, read in enumerate(readers)), "blocks")
+def of_readers(readers: Sequence[Callable[[], Any]]) -> BlockSource:
+    return BlockSource(
+        tuple(_Called(i, read) for i, read in enumerate(readers)), "blocks"
+    )

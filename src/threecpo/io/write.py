@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
+from .._writing import put_in_place, refuse_existing
 from ..table import CountTable
-from ._files import put_in_place, refuse_existing
-from ._formats import FORMATS, of_suffix
-from ._options import WriteOptions
+from .format_options import WriteOptions
+from .formats import FORMATS, of_suffix
 
 if TYPE_CHECKING:
     import os

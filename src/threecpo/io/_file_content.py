@@ -22,7 +22,7 @@ LARGEST = np.iinfo(np.int32).max
 
 
 @dataclass(frozen=True)
-class Parts:
+class FileContent:
     """A sparse matrix as it lies in the file, or counts, with names and labels."""
 
     X: Any
@@ -32,7 +32,7 @@ class Parts:
     label_names: Sequence[str] | None = None
 
 
-def finished(parts: Parts, path: Path, *, transpose: bool) -> CountTable:
+def to_table(parts: FileContent, path: Path, *, transpose: bool) -> CountTable:
     """Make the table, after all checks that name a row and a column."""
     X, rows, columns = parts.X, parts.row_names, parts.column_names
     if transpose:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._core.counts import DamagedMatrixError
-from .._errors import DataFormatError
-from ._formats import FORMATS, find_format
-from ._options import Options
-from ._parts import finished
+from ._file_content import to_table
+from .errors import file_errors
+from .format_options import ReadOptions
+from .formats import FORMATS, find_format
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
 
@@ -87,7 +84,7 @@ def read_counts(
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
     text_options : dict, default=None
-        Options of ``threecpo.text.count_terms`` for texts.
+        ReadOptions of ``threecpo.text.count_terms`` for texts.
 
     Returns
     -------
@@ -116,7 +113,7 @@ def read_counts(
     >>> folder.cleanup()
     """
     given = Path(path)
-    options = Options(
+    options = ReadOptions(
         layer=layer,
         labels=labels,
         index=index,
@@ -126,39 +123,8 @@ def read_counts(
         triples=triples,
         text_options=text_options,
     )
-    with problems_of(given):
+    with file_errors(given):
         name = find_format(given, format)
         options.check(name, transpose=transpose)
         parts = FORMATS[name].load().read(given, options)
-        return finished(parts, given, transpose=transpose)
-
-
-@contextmanager
-def problems_of(path: Path) -> Iterator[None]:
-    """Give whatever a file makes libraries raise as one error that names the file."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except ImportError:
-        raise
-    except DataFormatError as error:
-        message = f"{path}: {error}."
-        raise DataFormatError(message) from error
-    except FileNotFoundError as error:
-        missing = error.filename or path
-        message = f"{missing} does not exist; check the name and the folder."
-        raise DataFormatError(message) from error
-    except PermissionError as error:
-        message = f"{path} may not be read by this user; change its permissions."
-        raise DataFormatError(message) from error
-    except MemoryError as error:
-        message = (
-            f"{path} asks for more memory than there is; it is damaged or too large."
-        )
-        raise DataFormatError(message) from error
-    except Exception as error:
-        said = error.reason if isinstance(error, DamagedMatrixError) else str(error)
-        reason = " ".join(said.split())[:200] or type(error).__name__
-        message = f"{path} cannot be read, it is damaged or of another kind: {reason}."
-        raise DataFormatError(message) from error
+        return to_table(parts, given, transpose=transpose)

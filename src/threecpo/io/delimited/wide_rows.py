@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.counts import EXACT
-from .._errors import DataFormatError
-from ._cut import Cut
-from ._layout import is_number, text_in
-from ._parts import Parts, encoded, no_count
+from ..._core.counts import EXACT
+from ..._errors import DataFormatError
+from .._file_content import FileContent, encoded, no_count
+from .column_roles import is_number, text_in
+from .cut_blocks import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from ._layout import Layout
-    from ._lines import Lines
+    from .column_roles import Layout
+    from .lines import Lines
 
 
 class WideRows:
@@ -38,11 +38,11 @@ class WideRows:
         self._column = np.full(layout.width, -1, dtype=np.int32)
         self._column[layout.counted] = np.arange(len(layout.counted))
 
-    def parts(self) -> Parts:
+    def parts(self) -> FileContent:
         X = sp.vstack(self._blocks, format="csr")
         labels = {} if self._layout.labels is None else encoded(self._labels)
         rows = None if self._layout.index is None else self._names
-        return Parts(X, rows, self._layout.names, **labels)
+        return FileContent(X, rows, self._layout.names, **labels)
 
     def add_block(self, block: bytes, lines: Lines) -> None:
         """Add the rows of whole lines; the last may lack its end."""

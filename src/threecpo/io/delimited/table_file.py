@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from .._errors import DataFormatError
-from ._archives import opened
-from ._files import created
-from ._layout import find_layout, is_number
-from ._lines import Lines
-from ._parts import written_labels, written_names
-from ._triples import Places, of_triples, read_triples, written_triples
-from ._wide import WideRows
+from ..._errors import DataFormatError
+from ..._writing import open_new
+from .._file_content import written_labels, written_names
+from ..archives import opened
+from .column_roles import find_layout, is_number
+from .lines import Lines
+from .triples import Places, of_triples, read_triples, written_triples
+from .wide_rows import WideRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ..table import CountTable
-    from ._options import Options, WriteOptions
-    from ._parts import Parts
+    from ...table import CountTable
+    from .._file_content import FileContent
+    from ..format_options import ReadOptions, WriteOptions
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,12 @@ class _Start:
     records: list[list[str]]
 
 
-def read(path: Path, options: Options) -> Parts:
+def read(path: Path, options: ReadOptions) -> FileContent:
     with opened(path) as file:
         return read_table(file, options, usual=_usual(path))
 
 
-def read_table(file: IO[bytes], options: Options, *, usual: str) -> Parts:
+def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
     """Read a table from a stream in which a delimiter is the usual one."""
     lines = Lines(file)
     start = _begin(lines, options, usual)
@@ -47,7 +47,7 @@ def read_table(file: IO[bytes], options: Options, *, usual: str) -> Parts:
     return _read_wide(lines, start, options)
 
 
-def _begin(lines: Lines, options: Options, usual: str) -> _Start:
+def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
     line = lines.line()
     # biom-format begins its tables with a line that says so.
     while line.startswith(b"# "):
@@ -102,7 +102,7 @@ def _outside_quotes(line: bytes) -> str:
 
 
 def _names_columns(
-    header: list[str], first: list[str] | None, options: Options
+    header: list[str], first: list[str] | None, options: ReadOptions
 ) -> bool:
     """Whether the first record is a header, which a record of numbers is not."""
     if all(is_number(field) for field in header):
@@ -111,9 +111,9 @@ def _names_columns(
             "header=True if it names the columns"
         )
         raise DataFormatError(message)
-    told = options.labels is not None or options.index is not None or options.drop
+    asked = options.labels is not None or options.index is not None or options.drop
     alike = (_is_triple(record) for record in (header, first))
-    return bool(told) or isinstance(options.triples, Sequence) or not all(alike)
+    return bool(asked) or isinstance(options.triples, Sequence) or not all(alike)
 
 
 def _is_triple(record: list[str] | None) -> bool:
@@ -123,12 +123,12 @@ def _is_triple(record: list[str] | None) -> bool:
     return is_number(record[2]) and not is_number(record[1])
 
 
-def _read_triples(lines: Lines, start: _Start, options: Options) -> Parts:
+def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
     places = Places.find(start.header or start.records[0], options.triples)
     return read_triples(lines, start.delimiter, start.records, places)
 
 
-def _read_wide(lines: Lines, start: _Start, options: Options) -> Parts:
+def _read_wide(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
     layout = find_layout(start.header, start.records[0], options)
     rows = WideRows(layout, start.delimiter)
     rows.add_records(start.records, lines)
@@ -140,7 +140,7 @@ def _read_wide(lines: Lines, start: _Start, options: Options) -> Parts:
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     delimiter = _usual(path)
     rows = _triples(table) if options.triples else _wide(table, options)
-    with created(path) as file:
+    with open_new(path) as file:
         for row in rows:
             file.write(f"{delimiter.join(row)}\n".encode())
 

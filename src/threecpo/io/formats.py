@@ -1,4 +1,4 @@
-"""The formats: how each is recognised, which module reads it, what it can be told."""
+"""The formats: how each is recognised, which module reads it, what options it has."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._archives import opened
+from .archives import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,9 @@ class Format:
 _COLUMNS = ("labels", "index", "drop", "triples")
 FORMATS = {
     "csv": Format(
-        "_csv", (".csv", ".tsv", ".tab", ".txt"), (*_COLUMNS, "header", "delimiter")
+        "delimited",
+        (".csv", ".tsv", ".tab", ".txt"),
+        (*_COLUMNS, "header", "delimiter"),
     ),
     "parquet": Format("_parquet", (".parquet", ".pq"), _COLUMNS),
     "npz": Format("_npz", (".npz",)),

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.counts import EXACT
-from .._errors import DataFormatError
-from ._cut import Cut
-from ._layout import is_number
-from ._parts import Parts, no_count, shown, written_names
+from ..._core.counts import EXACT
+from ..._errors import DataFormatError
+from .._file_content import FileContent, no_count, shown, written_names
+from .column_roles import is_number
+from .cut_blocks import Cut
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from ..table import CountTable
-    from ._lines import Lines
-    from ._options import Options
+    from ...table import CountTable
+    from ..format_options import ReadOptions
+    from .lines import Lines
 
 
 class Places(NamedTuple):
@@ -66,16 +66,18 @@ class Triples:
         self.column_number.default_factory = self.column_number.__len__
         self.rows, self.columns, self.counts = array("i"), array("i"), array("d")
 
-    def parts(self) -> Parts:
+    def parts(self) -> FileContent:
         """Make a matrix, in which counts of the same place are added."""
         places = (np.asarray(self.rows), np.asarray(self.columns))
         shape = (len(self.row_number), len(self.column_number))
         X = sp.coo_array((np.asarray(self.counts), places), shape=shape).tocsr()
-        return Parts(X, list(self.row_number), list(self.column_number))
+        return FileContent(X, list(self.row_number), list(self.column_number))
 
 
-def of_triples(header: list[str] | None, first: list[str], options: Options) -> bool:
-    """Whether a table is one of triples, as told or by its names and first record."""
+def of_triples(
+    header: list[str] | None, first: list[str], options: ReadOptions
+) -> bool:
+    """Whether a table is one of triples, as asked, or by its names and first record."""
     wide = options.labels is not None or options.index is not None or bool(options.drop)
     if options.triples is not None:
         asked = options.triples is not False
@@ -92,7 +94,7 @@ def of_triples(header: list[str] | None, first: list[str], options: Options) -> 
 
 def read_triples(
     lines: Lines, delimiter: str, first: list[list[str]], places: Places
-) -> Parts:
+) -> FileContent:
     """Read a count a line; ``first`` are the records before the lines."""
     found = Triples()
     _add_records(found, first, lines, places)

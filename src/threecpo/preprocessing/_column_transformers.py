@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options import check_non_negative
-from ._counts import CountTransformer, for_each_count, row_totals, with_values
+from ._count_transformer import (
+    CountTransformer,
+    for_each_count,
+    row_totals,
+    with_values,
+)
 
 if TYPE_CHECKING:
     import scipy.sparse as sp

@@ -8,7 +8,7 @@ import io
 from collections import deque
 from typing import IO, TYPE_CHECKING
 
-from .._errors import DataFormatError
+from ..._errors import DataFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
