@@ -27,9 +27,22 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, ThreeCPO, results
-from threecpo.cli._results import default_folder
-from threecpo.cli._source import Source
-from threecpo.persistence import _ATTRIBUTES
+from threecpo.cli._input_file import InputFile
+from threecpo.cli._result_folder import default_folder
+
+ATTRIBUTES = (
+    "labels_",
+    "nearest_labels_",
+    "outlier_scores_",
+    "margins_",
+    "row_scales_",
+    "column_groups_",
+    "column_scores_",
+    "cluster_rates_",
+    "shared_rates_",
+    "noise_rates_",
+    "restart_losses_",
+)
 
 
 @pytest.fixture
@@ -53,7 +66,7 @@ def assert_same_table(path, expected):
 
 def assert_same_model(path, model):
     read = threecpo.load(path)
-    for name in _ATTRIBUTES:
+    for name in ATTRIBUTES:
         assert same(getattr(read, name), getattr(model, name)), name
     assert read.loss_ == model.loss_
     assert read.n_iter_ == model.n_iter_
@@ -254,7 +267,7 @@ def test_a_folder_is_hashed_by_names_and_contents(tmp_path):
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-        return Source(folder, {}).sha256()
+        return InputFile(folder, {}).sha256()
 
     one = hashed({"a/1.txt": "x", "a/2.txt": "y"})
     assert one == hashed({"a/2.txt": "y", "a/1.txt": "x"})
@@ -425,6 +438,49 @@ def test_a_column_of_labels_that_is_empty_costs_no_results(run, tmp_path):
     assert done.code == 0, done.err
     assert "Rand index" not in done.out
     assert "agreement" not in json.loads(Path("cells.threecpo/run.json").read_text())
+
+
+def test_rows_without_a_label_do_not_count_in_the_scores(run, tmp_path):
+    """Rows of all clusters lack a label; with them no score would be 1."""
+    labels = ThreeCPO(3, random_state=0).fit(X).labels_
+    kinds = [f"kind {k}" if i % 4 else "" for i, k in enumerate(labels)]
+    path = written_csv(tmp_path / "cells.csv", kind=kinds)
+    done = run("fit", path, "-k", 3, "--labels", "kind", "-o", "out")
+    assert done.code == 0, done.err
+    facts = json.loads(Path("out/run.json").read_text())
+    assert facts["agreement"] == {"ARI": 1.0, "NMI": 1.0, "ACC": 1.0, "purity": 1.0}
+
+
+def test_names_of_a_file_stay_with_its_model(run, npz, recwarn):
+    """From the file to the model and to what it says of the same file again."""
+    assert run("fit", npz, "-k", 3, "-o", "out").code == 0
+    model, read = threecpo.load("out/model.npz"), threecpo.read_counts(npz)
+    assert model.record_.row_names.tolist() == ROWS
+    assert model.record_.column_names.tolist() == COLUMNS
+    recwarn.clear()
+    np.testing.assert_array_equal(model.predict(read), model.labels_)
+    assert results.row_table(model)["row"].tolist() == ROWS
+    assert not recwarn.list
+
+
+def test_counts_of_a_file_are_checked_once(run, tmp_path, monkeypatch):
+    """What makes counts of arrays is called for the file alone."""
+    from threecpo import _validation
+
+    path = written_csv(tmp_path / "cells.csv")
+    calls = []
+    for name in ("from_sparse", "from_dense"):
+        made = getattr(_validation, name)
+
+        def counted(*arguments, made=made, **options):
+            calls.append(made)
+            return made(*arguments, **options)
+
+        monkeypatch.setattr(_validation, name, counted)
+    assert run("info", path).code == 0
+    of_reading = len(calls)
+    assert run("fit", path, "-k", 3, "-o", "out").code == 0
+    assert len(calls) == 2 * of_reading <= 2
 
 
 def test_losses_that_differ_by_rounding_alone_are_drawn(run, tmp_path):

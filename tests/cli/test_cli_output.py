@@ -12,8 +12,8 @@ import pytest
 from running import FILES, assert_one_line, contents, everything, runner, started, table
 
 import threecpo
-from threecpo.cli import _results
-from threecpo.cli._output import new_file, new_folder
+from threecpo.cli import _result_folder
+from threecpo.cli._output_paths import new_file, new_folder
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_folders_above_are_made(run):
     assert {path.name for path in Path("a/b/c").iterdir()} == FILES
 
 
-STEPS = ["fit", "write_report", "run_info"]
+STEPS = ["fit", "write_report", "run_facts"]
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -106,7 +106,7 @@ def test_what_fails_on_the_way_leaves_all_as_it_was(
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(_results, step, fail)
+    monkeypatch.setattr(_result_folder, step, fail)
     done = run("fit", "cells.npz", "-k", 3, "--force")
     assert done.code == code
     assert done.out == ""

@@ -22,7 +22,6 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, results
-from threecpo._validation import check_counts
 from threecpo.cli.predict import aligned
 
 NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
@@ -195,12 +194,13 @@ def shuffled(draw):
 @given(shuffled())
 def test_every_count_finds_its_column(case):
     wanted, held, counts = case
-    model = SimpleNamespace(feature_names_in_=wanted, n_features_in_=len(wanted))
+    record = SimpleNamespace(column_names=wanted)
+    model = SimpleNamespace(record_=record, n_features_in_=len(wanted))
     table = CountTable(counts, column_names=held)
-    X, told = aligned(model, table, Path("file"), zero=True)
+    found, told = aligned(model, table, Path("file"), zero=True)
     of_column = {name: counts[:, j] for j, name in enumerate(held)}
     expected = [of_column.get(name, np.zeros(len(counts))) for name in wanted]
-    np.testing.assert_array_equal(X.toarray(), np.column_stack(expected))
+    np.testing.assert_array_equal(found.X.toarray(), np.column_stack(expected))
     assert told["missing"] == [name for name in wanted if name not in held]
     assert told["extra"] == [name for name in held if name not in wanted]
     if told["missing"]:
@@ -238,9 +238,9 @@ class TestTexts:
             lines, vocabulary=model.feature_names_in_.tolist()
         )
         found = results.read_table("new.csv")
-        predicted = model._describe(check_counts(expected.X))
-        assert same(found["margin"], predicted.margins)
-        assert found["cluster"].tolist() == predicted.nearest.tolist()
+        predicted = results.predicted_rows(model, expected)
+        assert same(found["margin"], predicted["margin"])
+        assert found["cluster"].tolist() == predicted["nearest"].tolist()
         assert found["cluster"][0] != found["cluster"][1]
 
     def test_texts_without_a_word_of_the_model_are_refused(self, run, texts, model):

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ._agreement import agreement
+from ._agreement import SCORE_NAMES, agreement
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
 from ._csv_tables import read_table, write_table
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ._csv_tables import Table as Table
 
 __all__ = [
+    "SCORE_NAMES",
     "agreement",
     "column_table",
     "describe_counts",

@@ -11,12 +11,13 @@ from .. import metrics
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-SCORES: dict[str, Any] = {
+_SCORES: dict[str, Any] = {
     "ARI": metrics.adjusted_rand_score,
     "NMI": metrics.normalized_mutual_info_score,
     "ACC": metrics.clustering_accuracy,
     "purity": metrics.purity,
 }
+SCORE_NAMES = tuple(_SCORES)
 
 
 def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
@@ -44,5 +45,5 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     true, found = np.asarray(truth), np.asarray(labels)
     known = true >= 0
     return {
-        name: float(score(true[known], found[known])) for name, score in SCORES.items()
+        name: float(score(true[known], found[known])) for name, score in _SCORES.items()
     }

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ..table import CountTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
 
 class MatchedColumns(NamedTuple):
@@ -21,7 +21,7 @@ class MatchedColumns(NamedTuple):
     extra: list[str]
 
 
-def match_columns(names: Sequence[str], table: CountTable) -> MatchedColumns:
+def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
     """Put the columns of a table in the order of these names.
 
     Parameters

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._fit.record import RowResults
+    from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..select import KPath
     from ._csv_tables import Table

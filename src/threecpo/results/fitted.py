@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._fit.record import FitRecord, RowResults
+    from .._fit.record import FitRecord
+    from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
 
 __all__ = ["column_names_of", "names_array", "record_of", "row_names_of", "rows_of"]
