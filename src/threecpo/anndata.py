@@ -42,8 +42,8 @@ def cluster(
     Parameters
     ----------
     adata : AnnData
-        Cells x genes, in memory or backed by a file, dense or sparse. A view becomes an
-        object of its own, as with scanpy's functions.
+        Cells x genes, in memory or backed by a file, dense or sparse. A view becomes a
+        full object, as with scanpy's functions.
     n_clusters : int or "auto"
         Number of clusters, or ``"auto"`` to have it chosen.
     layer : str or None, default=None
@@ -185,7 +185,7 @@ def _in_memory(matrix: Any) -> Any:
             "or pass adata.to_memory()."
         )
         raise ValueError(message)
-    return from_dense(matrix).matrix()
+    return from_dense(matrix)
 
 
 def _copied(adata: AnnData) -> AnnData:

@@ -166,7 +166,7 @@ def test_lines_are_clean(text, cleaned):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "printed"),
     [
         ("pass layer= as one of 'raw'", "pass --layer as one of 'raw'"),
         ("pass format='h5ad'.", "pass --format 'h5ad'."),
@@ -176,8 +176,8 @@ def test_lines_are_clean(text, cleaned):
         ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
     ],
 )
-def test_messages_name_the_options_of_commands(text, told):
-    assert _main._as_options(text) == told
+def test_messages_name_the_options_of_commands(text, printed):
+    assert _main._as_options(text) == printed
 
 
 def test_tables_show_few_digits_and_names_as_they_are(capsys):
@@ -288,10 +288,10 @@ def test_names_reach_a_terminal_as_they_are(tmp_path):
     assert "[bold]a[/bold], b, c" in shown
 
 
-def test_options_are_told_as_those_of_commands(run, tmp_path):
+def test_options_are_named_as_those_of_commands(run, tmp_path):
     (tmp_path / "t.csv").write_text(",a,it's\nr1,1,x\n")
     done = run("fit", "t.csv", "-k", 1)
-    told = 'leave it out by --drop "it\'s" or pass it as --labels or --index.'
-    assert_one_line(done, told)
+    advice = 'leave it out by --drop "it\'s" or pass it as --labels or --index.'
+    assert_one_line(done, advice)
     (tmp_path / "t.csv").write_text(",a,kind of\nr1,1,x\n")
     assert_one_line(run("fit", "t.csv", "-k", 1), "by --drop 'kind of' or pass")

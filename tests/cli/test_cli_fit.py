@@ -133,8 +133,8 @@ def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
     assert_same_table(folder / "columns.csv", columns)
     assert_same_table(folder / "top_columns.csv", tops)
     assert_same_model(folder / "model.npz", model)
-    told = json.loads((folder / "run.json").read_text())
-    assert told["loss"] == model.loss_
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["loss"] == model.loss_
     assert "</html>" in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -160,33 +160,39 @@ def test_the_criterion_may_be_chosen(criterion, run, npz):
     assert set(read["criterion"]) == {criterion}
 
 
-def test_the_run_is_told(run, npz):
+def test_the_run_is_described(run, npz):
     done = run("fit", npz, "-k", 3, "--seed", 5, "-o", "out")
-    told = json.loads(Path("out/run.json").read_text())
-    assert told["format"] == "threecpo-run"
-    assert told["command"] == f"threecpo fit {npz} -k 3 --seed 5 -o out"
-    assert told["versions"]["threecpo"] == threecpo.__version__
-    assert set(told["versions"]) > {"python", "numpy", "scipy", "scikit-learn", "numba"}
-    assert told["seed"] == told["parameters"]["random_state"] == 5
-    assert told["parameters"]["n_clusters"] == 3
-    assert told["rows"], told["columns"] == X.shape
-    assert sum(told["cluster_sizes"]) == len(X)
-    assert told["column_groups"] == {"relevant": 6, "shared": 2, "noise": 2}
-    assert told["input"]["path"] == str(npz)
-    assert told["input"]["sha256"] == hashlib.sha256(npz.read_bytes()).hexdigest()
-    assert min(told["seconds"].values()) > 0
-    assert told["warnings"] == []
+    facts = json.loads(Path("out/run.json").read_text())
+    assert facts["format"] == "threecpo-run"
+    assert facts["command"] == f"threecpo fit {npz} -k 3 --seed 5 -o out"
+    assert facts["versions"]["threecpo"] == threecpo.__version__
+    assert set(facts["versions"]) > {
+        "python",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "numba",
+    }
+    assert facts["seed"] == facts["parameters"]["random_state"] == 5
+    assert facts["parameters"]["n_clusters"] == 3
+    assert facts["rows"], facts["columns"] == X.shape
+    assert sum(facts["cluster_sizes"]) == len(X)
+    assert facts["column_groups"] == {"relevant": 6, "shared": 2, "noise": 2}
+    assert facts["input"]["path"] == str(npz)
+    assert facts["input"]["sha256"] == hashlib.sha256(npz.read_bytes()).hexdigest()
+    assert min(facts["seconds"].values()) > 0
+    assert facts["warnings"] == []
     model = ThreeCPO(3, random_state=5).fit(X)
     ari = threecpo.metrics.adjusted_rand_score(TRUE, model.labels_)
-    assert told["agreement"]["ARI"] == ari
+    assert facts["agreement"]["ARI"] == ari
     assert f"{ari:.3f}" in done.out
     assert "report: out/report.html" in done.out
 
 
 def test_json_alone_is_on_stdout(run, npz):
     done = run("fit", npz, "-k", 3, "-o", "out", "--json")
-    told = json.loads(Path("out/run.json").read_text())
-    assert done.json == told | {"output": str(Path("out").absolute())}
+    facts = json.loads(Path("out/run.json").read_text())
+    assert done.json == facts | {"output": str(Path("out").absolute())}
     assert done.err == ""
 
 
@@ -197,8 +203,8 @@ def test_csv_and_npz_of_the_same_counts_give_the_same(run, npz, tmp_path):
     assert run("fit", npz, "-k", 3, "-o", "b").code == 0
     for name in ("labels.csv", "columns.csv", "top_columns.csv", "model.npz"):
         assert contents("a")[name] == contents("b")[name]
-    told = [json.loads(Path(out, "run.json").read_text()) for out in "ab"]
-    assert told[0]["agreement"] == pytest.approx(told[1]["agreement"])
+    facts = [json.loads(Path(out, "run.json").read_text()) for out in "ab"]
+    assert facts[0]["agreement"] == pytest.approx(facts[1]["agreement"])
 
 
 def test_triples_and_a_table_turned_round(run, tmp_path):
@@ -228,18 +234,18 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
     model = ThreeCPO(3, random_state=0).fit(X)
     read = results.read_table("cells.threecpo/labels.csv")
     assert same(read["outlier_score"], model.outlier_scores_)
-    told = json.loads(Path("cells.threecpo/run.json").read_text())
-    assert told["input"]["options"] == {"layer": "raw"}
+    facts = json.loads(Path("cells.threecpo/run.json").read_text())
+    assert facts["input"]["options"] == {"layer": "raw"}
 
 
 @pytest.mark.parametrize(
     ("options", "n_columns"),
     [([], 10), (["--index", 0], 10), (["--no-index"], 11), (["--drop", "gene 3"], 9)],
 )
-def test_row_names_may_be_told(options, n_columns, run, tmp_path):
+def test_row_names_may_be_chosen(options, n_columns, run, tmp_path):
     path = written_csv(tmp_path / "cells.csv", rows=[str(i) for i in range(len(X))])
-    told = run("info", path, *options, "--json").json
-    assert told["columns"] == n_columns
+    facts = run("info", path, *options, "--json").json
+    assert facts["columns"] == n_columns
 
 
 @pytest.mark.parametrize(
@@ -287,15 +293,15 @@ def test_warnings_are_one_line_each_and_kept(run, tmp_path):
     assert done.err.count("\n") == 1
     assert "threecpo: note:" in done.err
     assert "not whole numbers" in done.err
-    told = json.loads(Path("out/run.json").read_text())
-    assert len(told["warnings"]) == 1
-    assert "not whole numbers" in told["warnings"][0]
+    facts = json.loads(Path("out/run.json").read_text())
+    assert len(facts["warnings"]) == 1
+    assert "not whole numbers" in facts["warnings"][0]
 
 
 def test_without_a_report(run, npz, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     before = everything(tmp_path)
-    # Told before anything is read.
+    # Reported before anything is read.
     done = run("fit", "nowhere.npz", "-k", 3, "-o", "out")
     assert_one_line(done, "jinja2", "threecpo[report]", "--no-report")
     assert everything(tmp_path) == before

@@ -161,10 +161,10 @@ def test_choices_are_all_that_the_estimator_takes(option, more):
     assert set(listed.split(", ")) == set(map(repr, offered | more))
 
 
-def test_defaults_are_told_as_they_are(capsys):
+def test_defaults_are_shown_as_they_are(capsys):
     from threecpo.select._select import empty_path
 
-    def told(command, option):
+    def shown_default(command, option):
         assert threecpo.cli.main([command, "--help"]) == 0
         (_, text) = capsys.readouterr().out.split(f"--{option} ", 1)
         return re.search(r"\[default: ([\w.-]+)", " ".join(text.split()))[1]
@@ -172,12 +172,12 @@ def test_defaults_are_told_as_they_are(capsys):
     model = threecpo.ThreeCPO()
     for name in ("n-init", "max-iter", "prior", "max-clusters", "init", "criterion"):
         value = getattr(model, name.replace("-", "_"))
-        assert told("fit", name) == str(value), name
+        assert shown_default("fit", name) == str(value), name
     runs = [
         empty_path(threecpo.ThreeCPO(init=init), None, n_init=None).family.last.n_init
         for init in ("merge", "poisson-k-means++")
     ]
-    assert told("select-k", "n-init") == str(runs[0])
+    assert shown_default("select-k", "n-init") == str(runs[0])
     assert threecpo.cli.main(["select-k", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"[default: {runs[0]}; {runs[1]} if --init is not merge]" in text

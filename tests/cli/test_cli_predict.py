@@ -146,9 +146,9 @@ def test_json_has_the_labels_or_says_where_they_are(run):
     labels = run("predict", "model", "cells.npz", "--json").json["labels"]
     assert labels["cluster"] == expected["cluster"].tolist()
     assert labels["outlier_score"] == expected["outlier_score"].tolist()
-    told = run("predict", "model", "cells.npz", "--json", "-o", "new.csv").json
-    assert told["output"] == str(Path("new.csv").absolute())
-    assert "labels" not in told
+    facts = run("predict", "model", "cells.npz", "--json", "-o", "new.csv").json
+    assert facts["output"] == str(Path("new.csv").absolute())
+    assert "labels" not in facts
 
 
 def test_an_existing_file_is_not_replaced_unasked(run, tmp_path):
@@ -166,7 +166,7 @@ def test_what_is_no_model(model, run, tmp_path):
     assert_one_line(run("predict", model, "cells.npz"), model)
 
 
-def test_fractions_are_told(run, tmp_path):
+def test_fractions_are_reported(run, tmp_path):
     written_csv(tmp_path / "half.csv", X / 2)
     done = run("predict", "model", "half.csv", "-o", "new.csv")
     assert done.code == 0
@@ -197,14 +197,14 @@ def test_every_count_finds_its_column(case):
     record = SimpleNamespace(column_names=wanted)
     model = SimpleNamespace(record_=record, n_features_in_=len(wanted))
     table = CountTable(counts, column_names=held)
-    found, told = aligned(model, table, Path("file"), zero=True)
+    found, facts = aligned(model, table, Path("file"), zero=True)
     of_column = {name: counts[:, j] for j, name in enumerate(held)}
     expected = [of_column.get(name, np.zeros(len(counts))) for name in wanted]
     np.testing.assert_array_equal(found.X.toarray(), np.column_stack(expected))
-    assert told["missing"] == [name for name in wanted if name not in held]
-    assert told["extra"] == [name for name in held if name not in wanted]
-    if told["missing"]:
-        with pytest.raises(ValueError, match=f"lacks {len(told['missing'])} column"):
+    assert facts["missing"] == [name for name in wanted if name not in held]
+    assert facts["extra"] == [name for name in held if name not in wanted]
+    if facts["missing"]:
+        with pytest.raises(ValueError, match=f"lacks {len(facts['missing'])} column"):
             aligned(model, table, Path("file"), zero=False)
 
 

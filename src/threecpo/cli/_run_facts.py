@@ -1,4 +1,4 @@
-"""What run.json says: what was done with what, and what came out."""
+"""The content of run.json: what was done with what, and what came out."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def _policy(style: str, script: str) -> str:
 
 
 def _island(data: Any) -> str:
-    """JSON that can stand inside a script element whatever the names in it are."""
+    """JSON that is safe inside a script element, with any names in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

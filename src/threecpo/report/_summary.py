@@ -1,4 +1,4 @@
-"""All that a report says, as one dict of plain values."""
+"""The content of a report as one dict of plain values."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def summarise(
     run: Mapping[str, Any] | None = None,
     title: str = "",
 ) -> dict[str, Any]:
-    """Collect what a report says about a fit, without the counts.
+    """Collect the content of a report about a fit, without the counts.
 
     Parameters
     ----------
@@ -81,12 +81,7 @@ are noise.'
     from .. import __version__
 
     record = record_of(model)
-    if len(rows["row"]) != len(rows_of(record).labels):
-        message = (
-            f"rows has {len(rows['row'])} rows, but the model was fitted on "
-            f"{record.n_rows}."
-        )
-        raise ValueError(message)
+    _check_rows(record, rows)
     names = _names(record, column_names)
     return {
         "title": shown(title) or "Clusters of counts",
@@ -110,6 +105,15 @@ are noise.'
         "run": _flat(run or {}),
         "version": __version__,
     }
+
+
+def _check_rows(record: FitRecord, rows: Table) -> None:
+    if len(rows["row"]) != len(rows_of(record).labels):
+        message = (
+            f"rows has {len(rows['row'])} rows, but the model was fitted on "
+            f"{record.n_rows}."
+        )
+        raise ValueError(message)
 
 
 def _names(record: FitRecord, given: Iterable[Any] | None) -> list[str]:

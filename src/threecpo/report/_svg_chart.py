@@ -1,4 +1,4 @@
-"""Axes and marks as SVG text. Only numbers and words of our own get in here.
+"""Axes and marks as SVG text. Only numbers and fixed words are put in here.
 
 Colours are classes of the style sheet, so that a chart follows the theme of its page.
 """

@@ -1,4 +1,4 @@
-"""What a fit says about rows, columns and numbers of clusters, as tables."""
+"""Rows, columns and numbers of clusters of a fit as tables."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Part = dict[str, Any]
 
-# A map of more points says no more, and makes a report heavy.
+# A map of more points shows no more, and makes a report heavy.
 MAP_POINTS = 4000
 
 
