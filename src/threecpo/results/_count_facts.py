@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.dispersion import dispersions
-from .._core.sums import sum_by_labels
 from .._validation import check_counts, looks_log_normalised
 
 if TYPE_CHECKING:
@@ -78,6 +76,10 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
 
 def overdispersion(counts: Counts) -> NDArray[np.float64]:
     """Pearson's dispersion of each column that has counts, in one cluster."""
+    # Compiled loops, which the other results do without.
+    from .._core.dispersion import dispersions
+    from .._core.sums import sum_by_labels
+
     labels = np.zeros(counts.n_rows, dtype=np.int32)
     groups = np.zeros(counts.n_columns, dtype=np.int8)
     sums = sum_by_labels(counts, labels, 1, groups, PRIOR)
