@@ -16,8 +16,8 @@ from threecpo import (
     poisson_distance,
     read_counts,
 )
-from threecpo._core import inspection_kernel
 from threecpo._core.counts import from_dense
+from threecpo._core.loops import inspection as inspection_loops
 from threecpo._validation import check_counts
 from threecpo.cocluster import CoclustMod
 from threecpo.io.blocks import open_blocks
@@ -131,13 +131,13 @@ def test_from_a_file_to_a_fit_counts_are_checked_once_and_not_copied(
     tmp_path, monkeypatch
 ):
     inspected = []
-    inspect = inspection_kernel.inspect
+    inspect = inspection_loops.inspect
 
     def counting(indptr, indices, data, n_columns):
         inspected.append(data)
         return inspect(indptr, indices, data, n_columns)
 
-    monkeypatch.setattr(inspection_kernel, "inspect", counting)
+    monkeypatch.setattr(inspection_loops, "inspect", counting)
     path = tmp_path / "counts.csv"
     pd.DataFrame(X, columns=NAMES).to_csv(path, index=False)
     table = read_counts(path)

@@ -3,14 +3,14 @@
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from threecpo._core import inspection_kernel
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
+from threecpo._core.loops import inspection as inspection_loops
 from threecpo._core.loops import rows as row_loops
 
 LOOPS = {
     name: loop
-    for module in (row_loops, column_loops, distance_loops, inspection_kernel)
+    for module in (row_loops, column_loops, distance_loops, inspection_loops)
     for name, loop in vars(module).items()
     if isinstance(loop, Dispatcher)
 }

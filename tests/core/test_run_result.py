@@ -6,7 +6,7 @@ from planted_runs import RULES, rule_of, run_of, settings_of, start_of, states
 
 import oracle
 from threecpo._core import describe
-from threecpo._core.codes import inner_labels
+from threecpo._core.codes import OUTLIER, inner_labels
 from threecpo._core.counts import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.run import run
@@ -21,19 +21,17 @@ class TestResult:
         Y, labels, groups = start_of(seed)
         options = {"exact": exact, "outliers": outliers, "max_iter": max_iter}
         result = run_of(Y, labels, groups, **options)
-        fitted = describe.Fitted(
-            result.sums,
-            result.profile_sums,
+        profile = rule_of(exact=exact).profile(
+            result.profile_sums.smoothed(1e-3),
             result.groups,
-            result.ranks,
-            1e-3,
-            rule_of(exact=exact),
-            0.0,
-            "iterative" if outliers else None,
+            background=True,
+            ranks=result.ranks,
         )
         with Workers(1) as workers:
-            description = describe.describe(from_dense(Y), fitted.profile(), workers)
-        np.testing.assert_array_equal(fitted.labels(description), result.labels)
+            rows = describe.describe(from_dense(Y), profile, workers)
+        outlier = (rows.outlier_scores > 0) & outliers
+        found = np.where(outlier, OUTLIER, rows.nearest)
+        np.testing.assert_array_equal(found, result.labels)
 
     def test_describes_rows_as_the_oracle_does(self, seed):
         Y, labels, groups = start_of(seed)

@@ -51,7 +51,7 @@ def test_a_model_without_rows_is_saved_and_loaded(X, expected, tmp_path):
 def test_half_of_the_rows_is_a_damaged_model(expected, tmp_path):
     expected.save(tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as file:
-        arrays = {name: file[name] for name in file.files if name != "margins_"}
+        arrays = {name: file[name] for name in file.files if name != "margins"}
     np.savez(tmp_path / "model.npz", **arrays)
     with pytest.raises(ValueError, match="damaged"):
         threecpo.load(tmp_path / "model.npz")
@@ -63,7 +63,7 @@ def test_rows_of_an_earlier_fit_are_forgotten(X, tmp_path):
     assert not hasattr(model, "labels_")
 
 
-def test_an_existing_folder_is_left_alone_and_told_before_the_fit(X, tmp_path):
+def test_an_existing_folder_is_left_alone_and_named_before_the_fit(X, tmp_path):
     (tmp_path / "rows").mkdir()
     readers = evenly(X, 3)
     with pytest.raises(FileExistsError, match=r"write_to=.* exists; name a new folder"):

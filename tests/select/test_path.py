@@ -94,15 +94,15 @@ def test_extending_leaves_fits_alone_and_adds_those_of_a_longer_path(path):
     longer = path_of(n_clusters=[2, 4])
     before = {k: longer.estimator(k) for k in (2, 4)}
     assert longer.extend(X, [5, 1, 2, 3, 3]) is longer
-    assert all(longer.estimator(k) is before[k] for k in before)
+    assert all(longer.estimator(k).record_ is before[k].record_ for k in before)
     assert_same_path(longer, path)
 
 
 def test_extending_by_what_is_there_does_nothing(path):
     again = path_of()
-    fits = [again.estimator(k) for k in ALL]
+    fits = [again.estimator(k).record_ for k in ALL]
     again.extend(X, ALL)
-    assert [again.estimator(k) for k in ALL] == fits
+    assert [again.estimator(k).record_ for k in ALL] == fits
 
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
@@ -129,7 +129,7 @@ def test_dispersions_are_those_of_the_model_and_its_outliers(outliers):
     data, _ = planted(n_rows=20, n_background=20)
     path = path_of(data, [1, 3, 4], estimator=Restarted(outliers=outliers))
     for fit in path._fits.values():
-        model = fit.estimator
+        model = path.estimator(fit.n_clusters)
         labels = model.nearest_labels_ if outliers == "final" else model.labels_
         expected = oracle.dispersions(data + 1e-3, labels, model.column_groups_)
         np.testing.assert_allclose(fit.dispersions, expected, rtol=1e-9)

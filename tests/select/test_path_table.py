@@ -58,7 +58,8 @@ def test_without_pandas_the_table_is_a_dict(path, monkeypatch):
 def test_the_best_fit_is_the_one_of_least_total(path):
     assert path.criterion == "mdl-dispersion"
     assert path.best_k == 3
-    assert path.best_estimator is path.estimator(path.n_clusters[path.totals.argmin()])
+    least = path.n_clusters[path.totals.argmin()]
+    assert path.best_record is path.estimator(least).record_
     np.testing.assert_array_equal(path.best_estimator.labels_, TRUE)
 
 
@@ -73,14 +74,15 @@ def test_the_best_k_counts_clusters_found_not_asked_for():
     assert path.n_clusters.tolist() == [3, 4]
     assert path.to_frame()["found"].tolist() == [1, 1]
     assert path.best_k == 1
-    assert path.best_estimator is path.estimator(3)  # a tie goes to the smaller K
+    # A tie goes to the smaller K.
+    assert path.best_estimator.record_ is path.estimator(3).record_
     np.testing.assert_allclose(path.to_frame()["v"], label_cost(1, len(X)))
 
 
 def test_choosing_shares_the_fits_and_leaves_the_path_alone(path):
     other = path.choose("mdl")
     assert (path.criterion, other.criterion) == ("mdl-dispersion", "mdl")
-    assert all(other.estimator(k) is path.estimator(k) for k in ALL)
+    assert all(other.estimator(k).record_ is path.estimator(k).record_ for k in ALL)
     other.extend(X, [6])
     assert 6 not in path.n_clusters
     assert_same_path(path.choose("mdl").choose("mdl-dispersion"), path)

@@ -85,6 +85,13 @@ class Counts:
         return first_bad_entry(self)
 
     @cached_property
+    def checksum(self) -> int:
+        """A number that other counts hardly ever have."""
+        from .loops.inspection import checksum
+
+        return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
+
+    @cached_property
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about equal numbers of stored counts."""
         return cut_rows(self.indptr, min(MAX_BLOCKS, len(self.data) // BLOCK_COUNTS))
@@ -187,7 +194,7 @@ def from_sparse(matrix: Any) -> Counts:
 
 def _inspected(matrix: Any) -> tuple[Counts, bool]:
     """Arrays of a compressed matrix that are safe to follow; whether canonical, too."""
-    from .inspection_kernel import inspect
+    from .loops.inspection import inspect
 
     check_compressed(matrix)
     stored = int(matrix.indptr[-1])

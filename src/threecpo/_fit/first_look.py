@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOWHERE, all_relevant
-from .._core.counts import Counts, first_bad_entry
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from .._core.counts import Counts
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class FirstLook:
 
     n_rows: tuple[int, ...]
     n_stored: tuple[int, ...]
+    checksums: tuple[int, ...]
     n_columns: frozenset[int]
     fractional: bool
     bad: tuple[int, int, float] | None
@@ -45,6 +47,7 @@ class FirstLook:
         return FirstLook(
             self.n_rows + other.n_rows,
             self.n_stored + other.n_stored,
+            self.checksums + other.checksums,
             self.n_columns | other.n_columns,
             self.fractional or other.fractional,
             bad,
@@ -54,12 +57,13 @@ class FirstLook:
 
 def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
     """First look at a block, with column totals and u of all columns."""
-    bad = first_bad_entry(counts)
+    bad = counts.bad_entry
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
     everything = all_relevant(counts.n_columns)
     return FirstLook(
         (counts.n_rows,),
         (len(counts.data),),
+        (counts.checksum,),
         frozenset([counts.n_columns]),
         bad is None and counts.fractional,
         bad,

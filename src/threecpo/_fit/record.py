@@ -14,7 +14,7 @@ from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from . import stored
-from .row_results import RowDescriber, RowResults
+from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
@@ -31,6 +31,16 @@ if TYPE_CHECKING:
 
 # Raised when the same seed and data give other bits; files carry it.
 NUMERICS_VERSION = 1
+
+
+def with_read_only_arrays(sums: Sums) -> Sums:
+    """Return the same sums in views that cannot be written to."""
+    arrays: dict[str, Any] = {
+        each.name: read_only(value)
+        for each in fields(sums)
+        if isinstance(value := getattr(sums, each.name), np.ndarray)
+    }
+    return replace(sums, **arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +71,31 @@ class FitRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _protect(self)
-        _protect(self.sums)
-        _protect(self.profile_sums)
-        for values in self.history.values():
-            values.flags.writeable = False
+        # Runs that go on from here may still write to the arrays themselves.
+        history = {name: read_only(line) for name, line in self.history.items()}
+        views: dict[str, Any] = {
+            "sums": with_read_only_arrays(self.sums),
+            "profile_sums": with_read_only_arrays(self.profile_sums),
+            "history": history,
+        }
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, np.ndarray):
+                views[each.name] = read_only(value)
+        for name, view in views.items():
+            object.__setattr__(self, name, view)
 
     @classmethod
     def of(cls, run: Run, plan: Plan, restart_losses: Sequence[float]) -> FitRecord:
         """Record the kept run of a plan, without its rows."""
         settings = plan.settings
+        if not np.isfinite(run.loss):
+            message = (
+                f"The loss of this fit is {run.loss}: with column totals up to "
+                f"{run.sums.totals.max(initial=0.0):g} and prior={settings.prior:g} it "
+                "cannot be computed. Scale the values to the size of counts."
+            )
+            raise ValueError(message)
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)
@@ -248,11 +273,3 @@ class FitRecord:
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""
         return replace(self, parameters=parameters)
-
-
-def _protect(holder: Any) -> None:
-    """Let nobody write to the arrays of a record."""
-    for each in fields(holder):
-        value = getattr(holder, each.name)
-        if isinstance(value, np.ndarray):
-            value.flags.writeable = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,8 +17,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
     from .._core.workers import Workers
+
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +40,7 @@ class RowResults:
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            getattr(self, each.name).flags.writeable = False
+            object.__setattr__(self, each.name, read_only(getattr(self, each.name)))
 
     @classmethod
     def stacked(cls, parts: Sequence[RowResults]) -> RowResults:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .._core.workers import Workers
     from .._fit.plan import Plan
     from .._fit.progress import Progress
-    from .._fit.record import FitRecord, RowResults
+    from .._fit.record import FitRecord
+    from .._fit.row_results import RowResults
 
 # Longer arrays of parameters are a digest in records.
 LONGEST_PARAMETER = 10
@@ -70,7 +71,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from .._fit import memory
         from .fitting import progress_of, warn_unless_converged
 
-        vars(self).pop("k_path_", None)
+        self.__dict__.pop("k_path_", None)
         if hasattr(X, "__dask_graph__"):
             return self._fit_blocks(X, progress)
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
@@ -200,7 +201,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""
         for name in ("feature_names_in_", "k_path_", *self._row_attributes()):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         self.record_ = record
         self.n_features_in_ = record.n_columns
         if record.column_names is not None:

@@ -110,16 +110,18 @@ class KMeansFamily:
     def fit_each(
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[KMeansFit]:
-        """Fit every K on counts that are transformed once; runs are not heard of."""
+        """Fit every K on counts that are transformed once."""
         first, Z = self._transformed(X)
         if progress is not None:
-            progress.start(len(n_clusters))
+            progress.start(len(n_clusters) * self.last.n_init)
         for k in n_clusters:
             before = time.perf_counter()
             model = clone(self.last).set_params(n_clusters=k).fit(Z)
             if progress is not None:
+                # Runs of scikit-learn are heard of when all of them have ended.
                 line = {"loss": float(model.inertia_)}
-                progress.step(Step(k, 0, model.n_iter_, line, finished=True))
+                for run in range(model.n_init):
+                    progress.step(Step(k, run, model.n_iter_, line, finished=True))
             seconds = time.perf_counter() - before
             yield KMeansFit(k, self._joined(first, model), seconds, Z.shape[1])
 

@@ -51,6 +51,7 @@ def in_memory(X: Any, block_counts: int) -> BlockSource:
         "X",
         None if names is None else np.array(list(names), dtype=object),
         largest=largest_of(counts.indptr, cuts),
+        row_names=X.row_names if named else None,
     )
 
 

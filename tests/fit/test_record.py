@@ -1,0 +1,180 @@
+"""The record of a fit: complete, unchangeable, and the one source of what is shown."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from fitting import TRUE, X, fit
+from threecpo import ThreeCPO, select_n_clusters
+from threecpo._core import prices
+from threecpo._fit.record import NUMERICS_VERSION, FitRecord
+from threecpo._fit.stored import DamagedFieldError
+
+
+@pytest.fixture
+def record(any_model):
+    return any_model.record_
+
+
+def arrays_in(holder):
+    values = (getattr(holder, each.name) for each in fields(holder))
+    return [value for value in values if isinstance(value, np.ndarray)]
+
+
+def test_nothing_in_a_record_can_be_changed(record):
+    with pytest.raises(FrozenInstanceError):
+        record.loss = 0.0
+    arrays = [*arrays_in(record), *record.history.values()]
+    for holder in (record.sums, record.profile_sums, record.rows):
+        arrays += arrays_in(holder)
+    assert len(arrays) > 15
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_attributes_are_those_of_the_record(any_model, record):
+    assert any_model.labels_ is record.rows.labels
+    assert any_model.column_groups_ is record.groups
+    assert any_model.loss_ == record.loss
+    assert any_model.n_clusters_ == record.n_clusters
+    assert any_model.n_iter_ == record.n_iter == len(record.history["loss"])
+
+
+def test_it_describes_and_scores_the_rows_it_was_made_from(any_model, record):
+    from threecpo._core.counts import from_dense
+
+    counts = from_dense(np.asarray(X))
+    again = record.describe(counts)
+    for each in fields(again):
+        expected = getattr(record.rows, each.name)
+        np.testing.assert_array_equal(getattr(again, each.name), expected)
+    assert record.score(counts) == pytest.approx(-record.loss, rel=1e-12)
+    np.testing.assert_array_equal(record.row_scores(counts), any_model.row_scores(X))
+
+
+def test_arrays_give_back_the_same_record(record):
+    arrays, facts = record.to_arrays()
+    again = FitRecord.from_arrays(arrays, facts)
+    assert again.settings == record.settings
+    other, other_facts = again.to_arrays()
+    assert facts == other_facts
+    assert arrays.keys() == other.keys()
+    for name, array in arrays.items():
+        assert array.dtype == other[name].dtype, name
+        assert array.tobytes() == other[name].tobytes(), name
+
+
+def test_a_users_price_is_known_as_such_but_not_kept(seed):
+    model = fit(column_penalty=lambda totals, *_: 0.5 * np.ones_like(totals))
+    arrays, facts = model.record_.to_arrays()
+    assert facts["settings"]["price"] == prices.CUSTOM
+    again = FitRecord.from_arrays(arrays, facts)
+    assert again.price == model.record_.price
+    with pytest.raises(ValueError, match="function of the user's"):
+        again.settings.price(np.ones(3), 2, 5)
+
+
+def bad(**changes):
+    def change(arrays, facts):
+        for name, value in changes.items():
+            if callable(value):
+                arrays[name] = value(arrays[name].copy())
+            elif name in facts:
+                facts[name] = value
+            else:
+                facts["settings"][name] = value
+
+    return change
+
+
+def put(index, value):
+    def change(array):
+        array[index] = value
+        return array
+
+    return change
+
+
+DAMAGES = {
+    "label too large": bad(labels=put(0, 2**31 - 1)),
+    "label too small": bad(labels=put(0, -2)),
+    "nearest is an outlier": bad(nearest_labels=put(0, -1)),
+    "group": bad(groups=put(0, 3)),
+    "rank twice": bad(ranks=put(0, 1)),
+    "members": bad(members=put(0, -1)),
+    "members of others": bad(profile_members=put(0, 10**6)),
+    "negative sum": bad(table=put((0, 0), -1.0)),
+    "infinite sum": bad(profile_table=put((0, 0), np.inf)),
+    "total NaN": bad(totals=put(0, np.nan)),
+    "margin NaN": bad(margins=put(0, np.nan)),
+    "fewer rows": bad(row_scales=lambda array: array[1:]),
+    "other type": bad(labels=lambda array: array.astype(np.int64)),
+    "other shape": bad(table=lambda array: array[:, 1:]),
+    "fewer columns": bad(column_scores=lambda array: array[1:]),
+    "n_rows": bad(n_rows=5),
+    "loss": bad(loss=float("nan")),
+    "price": bad(price="much"),
+    "prior NaN": bad(prior=float("nan")),
+    "prior negative": bad(prior=-1.0),
+    "threshold": bad(threshold=None),
+    "rule": bad(rule="nearest"),
+    "outliers": bad(outliers="some"),
+    "no C1": bad(groups=[0, -1]),
+    "other groups": bad(groups=[1, 7]),
+    "history": bad(history=["loss", "nothing"]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_what_does_not_fit_together_is_refused(name, model):
+    arrays, facts = model.record_.to_arrays()
+    facts["settings"] = dict(facts["settings"])
+    DAMAGES[name](arrays, facts)
+    with pytest.raises((DamagedFieldError, KeyError)):
+        FitRecord.from_arrays(arrays, facts)
+
+
+def test_names_of_any_kind_come_back(model):
+    names = np.array(["a", "", "λ", "n" * 5000, "\udcff", "x\0", *"defg"], dtype=object)
+    record = replace(model.record_, column_names=names)
+    again = FitRecord.from_arrays(*record.to_arrays())
+    assert again.column_names.tolist() == names.tolist()
+
+
+def test_files_carry_the_version_of_the_numerics(model):
+    assert model.record_.to_arrays()[1]["numerics"] == NUMERICS_VERSION
+
+
+class TestSetParamsChangesNothingThatIsFinished:
+    CHANGES: ClassVar = {
+        "column_penalty": None,
+        "outlier_threshold": 5.0,
+        "outliers": "final",
+    }
+
+    def test_of_a_path(self):
+        path = select_n_clusters(X, range(1, 5), n_init=2, random_state=0)
+        totals, table = path.totals.copy(), path.to_frame()
+        path.estimator(3).set_params(**self.CHANGES)
+        path.best_estimator.set_params(**self.CHANGES)
+        np.testing.assert_array_equal(path.totals, totals)
+        assert path.to_frame().equals(table)
+        assert path.estimator(3).outliers is None
+
+    def test_of_a_model(self):
+        model = ThreeCPO(3, random_state=0).fit(X)
+        labels, loss = model.predict(X), model.score(X)
+        model.set_params(**self.CHANGES)
+        np.testing.assert_array_equal(model.predict(X), labels)
+        assert model.score(X) == loss
+        assert model.record_.parameters["column_penalty"] == "mdl"
+        assert model.record_.settings.threshold == 0.0
+
+
+def test_a_record_knows_the_parameters_of_its_fit():
+    model = fit(init=TRUE.clip(0))
+    parameters = model.record_.parameters
+    assert parameters["n_clusters"] == model.n_clusters
+    assert parameters["groups"] == [1, 0, -1]
+    assert "int64" in parameters["init"]
