@@ -66,7 +66,7 @@ def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
 def is_results(folder: Path) -> bool:
     """Whether a folder is one that ``threecpo fit`` wrote."""
     try:
-        told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(told, dict) and told.get("format") == RUN_FORMAT
+    return isinstance(facts, dict) and facts.get("format") == RUN_FORMAT

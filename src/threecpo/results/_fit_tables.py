@@ -1,23 +1,28 @@
-"""What a fitted model says about rows, columns and numbers of clusters, as tables."""
+"""Rows, columns and numbers of clusters of a fit as tables."""
 
 from __future__ import annotations
 
-from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from ._map import row_map
+from .._core.workers import Workers
+from .._options import check_integer, resolve_n_jobs
+from .._validation import check_counts
+from ..cluster.top_columns import top_columns_table
+from ..table import CountTable
+from ._row_coordinates import row_map
+from .fitted import column_names_of, names_array, record_of, row_names_of, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..select import KPath
-    from ._csv import Table
+    from ._csv_tables import Table
 
 
 def row_table(
@@ -29,10 +34,11 @@ def row_table(
     ----------
     model : ThreeCPO
         A fitted model.
-    X : array-like, frame or sparse matrix, default=None
+    X : CountTable, array-like, frame or sparse matrix, default=None
         The counts it was fitted on, for the map; without them the map is NaN.
     row_names : sequence of str, default=None
-        Names of the rows; None takes their numbers, from 0.
+        Names of the rows; None takes those of a CountTable, else those of the fit,
+        else their numbers, from 0.
 
     Returns
     -------
@@ -51,27 +57,72 @@ def row_table(
     >>> rows["row"][rows["cluster"] == rows["cluster"][0]].tolist()
     ['a', 'b']
     """
-    labels = labels_of(model)
-    n_rows = len(labels)
-    if X is None:
-        places = np.full((n_rows, 2), np.nan)
-    else:
-        places = row_map(model, X)
-        if len(places) != n_rows:
-            message = (
-                f"X has {len(places)} rows, but the model was fitted on {n_rows}; "
-                "pass the counts of the fit."
-            )
-            raise ValueError(message)
-    return {
-        "row": _names("row_names", row_names, n_rows),
-        "cluster": labels.astype(np.int64),
-        "nearest": model.nearest_labels_.astype(np.int64),
-        "margin": model.margins_,
-        "outlier_score": model.outlier_scores_,
-        "scale": model.row_scales_,
+    record = record_of(model)
+    rows = rows_of(record)
+    places = np.full((record.n_rows, 2), np.nan) if X is None else row_map(model, X)
+    if len(places) != record.n_rows:
+        message = (
+            f"X has {len(places)} rows, but the model was fitted on {record.n_rows}; "
+            "pass the counts of the fit."
+        )
+        raise ValueError(message)
+    return _of_rows(row_names_of(record, X, row_names), rows) | {
+        "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
+    }
+
+
+def predicted_rows(
+    model: ThreeCPO, X: Any, *, row_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of other rows under a fitted model.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts of the model's columns.
+    row_names : sequence of str, default=None
+        Names of the rows; None takes those of a CountTable, else their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns of :func:`row_table` that hold for rows that a model was not fitted
+        on: ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin`` and
+        ``outlier_score``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import predicted_rows
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> rows = predicted_rows(model, [[7, 0, 4]], row_names=["new"])
+    >>> list(rows)
+    ['row', 'cluster', 'nearest', 'margin', 'outlier_score']
+    >>> bool(rows["cluster"][0] == model.labels_[0])
+    True
+    """
+    record = record_of(model)
+    counts = check_counts(X, model, reset=False)
+    if row_names is None and isinstance(X, CountTable):
+        row_names = X.row_names
+    names = names_array("row_names", row_names, counts.n_rows, of="X")
+    with Workers(resolve_n_jobs(model.n_jobs)) as workers:
+        return _of_rows(names, record.describe(counts, workers))
+
+
+def _of_rows(names: NDArray[np.object_], rows: RowResults) -> Table:
+    """Columns that hold for all rows, those of the fit and others."""
+    return {
+        "row": names,
+        "cluster": rows.labels.astype(np.int64),
+        "nearest": rows.nearest_labels.astype(np.int64),
+        "margin": rows.margins,
+        "outlier_score": rows.outlier_scores,
     }
 
 
@@ -101,21 +152,24 @@ def column_table(
     >>> list(column_table(ThreeCPO(2, random_state=0).fit(X)))[:5]
     ['column', 'group', 'noise_score', 'shared_score', 'relevant_score']
     """
-    scores = model.column_scores_
+    record = record_of(model)
+    scores = record.column_scores
     return {
-        "column": column_names_of(model, column_names),
-        "group": model.column_groups_.astype(np.int64),
+        "column": column_names_of(record, column_names),
+        "group": record.groups.astype(np.int64),
         "noise_score": scores[:, 0],
         "shared_score": scores[:, 1],
         "relevant_score": scores[:, 2],
-        **{f"rate_{k}": rates for k, rates in enumerate(model.cluster_rates_)},
+        **{f"rate_{k}": rates for k, rates in enumerate(record.rates.cluster)},
     }
 
 
 def top_table(
     model: ThreeCPO, n: int = 10, *, column_names: Iterable[Any] | None = None
 ) -> Table:
-    """Table of the most telling columns, as ``ThreeCPO.top_columns`` lists them.
+    """Table of the columns that mark each cluster and group.
+
+    ``ThreeCPO.top_columns`` gives the same as a frame.
 
     Parameters
     ----------
@@ -140,12 +194,11 @@ def top_table(
     >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))
     ['group', 'cluster', 'rank', 'column', 'value']
     """
-    names = column_names_of(model, column_names)
-    unnamed = copy(model)
-    unnamed.__dict__.pop("feature_names_in_", None)
-    frame = unnamed.top_columns(n)
-    table = {name: np.asarray(frame[name]) for name in frame}
-    return table | {"column": names[table["column"].astype(np.intp)]}
+    record = record_of(model)
+    listed = top_columns_table(record, check_integer("n", n, 1))
+    names = column_names_of(record, column_names)
+    table = {name: np.array(values) for name, values in listed.items()}
+    return table | {"column": names[table["column"]]}
 
 
 def path_table(path: KPath) -> Table:
@@ -173,38 +226,5 @@ def path_table(path: KPath) -> Table:
     """
     frame = path.to_frame()
     table = {name: np.asarray(frame[name]) for name in frame}
-    return table | {"criterion": _names("", [path.criterion] * len(path.n_clusters))}
-
-
-def labels_of(model: ThreeCPO) -> NDArray[np.int32]:
-    """Labels of the rows of a fit, or why there are none."""
-    check_is_fitted(model)
-    if not hasattr(model, "labels_"):
-        message = (
-            "This model holds nothing of its rows, as write_to= had them written; "
-            "threecpo.distributed.read_rows reads them."
-        )
-        raise ValueError(message)
-    return model.labels_
-
-
-def column_names_of(
-    model: ThreeCPO, given: Iterable[Any] | None = None
-) -> NDArray[np.object_]:
-    """Names that are given, else those of the fit, else numbers."""
-    if given is None:
-        given = getattr(model, "feature_names_in_", None)
-    return _names("column_names", given, model.n_features_in_)
-
-
-def _names(
-    field: str, given: Iterable[Any] | None, length: int | None = None
-) -> NDArray[np.object_]:
-    """Names as an array of str, as many as there must be."""
-    listed = [str(name) for name in (range(length or 0) if given is None else given)]
-    if length is not None and len(listed) != length:
-        message = f"{field} has {len(listed)} names, but the model has {length}."
-        raise ValueError(message)
-    names = np.empty(len(listed), dtype=object)
-    names[:] = listed
-    return names
+    n_fits = len(path.n_clusters)
+    return table | {"criterion": np.full(n_fits, path.criterion, dtype=object)}

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..io.formats import FORMATS, find_format
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..table import CountTable
 
-FORMATS = ("csv", "parquet", "npz", "mtx", "10x", "h5ad", "biom", "texts", "jsonl")
-
 _OPTIONS = {
     "format": click.option(
         "--format",
-        type=click.Choice(FORMATS),
+        type=click.Choice(list(FORMATS)),
         help="Kind of file. [default: by its name and content]",
     ),
     "layer": click.option(
@@ -63,7 +63,7 @@ _OPTIONS = {
 READING = tuple(name for name in _OPTIONS if name != "no_index")
 
 
-class Source(NamedTuple):
+class InputFile(NamedTuple):
     """A file of counts and how to read it."""
 
     path: Path
@@ -77,13 +77,12 @@ class Source(NamedTuple):
     def holds_texts(self) -> bool:
         """Whether its words are counted when it is read."""
         from ..io.errors import file_errors
-        from ..io.formats import FORMATS, find_format
 
         with file_errors(self.path):
             name = find_format(self.path, self.options.get("format"))
         return "text_options" in FORMATS[name].options
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""
         return {
             "path": str(self.path),
@@ -110,7 +109,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*, file: Path, **given: Any) -> Any:
         options = _read_options({name: given.pop(name) for name in _OPTIONS})
-        return function(source=Source(file, options), **given)
+        return function(source=InputFile(file, options), **given)
 
     decorated = wrapped
     for option in reversed(_OPTIONS.values()):
