@@ -1,6 +1,14 @@
 """Counts on disk as blocks of rows, each read when it is its turn."""
 
-from ._open import open_blocks
+from ._chunks import is_dask_array
+from ._open import BLOCK_COUNTS, open_blocks
+from ._source import Source as BlockSource
 from ._write import write_blocks
 
-__all__ = ["open_blocks", "write_blocks"]
+__all__ = [
+    "BLOCK_COUNTS",
+    "BlockSource",
+    "is_dask_array",
+    "open_blocks",
+    "write_blocks",
+]

@@ -34,6 +34,7 @@ class Source:
     column_names: NDArray[np.object_] | None = None
     not_whole: str | None = None
     largest: int | None = None
+    row_names: NDArray[np.object_] | None = None
 
     def __post_init__(self) -> None:
         if not self.readers:
