@@ -19,7 +19,13 @@ from .._fit.first_look import FirstLook, look_at
 from .._fit.plan import check_enough_rows
 from .._options import check_integer, check_non_negative
 from .._validation import bad_entry_message, fractional_message
-from ..cluster.fitting import PoissonClusterer, keep, plan_of, progress_of
+from ..cluster.fitting import (
+    PoissonClusterer,
+    keep,
+    plan_of,
+    progress_of,
+    warn_unless_converged,
+)
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
 from ._patience import SECONDS, Patience
 
@@ -28,6 +34,7 @@ if TYPE_CHECKING:
     from .._fit.engine import Engine
     from .._fit.plan import Plan
     from .._fit.progress import Progress
+    from .._fit.record import FitRecord
     from ..io.blocks import BlockSource
 
 Model = TypeVar("Model", bound=PoissonClusterer)
@@ -132,37 +139,46 @@ def fit(
     target = None if write_to is None else Path(write_to)
     if target is not None:
         row_files.check_new(target)
-    kept = None
-    if checkpoint is not None:
-        options = {"sample_rows": sample_rows, "drop_hopeless": drop_hopeless}
-        kept = Checkpoint(Path(checkpoint), plan, **options)  # type: ignore[arg-type]
+    options = {"sample_rows": sample_rows, "drop_hopeless": drop_hopeless}
+    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), plan, options)
+    heard = progress_of(estimator) if progress is None else progress
     block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
     with ExitStack() as stack:
         source = stack.enter_context(
             open_blocks(blocks, layer=layer, block_counts=block_counts)
         )
-        if client is None and is_dask_array(blocks):
-            from ._dask import current_client
-
-            client = current_client()
-        work = (
-            _place(plan, source, budget, stack)
-            if client is None
-            else _place_on_cluster(plan, source, budget, client, waiting, stack)
-        )
+        client = client or _client_of(blocks)
+        if client is None:
+            work = _on_threads(plan, source, budget, stack)
+        else:
+            work = _on_cluster(plan, source, budget, client, waiting, stack)
         if target is None:
             budget.check_rows(work.look.sums.n_rows)
-        heard = progress_of(estimator) if progress is None else progress
         fitting = BlockFit(plan, work.engine, work.look, budget, work.threads, heard)
         record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
         record = record.with_names(columns=source.column_names, rows=source.row_names)
-        keep(estimator, record)
-        if target is None:
-            rows = row_files.gathered(work.engine, record.describer)
-            keep(estimator, record.with_rows(rows))
-        else:
-            row_files.written(work.engine, record.describer, target)
+        _keep(estimator, record, work.engine, target)
+    warn_unless_converged(record, stacklevel=2)
     return estimator
+
+
+def _client_of(blocks: Any) -> Any:
+    """Return the current client for a Dask array, else none."""
+    from ._dask import current_client
+
+    return current_client() if is_dask_array(blocks) else None
+
+
+def _keep(
+    estimator: PoissonClusterer, record: FitRecord, engine: Engine, target: Path | None
+) -> None:
+    """Keep a record, then its rows: if these fail, the model is there."""
+    keep(estimator, record)
+    if target is None:
+        rows = row_files.gathered(engine, record.describer)
+        keep(estimator, record.with_rows(rows))
+    else:
+        row_files.written(engine, record.describer, target)
 
 
 def _plan(estimator: Any) -> Plan:
@@ -186,7 +202,7 @@ class _Place(NamedTuple):
     threads: int
 
 
-def _place(
+def _on_threads(
     plan: Plan, source: BlockSource, budget: MemoryBudget, stack: ExitStack
 ) -> _Place:
     """Look at all blocks once, by threads of this process."""
@@ -200,7 +216,7 @@ def _place(
     return _Place(UnchangedBlocks(ThreadEngine(readers, workers), look), look, threads)
 
 
-def _place_on_cluster(
+def _on_cluster(
     plan: Plan,
     source: BlockSource,
     budget: MemoryBudget,
