@@ -29,6 +29,7 @@ HELPERS = {
     "_names": (),
     "_plain": (),
     "_progress": ("_fit",),
+    "_spreadsheets": (),
     "_stemming": (),
     "_write_locks": (),
     "_writing": ("_write_locks",),
