@@ -39,7 +39,8 @@ def write_table(
     Names that a spreadsheet would take for a formula, because they start with ``=``,
     ``+``, ``-``, ``@`` (also in wide form), a tab or a line end, get an apostrophe in
     front, as do those that start with apostrophes before such a character.
-    :func:`read_table` takes it away again. Names with commas, quotes and line breaks are quoted.
+    :func:`read_table` takes it away again. Names with delimiters, quotes and line
+    breaks are quoted.
 
     Parameters
     ----------
