@@ -54,7 +54,7 @@ OPTIONS: dict[str, Any] = {
     "outliers": "iterative",
     "column_penalty": None,
 }
-ROWS = {"cluster": 400, "driver": 6000}
+ROWS = {"cluster": 400, "driver": 3000}
 PATIENCE = 240
 DASK_SECONDS = 1.0
 # Tasks that send something in a fit: eight shares, then one request for each reading.
@@ -242,7 +242,8 @@ def main() -> None:
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.getLogger("threecpo").addHandler(logging.NullHandler())
     rng = np.random.default_rng(options.seed)
     tallies = {}

@@ -14,7 +14,7 @@ import dask
 
 import distributed
 
-TIMEOUT = 120
+TIMEOUT = 240
 
 
 def free_port():
