@@ -58,6 +58,15 @@ def zeros_from(place):
     return change
 
 
+def one_turn_more(place):
+    """An index that cut to 32 bits is the right one."""
+
+    def change(array):
+        array[place] += 1 << 32
+
+    return change
+
+
 POINTERS = {
     "fall": {"indptr": put(3, 200)},
     "fall below 0": {"indptr": put(3, -7)},
@@ -84,6 +93,7 @@ INDICES = {
 WIDE_INDICES = {
     "wrap round to 1": {"indices": put(5, WRAPS_TO_ONE)},
     "wrap round from below": {"indices": put(5, 1 - (1 << 32))},
+    "wrap round to where they were": {"indices": one_turn_more(5)},
 }
 VALUES = {
     "too few values": {"data": cut(20)},
@@ -103,6 +113,7 @@ ENTRIES = {
 WIDE_ENTRIES = {
     "row wraps round": {"row": put(5, WRAPS_TO_ONE)},
     "column wraps round": {"col": put(5, WRAPS_TO_ONE)},
+    "row wraps round to where it was": {"row": one_turn_more(5)},
 }
 
 

@@ -1,29 +1,156 @@
-"""Files and folders that take their place once they are complete."""
+"""Files and folders that appear when they are complete: written beside, then renamed.
+
+If anything goes wrong, the target stays as it was, and nothing else is left. A link
+stays a link: what it leads to is replaced.
+"""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import re
 import shutil
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import IO, TYPE_CHECKING, cast
 from uuid import uuid4
-
-from ._beside import behind_link, refuse_missing_folder, replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["behind_link", "new_folder", "refuse_missing_folder", "replaced"]
+_LONGEST_SUFFIX = 10
 
 
 @contextmanager
-def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a folder beside, which gets its name when all is in it."""
-    beside = path.with_name(f".{path.name}-{uuid4().hex}.part")
-    beside.mkdir(parents=True)
+def replaced(path: Path) -> Iterator[Path]:
+    """Yield a name beside a file; what is written there takes its place."""
+    path = behind_link(path)
+    refuse_missing_folder(path)
+    with _written_beside(path) as beside:
+        yield beside
+
+
+@contextmanager
+def put_in_place(
+    path: Path, *, force: bool = False, parts: str | None = None
+) -> Iterator[Path]:
+    """Yield a name beside the target; what is written there gets the target's name.
+
+    What exists is replaced with ``force`` only. With ``parts``, a pattern, the target
+    is a folder, and one that is replaced may hold files of such names only.
+    """
+    path = behind_link(path)
+    refuse_existing(path, parts, force=force)
+    refuse_missing_folder(path)
+    with _written_beside(path) as beside:
+        yield beside
+        refuse_existing(path, parts, force=force)
+
+
+@contextmanager
+def new_folder(path: Path, *, force: bool = False, parts: str = ".*") -> Iterator[Path]:
+    """Yield a folder to fill, which gets its name when all is in it."""
+    with folders_above(path), put_in_place(path, force=force, parts=parts) as beside:
+        beside.mkdir()
+        yield beside
+
+
+@contextmanager
+def folders_above(path: Path) -> Iterator[None]:
+    """Make the folders that a target is to lie in; an error leaves nothing new."""
+    place = behind_link(path).absolute()
+    missing = [parent for parent in place.parents if not parent.exists()]
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for parent in missing:
+            with suppress(OSError):
+                parent.rmdir()
+        raise
+
+
+@contextmanager
+def open_new(path: Path) -> Iterator[IO[bytes]]:
+    """Open a new file for writing, compressed if its name ends in .gz."""
+    with path.open("xb") as file:
+        if path.suffix != ".gz":
+            yield file
+            return
+        # Without name and time the same counts are the same bytes.
+        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+
+
+def behind_link(path: Path) -> Path:
+    """Return what a link leads to, so that this is replaced and not the link."""
+    return path.resolve() if path.is_symlink() else path
+
+
+def refuse_missing_folder(path: Path) -> None:
+    """Name the folder that a file cannot be written to, not a hidden file in it."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            errno.ENOENT, "There is no such folder", f"{path.parent}"
+        )
+
+
+def refuse_existing(path: Path, parts: str | None, *, force: bool) -> None:
+    """Refuse to replace what is there, unless forced to, and what is something else."""
+    if not path.exists():
+        return
+    if not force:
+        message = f"{path} exists; pass force=True to write over it."
+        raise FileExistsError(message)
+    same_kind = path.is_dir() == (parts is not None)
+    if same_kind and parts is not None:
+        same_kind = all(re.fullmatch(parts, each.name) for each in path.iterdir())
+    if not same_kind:
+        message = f"{path} is something else and stays; choose another name."
+        raise FileExistsError(message)
+
+
+@contextmanager
+def _written_beside(path: Path) -> Iterator[Path]:
+    beside = _hidden(path, "part")
     try:
         yield beside
-        beside.rename(path)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
+        _rename(beside, path)
+    finally:
+        _remove(beside)
+
+
+def _hidden(path: Path, kind: str) -> Path:
+    """Return a new name in the same folder, of limited length, with the same suffixes.
+
+    The target's own name may be as long as the file system allows. The suffixes are how
+    writers choose a format.
+    """
+    ending = "".join(s for s in path.suffixes[-2:] if len(s) <= _LONGEST_SUFFIX)
+    return path.with_name(f".{kind}-{uuid4().hex}{ending}")
+
+
+def _rename(new: Path, path: Path) -> None:
+    """Rename a file or folder over another, which stays whole until then.
+
+    Wherever an interrupt comes, one of the two has the name in the end.
+    """
+    if not (new.is_dir() and path.is_dir()):
+        new.replace(path)
+        return
+    old = _hidden(path, "old")
+    try:
+        path.rename(old)
+        new.rename(path)
+    finally:
+        if path.exists():
+            _remove(old)
+        else:
+            old.rename(path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -51,7 +51,7 @@ def count_terms(
     stop_words : "english", list of str or None, default=None
         Words that are left out before stemming, as in ``CountVectorizer``.
     vocabulary : iterable of str, default=None
-        Count these terms only, in this order, whatever ``max_features`` says: the
+        Count these terms only, in this order, with no regard to ``max_features``: the
         ``column_names`` of another table make new texts fit for ``predict``.
     row_names : sequence of str, default=None
         A name for each text.

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 
 from containers import CONTAINERS, NARROW, names, planted, snapshot
 from threecpo.cocluster import CoclustMod
-from threecpo.cocluster._tables import Run, best, renumber_together
+from threecpo.cocluster._cluster_sums import Run, best, renumber_together
 
 SMALL, _ = planted(n_rows=12)
 SMALL[3] = 0

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from containers import planted
-from threecpo.cocluster._tables import Table
+from threecpo.cocluster._cluster_sums import Table
 
 SMALL, _ = planted(n_rows=12)
 SMALL[3] = 0

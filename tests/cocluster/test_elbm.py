@@ -8,8 +8,8 @@ from scipy.special import xlogy
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo.cocluster import ELBM, CoclustInfo
+from threecpo.cocluster._cluster_sums import Table
 from threecpo.cocluster._elbm import Likelihood, equal_draws, run_elbm
-from threecpo.cocluster._tables import Table
 
 
 def run(X, rows, columns, variant, max_iter=100, n_clusters=(4, 3)):

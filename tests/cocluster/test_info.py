@@ -8,8 +8,8 @@ from sklearn.metrics import adjusted_rand_score, mutual_info_score
 
 from containers import planted
 from threecpo.cocluster import CoclustInfo
+from threecpo.cocluster._cluster_sums import Table
 from threecpo.cocluster._info import log_ratios, mutual_information, run_info
-from threecpo.cocluster._tables import Table
 
 
 def run(X, rows, columns, n_clusters=(4, 3), max_iter=100, tol=0.0):

@@ -7,8 +7,8 @@ from random_tables import drawn
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo.cocluster import CoclustMod
+from threecpo.cocluster._cluster_sums import Table
 from threecpo.cocluster._mod import run_mod
-from threecpo.cocluster._tables import Table
 
 
 def run(X, columns, max_iter=100, tol=0.0):

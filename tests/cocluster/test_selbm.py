@@ -7,10 +7,10 @@ from random_tables import blocky, dense, drawn, entropy_term, log_shares
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo.cocluster import SELBM
+from threecpo.cocluster._cluster_sums import Table
 from threecpo.cocluster._elbm import Likelihood
 from threecpo.cocluster._mod import rows_by_modularity
 from threecpo.cocluster._selbm import Diagonal, run_selbm
-from threecpo.cocluster._tables import Table
 
 
 def run(X, rows, columns, variant, max_iter=100):

@@ -7,8 +7,8 @@ from random_tables import drawn
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo.cocluster import CoclustSpecMod
+from threecpo.cocluster._cluster_sums import Table
 from threecpo.cocluster._specmod import embed, leading_vectors
-from threecpo.cocluster._tables import Table
 
 
 def table(X):

@@ -7,7 +7,7 @@ from random_tables import drawn
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo.cocluster import TauCC, _taucc
-from threecpo.cocluster._tables import Table, renumber
+from threecpo.cocluster._cluster_sums import Table, renumber
 from threecpo.cocluster._taucc import (
     merged_sums,
     nearest,

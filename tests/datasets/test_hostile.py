@@ -11,7 +11,7 @@ import made_up
 import pytest
 
 from threecpo.datasets import DataFormatError, catalogue
-from threecpo.io._archives import members
+from threecpo.io.archives import members
 
 CELLS = "dataset1_sm_uc3.txt.gz"
 
@@ -23,7 +23,7 @@ def refused(name, folder, reason):
         catalogue()[name].load(data_home=folder)
     message = str(caught.value)
     assert str(folder) in message
-    assert "Delete it and get it anew from http" in message
+    assert "Delete it and get it again from http" in message
     assert sorted(folder.iterdir()) == before
 
 

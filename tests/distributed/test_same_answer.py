@@ -176,6 +176,29 @@ def test_frames_and_tables_give_their_column_names():
     assert not hasattr(model, "feature_names_in_")
 
 
+def swap_rows(block):
+    block[[3, 4]] = block[[4, 3]]
+
+
+def put(value):
+    def change(block):
+        block[150, 2] = value
+
+    return change
+
+
+# What a block may hold at its second reading.
+CHANGES = {
+    "one more count": lambda block: np.add.at(block, (7, 1), 1),
+    "rows in another order": swap_rows,
+    "columns in another order": lambda block: np.copyto(block, block[:, ::-1].copy()),
+    "negative": put(-3.0),
+    "not a number": put(np.nan),
+    "half a count": put(2.5),
+    "nothing": lambda block: block.fill(0.0),
+}
+
+
 class TestRefusals:
     def test_auto_needs_all_rows(self):
         with pytest.raises(ValueError, match="n_clusters='auto' needs all rows"):
@@ -219,6 +242,16 @@ class TestRefusals:
         X, _ = counts_of()
         reads = iter([X[100:], sp.csr_array((200, 9))])
         with pytest.raises(ValueError, match="Block 1 has changed while"):
+            fit([lambda: X[:100], lambda: next(reads)], n_jobs=1)
+
+    @pytest.mark.parametrize("change", CHANGES)
+    def test_a_block_whose_counts_change(self, change):
+        X, _ = counts_of()
+        first = X[100:]
+        other = first.toarray().astype(float)
+        CHANGES[change](other)
+        reads = iter([first, *[sp.csr_array(other)] * 50])
+        with pytest.raises(ValueError, match=r"Block 1 has changed.*other counts"):
             fit([lambda: X[:100], lambda: next(reads)], n_jobs=1)
 
     def test_a_block_that_is_no_table(self):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from threecpo.io._formats import FORMATS
+from threecpo.io.formats import FORMATS
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "files.md"
 

@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _lines
-from threecpo.io._cut import Cut
+from threecpo.io import DataFormatError
+from threecpo.io.delimited import lines as lines_module
+from threecpo.io.delimited.cut_blocks import Cut
 
 WIDE = "plot,ants,bees\np1,3,0\np2,0,5\n"
 
@@ -48,6 +49,29 @@ def refused(read, tmp_path):
 def is_wide(table):
     assert list(table.row_names) == ["p1", "p2"]
     assert list(table.column_names) == ["ants", "bees"]
+    assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("ants,bees\n3,0\n0,5\n", {}),
+        ('"ants","bees"\r\n3,0\r\n0,5\r\n', {}),
+        ("id,ants,bees\n1,3,0\n2,0,5\n", {}),
+        ("plot;ants;bees\n1;3;0\n2;0;5\n", {"index": "plot"}),
+        ("habitat,ants,bees\nwood,3,0\nfield,0,5\n", {"labels": "habitat"}),
+        ("note,ants,bees\nx,3,0\ny,0,5\n", {"drop": "note"}),
+    ],
+)
+def test_a_byte_order_mark_is_no_part_of_the_first_name(text, options, read):
+    """Excel begins every file of "CSV UTF-8" with one."""
+    table = read(text.encode("utf-8-sig"), **options)
+    assert list(table.column_names) == ["ants", "bees"]
+    assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_count(read):
+    table = read("3,0\n0,5\n".encode("utf-8-sig"), header=False)
     assert table.X.toarray().tolist() == [[3, 0], [0, 5]]
 
 
@@ -236,7 +260,7 @@ def test_text_in_a_column_says_how_to_leave_it_out(refused):
 
 @pytest.mark.parametrize("text", ["3,x\n", "x\n", "4,-1\n", "4,\xff\n"])
 def test_the_line_is_right_far_down_and_after_quotes(text, refused, monkeypatch):
-    monkeypatch.setattr(_lines, "BLOCK", 50)
+    monkeypatch.setattr(lines_module, "BLOCK", 50)
     lines = ["a,b", *('"1",2' if i % 7 == 0 else "1,2" for i in range(200))]
     lines.insert(100, '"0\n",1')
     content = "\n".join(lines) + "\n"
@@ -244,7 +268,7 @@ def test_the_line_is_right_far_down_and_after_quotes(text, refused, monkeypatch)
 
 
 def test_a_line_without_end_is_refused(refused, monkeypatch):
-    monkeypatch.setattr(_lines, "LONGEST", 1000)
+    monkeypatch.setattr(lines_module, "LONGEST", 1000)
     refused("a,b\n" + "1" * 2000, "line 2 is longer than 1000 bytes")
 
 
@@ -277,7 +301,7 @@ def test_blocks_of_any_size_give_what_pandas_gives(tmp_path, rows, size, end):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_lines, "BLOCK", size)
+        patch.setattr(lines_module, "BLOCK", size)
         table = read_counts(path)
     frame = pd.read_csv(io.StringIO(text), index_col=0, keep_default_na=False)
     np.testing.assert_array_equal(table.X.toarray(), frame.to_numpy(dtype=float))

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 from tables import PLAIN
 
 from threecpo import read_counts, write_counts
-from threecpo.io import DataFormatError, _read
-from threecpo.io._formats import FORMATS
+from threecpo.io import DataFormatError
+from threecpo.io import read as read_module
+from threecpo.io.formats import FORMATS
 
 HERE = ("csv", "npz", "mtx", "h5ad", "parquet")
 
@@ -87,7 +88,7 @@ def test_a_file_that_may_not_be_read_is_told(tmp_path, monkeypatch):
         def forbidden(*_):
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr(_read, "find_format", forbidden)
+        monkeypatch.setattr(read_module, "find_format", forbidden)
     with pytest.raises(DataFormatError, match="may not be read by this user"):
         read_counts(path)
 
@@ -111,20 +112,20 @@ def test_more_memory_than_there_is_is_told(tmp_path, monkeypatch):
     def hungry(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(_read, "finished", hungry)
+    monkeypatch.setattr(read_module, "to_table", hungry)
     with pytest.raises(DataFormatError, match="asks for more memory than there is"):
         read_counts(tmp_path / "t.npz")
 
 
 def test_warnings_of_libraries_do_not_leak(tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-    finished = _read.finished
+    to_table = read_module.to_table
 
     def noisy(*args, **options):
         warnings.warn("a library of the future", FutureWarning, stacklevel=1)
-        return finished(*args, **options)
+        return to_table(*args, **options)
 
-    monkeypatch.setattr(_read, "finished", noisy)
+    monkeypatch.setattr(read_module, "to_table", noisy)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         read_counts(tmp_path / "t.csv")
@@ -153,7 +154,7 @@ def test_a_missing_library_is_told_with_its_extra(
 def test_every_option_is_of_some_format():
     from dataclasses import fields
 
-    from threecpo.io._options import Options
+    from threecpo.io.format_options import ReadOptions
 
     used = {option for kind in FORMATS.values() for option in kind.options}
-    assert used == {field.name for field in fields(Options)}
+    assert used == {field.name for field in fields(ReadOptions)}

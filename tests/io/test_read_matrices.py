@@ -165,9 +165,9 @@ def test_spaces_and_remarks_of_any_kind(content, tmp_path):
 @pytest.mark.parametrize("block", [7, 1 << 20])
 @pytest.mark.parametrize("dtype", [int, float])
 def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
-    from threecpo.io import _lines
+    from threecpo.io.delimited import lines
 
-    monkeypatch.setattr(_lines, "BLOCK", block)
+    monkeypatch.setattr(lines, "BLOCK", block)
     rng = np.random.default_rng(0)
     matrix = sp.random_array((30, 20), density=0.2, rng=rng) * 1000
     path = tmp_path / "m.mtx"

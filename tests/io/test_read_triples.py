@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _lines
+from threecpo.io import DataFormatError
+from threecpo.io.delimited import lines as lines_module
 
 TRIPLES = "customer,product,quantity\nann,milk,2\nbob,bread,1\nann,milk,3\n"
 
@@ -37,6 +38,14 @@ def is_basket(table):
 )
 def test_triples_are_found_by_their_shape(text, read):
     is_basket(read(text))
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_name(read):
+    """Excel begins every file of "CSV UTF-8" with one."""
+    mark = "\ufeff"
+    is_basket(read(mark + TRIPLES, triples=("customer", "product", "quantity")))
+    is_basket(read(mark + TRIPLES.replace("customer,product,quantity\n", "")))
+    is_basket(read(mark + TRIPLES.replace("customer", '"customer"'), triples=True))
 
 
 def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
@@ -94,7 +103,7 @@ def test_what_pandas_melts_is_read(read):
 )
 @pytest.mark.parametrize("block", [8, 1 << 20])
 def test_what_is_wrong_is_told_with_its_line(line, reason, block, read, monkeypatch):
-    monkeypatch.setattr(_lines, "BLOCK", block)
+    monkeypatch.setattr(lines_module, "BLOCK", block)
     with pytest.raises(DataFormatError, match=reason):
         read(f"{TRIPLES}{line}\nann,milk,3\n")
 

@@ -171,10 +171,10 @@ def test_what_exists_is_kept_unless_forced(name, tmp_path):
 
 
 def test_nothing_is_written_before_it_is_refused(tmp_path, monkeypatch):
-    from threecpo.io import _csv
+    from threecpo.io import delimited
 
     write_counts(PLAIN, tmp_path / "t.csv")
-    monkeypatch.setattr(_csv, "write", None)
+    monkeypatch.setattr(delimited, "write", None)
     with pytest.raises(FileExistsError, match=r"t\.csv exists"):
         write_counts(PLAIN, tmp_path / "t.csv")
 
@@ -198,7 +198,7 @@ def test_force_never_removes_something_else(tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "npz", "mtx", "10x", "h5ad", "parquet"])
 @pytest.mark.parametrize("error", [OSError(28, "No space"), KeyboardInterrupt()])
 def test_a_write_that_fails_leaves_all_as_it_was(kind, error, tmp_path, monkeypatch):
-    from threecpo.io._formats import FORMATS
+    from threecpo.io.formats import FORMATS
 
     path = tmp_path / "t"
     write_counts(PLAIN, path, format=kind)

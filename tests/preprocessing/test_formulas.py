@@ -170,9 +170,11 @@ def test_squared_poisson_scores_are_chi_squared():
 
 def test_poisson_scores_of_many_rows_are_right_in_every_block(monkeypatch):
     whole = PoissonStandardizer().fit_transform(X)
-    monkeypatch.setattr("threecpo.preprocessing._columns.BLOCK_VALUES", 4 * X.shape[1])
+    monkeypatch.setattr(
+        "threecpo.preprocessing._column_transformers.BLOCK_VALUES", 4 * X.shape[1]
+    )
     np.testing.assert_array_equal(PoissonStandardizer().fit_transform(X), whole)
-    monkeypatch.setattr("threecpo.preprocessing._columns.BLOCK_VALUES", 1)
+    monkeypatch.setattr("threecpo.preprocessing._column_transformers.BLOCK_VALUES", 1)
     np.testing.assert_array_equal(PoissonStandardizer().fit_transform(X), whole)
 
 

@@ -85,6 +85,13 @@ class Counts:
         return first_bad_entry(self)
 
     @cached_property
+    def checksum(self) -> int:
+        """A number that other counts hardly ever have."""
+        from .loops.inspection import checksum
+
+        return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
+
+    @cached_property
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about equal numbers of stored counts."""
         return cut_rows(self.indptr, min(MAX_BLOCKS, len(self.data) // BLOCK_COUNTS))

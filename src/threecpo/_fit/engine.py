@@ -48,21 +48,37 @@ class UnchangedBlocks:
 
     def __init__(self, engine: Engine, look: FirstLook) -> None:
         self._engine = engine
-        self._expect = partial(_expect, look.n_rows, max(look.n_columns))
+        self._expect = partial(
+            _expect, look.n_rows, max(look.n_columns), look.checksums
+        )
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         return self._engine.fold(partial(self._expect, work), combine)
 
 
 def _expect(
-    n_rows: Sequence[int], n_columns: int, work: Work[T], index: int, counts: Counts
+    n_rows: Sequence[int],
+    n_columns: int,
+    checksums: Sequence[int],
+    work: Work[T],
+    index: int,
+    counts: Counts,
 ) -> T:
+    """Do work on a block unless it is another than at first."""
+    shape, before = counts.shape, (n_rows[index], n_columns)
+    what = None
     # Loops trust the shape: one column more would be read beyond the end.
-    if counts.n_rows != n_rows[index] or counts.n_columns != n_columns:
+    if shape != before:
+        what = (
+            f"it has {shape[0]} rows and {shape[1]} columns, and had {before[0]} and "
+            f"{before[1]}"
+        )
+    elif counts.checksum != checksums[index]:
+        what = "it holds other counts than at the first look"
+    if what is not None:
         message = (
-            f"Block {index} has changed while it was in use: it has {counts.n_rows} "
-            f"rows and {counts.n_columns} columns, and had {n_rows[index]} and "
-            f"{n_columns}."
+            f"Block {index} has changed while it was in use: {what}. Fit again when "
+            "nothing writes to it any more."
         )
         raise ValueError(message)
     return work(index, counts)

@@ -25,6 +25,7 @@ class FirstLook:
 
     n_rows: tuple[int, ...]
     n_stored: tuple[int, ...]
+    checksums: tuple[int, ...]
     n_columns: frozenset[int]
     fractional: bool
     bad: tuple[int, int, float] | None
@@ -46,6 +47,7 @@ class FirstLook:
         return FirstLook(
             self.n_rows + other.n_rows,
             self.n_stored + other.n_stored,
+            self.checksums + other.checksums,
             self.n_columns | other.n_columns,
             self.fractional or other.fractional,
             bad,
@@ -61,6 +63,7 @@ def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
     return FirstLook(
         (counts.n_rows,),
         (len(counts.data),),
+        (counts.checksum,),
         frozenset([counts.n_columns]),
         bad is None and counts.fractional,
         bad,

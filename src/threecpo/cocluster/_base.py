@@ -16,7 +16,7 @@ from .._options import (
     restart_seeds,
 )
 from .._validation import check_counts
-from ._tables import Table, renumber, renumber_together
+from ._cluster_sums import Table, renumber, renumber_together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from ._tables import Run
+    from ._cluster_sums import Run
 
 
 class BaseCocluster(ClusterMixin, BaseEstimator):

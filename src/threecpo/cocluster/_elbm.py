@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, diags_array
 from scipy.special import xlogy
 
 from ._base import RectangularCocluster
-from ._tables import (
+from ._cluster_sums import (
     Run,
     alternate,
     best,
@@ -20,7 +20,7 @@ from ._tables import (
 )
 
 if TYPE_CHECKING:
-    from ._tables import Floats, Labels, Table
+    from ._cluster_sums import Floats, Labels, Table
 
 SMOOTHING = 1e-8
 
@@ -133,7 +133,7 @@ class ELBM(RectangularCocluster):
 
     1. draw row and column clusters at random;
     2. put every row in its likeliest cluster, then every column, with rates and shares
-       of the clusters found anew in between;
+       of the clusters updated in between;
     3. repeat 2 until nothing changes; keep the likeliest of ``n_init`` such runs.
 
     Parameters

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ._base import RectangularCocluster
-from ._tables import (
+from ._cluster_sums import (
     Run,
     alternate,
     best,
@@ -16,7 +16,7 @@ from ._tables import (
 )
 
 if TYPE_CHECKING:
-    from ._tables import Floats, Labels, Table
+    from ._cluster_sums import Floats, Labels, Table
 
 
 def log_ratios(blocks: Floats) -> Floats:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ._base import BaseCocluster
-from ._elbm import SMOOTHING, Likelihood, entropy_term, equal_draws
-from ._mod import rows_by_modularity
-from ._tables import (
+from ._cluster_sums import (
     Run,
     alternate,
     best,
     cluster_totals,
     random_labels,
 )
+from ._elbm import SMOOTHING, Likelihood, entropy_term, equal_draws
+from ._mod import rows_by_modularity
 
 if TYPE_CHECKING:
-    from ._tables import Floats, Labels, Table
+    from ._cluster_sums import Floats, Labels, Table
 
 OFFSET = 0.2
 
@@ -114,7 +114,7 @@ class SELBM(BaseCocluster):
     1. draw column clusters at random, and put rows where they add most modularity, so
        that the blocks are denser than the rest from the start;
     2. put every row in its likeliest cluster, then every column, with rates and shares
-       of the clusters found anew in between;
+       of the clusters updated in between;
     3. repeat 2 until nothing changes; keep the likeliest of ``n_init`` such runs.
 
     Parameters

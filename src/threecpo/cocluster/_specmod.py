@@ -13,14 +13,14 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from ._base import BaseCocluster
-from ._tables import (
+from ._cluster_sums import (
     Run,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._tables import Floats, Table
+    from ._cluster_sums import Floats, Table
 
 
 def leading_vectors(

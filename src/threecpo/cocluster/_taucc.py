@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from .._options import check_choice, check_integer
 from ._base import BaseCocluster
-from ._tables import (
+from ._cluster_sums import (
     Run,
     merge_columns,
     random_labels,
@@ -18,7 +18,7 @@ from ._tables import (
 )
 
 if TYPE_CHECKING:
-    from ._tables import Floats, Labels, Table
+    from ._cluster_sums import Floats, Labels, Table
 
 MAX_PASSES = 101
 DENSE_SIZE = 1 << 23

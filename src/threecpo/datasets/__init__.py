@@ -3,7 +3,7 @@
 from .._errors import DataFormatError, DataNotFoundError
 from ._bbc import fetch_bbcnews, fetch_bbcsports
 from ._catalogue import DataSet, catalogue
-from ._cells import fetch_human_dendritic, fetch_mouse_atlas
+from ._cell_atlases import fetch_human_dendritic, fetch_mouse_atlas
 from ._gene_expression import fetch_gene_expression
 from ._newsgroups import fetch_20newsgroups
 from ._optdigits import fetch_optdigits

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ._bbc import fetch_bbcnews, fetch_bbcsports
-from ._cells import fetch_human_dendritic, fetch_mouse_atlas
+from ._cell_atlases import fetch_human_dendritic, fetch_mouse_atlas
 from ._gene_expression import fetch_gene_expression
 from ._newsgroups import fetch_20newsgroups
 from ._optdigits import fetch_optdigits

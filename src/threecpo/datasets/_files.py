@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError, DataNotFoundError
 from .._extras import require
 from .._progress import progress as show_progress
-from ..io._archives import DAMAGE
+from ..io.archives import DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._registry import Published, Source
+    from ._registry import DatasetSource, Published
 
 RETRIES = 2
 TIMEOUT = 30
@@ -23,7 +23,7 @@ TIMEOUT = 30
 
 @contextmanager
 def files(
-    source: Source, data_home: str | os.PathLike[str] | None, *, progress: bool
+    source: DatasetSource, data_home: str | os.PathLike[str] | None, *, progress: bool
 ) -> Iterator[list[Path]]:
     """Paths of a data set's files, for reading inside the ``with``.
 
@@ -54,7 +54,7 @@ def home(data_home: str | os.PathLike[str] | None) -> Path:
 
 
 def missing_files(
-    source: Source, data_home: str | os.PathLike[str] | None
+    source: DatasetSource, data_home: str | os.PathLike[str] | None
 ) -> list[str]:
     """Names of the files of a data set that would have to be downloaded."""
     folder = home(data_home)
@@ -110,7 +110,7 @@ def _close_if_failed(response: Any, *_: object, **__: object) -> None:
 
 
 class _Bar:
-    """What pooch moves on while it downloads; each try sets ``total`` anew."""
+    """What pooch moves on while it downloads; each try sets ``total``."""
 
     def __init__(self, name: str, shown: ExitStack) -> None:
         self._name, self._shown = name, shown
@@ -148,10 +148,12 @@ def _pooch() -> Any:
     return require("pooch", "datasets", purpose)
 
 
-def _damaged(source: Source, paths: list[Path], error: Exception) -> DataFormatError:
+def _damaged(
+    source: DatasetSource, paths: list[Path], error: Exception
+) -> DataFormatError:
     names = " or ".join(str(path) for path in paths)
     urls = " and ".join(file.url for file in source.files)
     return DataFormatError(
         f"{names} cannot be read as {source.paper_name}: {error}. Delete it and get it "
-        f"anew from {urls}."
+        f"again from {urls}."
     )

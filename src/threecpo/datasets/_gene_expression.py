@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._errors import DataFormatError
-from ..io._archives import members
+from ..io.archives import members
 from ._load import encoded, load
 from ._number_lines import read_number_lines, unquoted
 from ._registry import SOURCES

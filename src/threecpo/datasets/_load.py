@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._errors import DataFormatError
-from ..io._archives import members
+from ..io.archives import members
 from ..table import CountTable
 from ._files import files
 from ._parsed import remembered
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from ._registry import Source
+    from ._registry import DatasetSource
 
     Parsed = dict[str, Any]
     Home = str | os.PathLike[str] | None
@@ -35,7 +35,7 @@ class Document(NamedTuple):
 
 
 def load(
-    source: Source,
+    source: DatasetSource,
     parse: Callable[[list[Path], int], Parsed],
     data_home: Home,
     *,
@@ -58,7 +58,7 @@ def load(
 
 
 def load_texts(
-    source: Source,
+    source: DatasetSource,
     parse: Callable[[list[Path], int], list[Document]],
     max_features: int | None,
     stem: str | None,

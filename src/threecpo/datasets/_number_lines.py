@@ -6,8 +6,8 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from ..io._csv import read_table
-from ..io._options import Options
+from ..io.delimited import read_table
+from ..io.format_options import ReadOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +23,8 @@ def read_number_lines(
     The first line names the columns; the others are a name and the values. The corner
     above the names may have a field of its own or none, as R writes it.
     """
-    told = Options(index=0, header=True, delimiter=separator, triples=False)
-    parts = read_table(file, told, usual=separator)
+    options = ReadOptions(index=0, header=True, delimiter=separator, triples=False)
+    parts = read_table(file, options, usual=separator)
     X = np.rint(parts.X).astype(np.int64)
     X.eliminate_zeros()
     return parts.row_names or [], parts.column_names or [], X

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._beside import replaced
 from .._core.counts import Counts, from_sparse
+from .._writing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable

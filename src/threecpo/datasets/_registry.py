@@ -39,7 +39,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Source:
+class DatasetSource:
     """A data set: its names, its files and what its publisher says."""
 
     name: str
@@ -62,7 +62,7 @@ def _uci(number: int, title: str) -> str:
 SOURCES = {
     source.name: source
     for source in (
-        Source(
+        DatasetSource(
             "wholesales",
             "Wholesales",
             (
@@ -79,7 +79,7 @@ SOURCES = {
             "doi:10.24432/C5030X.",
             CC_BY,
         ),
-        Source(
+        DatasetSource(
             "sport_articles",
             "SportA",
             (
@@ -97,7 +97,7 @@ SOURCES = {
             "UCI Machine Learning Repository, 2018.",
             CC_BY,
         ),
-        Source(
+        DatasetSource(
             "optdigits",
             "Optdigits",
             (
@@ -115,7 +115,7 @@ SOURCES = {
             "Machine Learning Repository, 1998, doi:10.24432/C50P49.",
             CC_BY,
         ),
-        Source(
+        DatasetSource(
             "bbcsports",
             "BBCSports",
             (
@@ -129,7 +129,7 @@ SOURCES = {
             GREENE,
             BBC_RIGHTS,
         ),
-        Source(
+        DatasetSource(
             "bbcnews",
             "BBCNews",
             (
@@ -144,7 +144,7 @@ SOURCES = {
             GREENE,
             BBC_RIGHTS,
         ),
-        Source(
+        DatasetSource(
             "webkb",
             "WebKB",
             (
@@ -162,7 +162,7 @@ SOURCES = {
             "Wide Web, AAAI 1998.",
             NO_LICENCE,
         ),
-        Source(
+        DatasetSource(
             "reuters",
             "Reuters",
             (
@@ -181,7 +181,7 @@ SOURCES = {
             "The collection's README: copyright Reuters Ltd., free to distribute for "
             "research only. UCI states CC BY 4.0.",
         ),
-        Source(
+        DatasetSource(
             "20newsgroups",
             "20NewsG",
             (
@@ -199,7 +199,7 @@ SOURCES = {
             NO_LICENCE,
             slow=True,
         ),
-        Source(
+        DatasetSource(
             "gene_expression",
             "GeneExp",
             (
@@ -217,7 +217,7 @@ SOURCES = {
             limit=1 << 30,
             slow=True,
         ),
-        Source(
+        DatasetSource(
             "human_dendritic",
             "HDendritic",
             (
@@ -240,7 +240,7 @@ SOURCES = {
             limit=1 << 32,
             slow=True,
         ),
-        Source(
+        DatasetSource(
             "mouse_atlas",
             "MouseAtlas",
             (

@@ -10,25 +10,25 @@ import scipy.sparse as sp
 
 from .._errors import DataFormatError
 from .._extras import require
-from ._archives import opened
+from ._file_content import FileContent
 from ._hdf5 import check_stored
-from ._parts import Parts
+from .archives import opened
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ._options import Options
+    from .format_options import ReadOptions
 
 _HDF5 = b"\x89HDF"
 
 
-def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
     with path.open("rb") as file:
         start = file.read(len(_HDF5))
     return _of_hdf5(path) if start == _HDF5 else _of_json(path)
 
 
-def _of_hdf5(path: Path) -> Parts:
+def _of_hdf5(path: Path) -> FileContent:
     """Read ids and counts; metadata stay on disk."""
     h5py = require("h5py", "io", "Reading BIOM files in HDF5")
     with h5py.File(path, "r") as file:
@@ -45,10 +45,10 @@ def _of_hdf5(path: Path) -> Parts:
         stored = file["sample"]["matrix"]
         arrays = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
     X = sp.csr_array(arrays, shape=(len(samples), len(observations)))
-    return Parts(X, samples, observations)
+    return FileContent(X, samples, observations)
 
 
-def _of_json(path: Path) -> Parts:
+def _of_json(path: Path) -> FileContent:
     with opened(path) as file:
         table = json.load(file)
     if not isinstance(table, dict) or not {"rows", "columns", "data"} <= set(table):
@@ -70,7 +70,7 @@ def _of_json(path: Path) -> Parts:
             message = "it has counts at places that are no whole numbers"
             raise DataFormatError(message)
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
-    return Parts(X, samples, observations)
+    return FileContent(X, samples, observations)
 
 
 def _text(name: Any) -> str:

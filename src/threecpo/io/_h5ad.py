@@ -10,15 +10,15 @@ import numpy as np
 from .._core.counts import from_dense
 from .._errors import DataFormatError
 from .._extras import require
+from ._file_content import FileContent, encoded, label_text, written_names
 from ._hdf5 import check_stored
-from ._parts import Parts, encoded, label_text, written_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
-    from ._options import Options, WriteOptions
+    from .format_options import ReadOptions, WriteOptions
 
 _PURPOSE = "Reading and writing h5ad files"
 # A file is read in larger pieces than memory, as each unpacks whole chunks.
@@ -45,10 +45,11 @@ def open_h5ad(path: Path, layer: str | None = None) -> Iterator[tuple[Any, Matri
             kind = "; pass format='biom'" if "observation" in file else ""
             message = f"it is no AnnData file, as it lacks obs or var{kind}"
             raise DataFormatError(message)
-        yield file, _choose(file, layer)
+        yield file, choose_matrix(file, layer)
 
 
-def _choose(file: Any, layer: str | None) -> Matrix:
+def choose_matrix(file: Any, layer: str | None) -> Matrix:
+    """Choose the matrix of this name, or else the one that holds counts."""
     layers = list(file.get("layers", ()))
     if layer is None and "counts" in layers:
         layer = "counts"
@@ -58,32 +59,36 @@ def _choose(file: Any, layer: str | None) -> Matrix:
     if layer == "raw" and "raw" in file:
         return Matrix(file["raw"]["X"], file["raw"]["var"], "raw.X", asked=True)
     if layer not in (None, "X"):
-        message = f"it has no layer {layer!r}; pass layer= as one of {_spelled(file)}"
+        message = (
+            f"it has no layer {layer!r}; pass layer= as one of {layer_choices(file)}"
+        )
         raise DataFormatError(message)
     if "X" not in file:
-        message = f"it has no X; pass layer= as one of {_spelled(file)}"
+        message = f"it has no X; pass layer= as one of {layer_choices(file)}"
         raise DataFormatError(message)
     return Matrix(file["X"], file["var"], "X", asked=layer is not None)
 
 
-def _spelled(file: Any) -> str:
-    """Return what may be passed as layer=."""
+def layer_choices(file: Any) -> str:
+    """List what may be passed as layer=."""
     raw = ["raw"] if "raw" in file else []
     names = [*file.get("layers", ()), *raw, *(["X"] if "X" in file else [])]
     return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
 
 
-def read(path: Path, options: Options) -> Parts:
+def read(path: Path, options: ReadOptions) -> FileContent:
     with open_h5ad(path, options.layer) as (file, matrix):
         X = _in_memory(matrix.element)
         if not matrix.asked and not _is_whole(X.data):
             message = (
                 "X holds values that are not whole numbers; pass layer= with the raw "
-                f"counts, one of {_spelled(file)} ('X' takes X as it is)"
+                f"counts, one of {layer_choices(file)} ('X' takes X as it is)"
             )
             raise DataFormatError(message)
         labels = {} if options.labels is None else _labels(file["obs"], options.labels)
-        return Parts(X, frame_names(file["obs"]), frame_names(matrix.var), **labels)
+        return FileContent(
+            X, frame_names(file["obs"]), frame_names(matrix.var), **labels
+        )
 
 
 def _in_memory(element: Any) -> Any:

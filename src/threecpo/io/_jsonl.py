@@ -6,19 +6,19 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._archives import opened
-from ._lines import Lines
-from ._parts import encoded, label_text, shown
+from ._file_content import encoded, label_text, shown
 from ._texts import counted
+from .archives import opened
+from .delimited.lines import Lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ._options import Options
-    from ._parts import Parts
+    from ._file_content import FileContent
+    from .format_options import ReadOptions
 
 
-def read(path: Path, options: Options) -> Parts:
+def read(path: Path, options: ReadOptions) -> FileContent:
     if not isinstance(options.index, str | None):
         message = f"index={options.index} must be the name of a field"
         raise DataFormatError(message)
@@ -49,7 +49,7 @@ def _parsed(line: str, where: str) -> Any:
         raise DataFormatError(message) from error
 
 
-def _text(entry: Any, options: Options, where: str) -> str:
+def _text(entry: Any, options: ReadOptions, where: str) -> str:
     """The string itself, the field "text", or the only field that is left."""
     if isinstance(entry, dict):
         others = {options.index, options.labels, *options.drop}

@@ -13,12 +13,12 @@ import scipy.sparse as sp
 
 from .._core.counts import EXACT
 from .._errors import DataFormatError
-from ._archives import opened
-from ._cut import Cut
-from ._files import created
-from ._layout import is_number
-from ._lines import Lines, decoded
-from ._parts import Parts, check_size, no_count, shown
+from .._writing import open_new
+from ._file_content import FileContent, check_size, no_count, shown
+from .archives import opened
+from .delimited.column_roles import is_number
+from .delimited.cut_blocks import Cut
+from .delimited.lines import Lines, decoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..table import CountTable
-    from ._options import Options, WriteOptions
+    from .format_options import ReadOptions, WriteOptions
 
     # Rows and columns from 0, and counts.
     Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
@@ -42,8 +42,8 @@ class Header(NamedTuple):
     symmetric: bool
 
 
-def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
-    return Parts(read_matrix(path))
+def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
+    return FileContent(read_matrix(path))
 
 
 def read_matrix(path: Path) -> Any:
@@ -195,5 +195,5 @@ def write_matrix(matrix: Any, path: Path) -> None:
     """Write a matrix, compressed if the name says so."""
     from scipy.io import mmwrite
 
-    with created(path) as file:
+    with open_new(path) as file:
         mmwrite(file, matrix, field="integer" if matrix.dtype.kind == "i" else "real")

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from ._parts import Parts
+from ._file_content import FileContent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
-    from ._options import Options, WriteOptions
+    from .format_options import ReadOptions, WriteOptions
 
 _COMPRESSED: dict[str, Any] = {"csr": sp.csr_array, "csc": sp.csc_array}
 
@@ -28,9 +28,9 @@ def open_arrays(path: Path) -> Iterator[Any]:
         yield file if isinstance(file, np.lib.npyio.NpzFile) else {}
 
 
-def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
     with open_arrays(path) as arrays:
-        return Parts(
+        return FileContent(
             matrix_of(arrays),
             row_names=names_of(arrays, "row_names"),
             column_names=names_of(arrays, "feature_names"),

@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from .._core.counts import EXACT
 from .._errors import DataFormatError
 from .._extras import require
-from ._layout import find_layout
-from ._parts import (
-    Parts,
+from ._file_content import (
+    FileContent,
     encoded,
     label_text,
     no_count,
@@ -21,7 +20,9 @@ from ._parts import (
     written_labels,
     written_names,
 )
-from ._triples import Places, of_triples, written_triples
+from .delimited.column_roles import find_layout
+from .delimited.triples import Places, of_triples, written_triples
+from .delimited.wide_rows import joined
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..table import CountTable
-    from ._layout import Layout
-    from ._options import Options, WriteOptions
+    from .delimited.column_roles import Layout
+    from .format_options import ReadOptions, WriteOptions
 
 _PURPOSE = "Reading and writing parquet files"
 _CELLS = 1 << 22
 
 
-def read(path: Path, options: Options) -> Parts:
+def read(path: Path, options: ReadOptions) -> FileContent:
     parquet = require("pyarrow.parquet", "io", _PURPOSE)
     with parquet.ParquetFile(path) as file:
         schema = file.schema_arrow
@@ -51,8 +52,8 @@ def read(path: Path, options: Options) -> Parts:
         return _wide(file, find_layout(schema.names, first, options))
 
 
-def _with_index_of_pandas(schema: Any, options: Options) -> Options:
-    """Options that name the index which pandas wrote as a column."""
+def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
+    """ReadOptions that name the index which pandas wrote as a column."""
     index = (schema.pandas_metadata or {}).get("index_columns", [])
     if options.index is None and len(index) == 1 and index[0] in schema.names:
         return replace(options, index=index[0])
@@ -66,7 +67,7 @@ def _is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _wide(file: Any, layout: Layout) -> Parts:
+def _wide(file: Any, layout: Layout) -> FileContent:
     kinds = file.schema_arrow.types
     for column, place in enumerate(layout.counted):
         if not _is_numeric(kinds[place]):
@@ -94,7 +95,7 @@ def _wide(file: Any, layout: Layout) -> Parts:
         raise DataFormatError(message)
     found = {} if layout.labels is None else encoded(labels)
     rows = None if layout.index is None else names
-    return Parts(sp.vstack(blocks, format="csr"), rows, layout.names, **found)
+    return FileContent(joined(blocks), rows, layout.names, **found)
 
 
 def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:
@@ -130,7 +131,7 @@ def _strings(values: Any, before: int) -> list[str]:
     return [str(value) for value in listed]
 
 
-def _triples(file: Any, places: Places) -> Parts:
+def _triples(file: Any, places: Places) -> FileContent:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -158,7 +159,7 @@ def _triples(file: Any, places: Places) -> Parts:
         raise no_count(where, values[at])
     shape = (len(different[0]), len(different[1]))
     X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
-    return Parts(X, *different)
+    return FileContent(X, *different)
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:

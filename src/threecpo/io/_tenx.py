@@ -6,17 +6,17 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from .._errors import DataFormatError
-from ._archives import opened
-from ._files import created
-from ._lines import Lines
+from .._writing import open_new
+from ._file_content import FileContent, shown, written_names
 from ._mtx import read_matrix, write_matrix
-from ._parts import Parts, shown, written_names
+from .archives import opened
+from .delimited.lines import Lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..table import CountTable
-    from ._options import Options, WriteOptions
+    from .format_options import ReadOptions, WriteOptions
 
 _MATRIX = "matrix.mtx"
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -32,12 +32,11 @@ def is_part(path: Path) -> bool:
     )
 
 
-def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
+def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
     """Read a folder, or the files that go with a matrix of it."""
-    matrix = _only_matrix(path) if path.is_dir() else path
-    prefix = _prefix(matrix) or ""
-    genes = _gene_names(_fields(_needed(matrix, prefix, _FEATURES)))
-    cells = [fields[0] for fields in _fields(_needed(matrix, prefix, _BARCODES))]
+    matrix = matrix_file(path)
+    genes = read_gene_names(matrix)
+    cells = [fields[0] for fields in _fields(_needed(matrix, _BARCODES))]
     X = read_matrix(matrix)
     if X.shape == (len(genes), len(cells)):
         X = X.T
@@ -47,7 +46,28 @@ def read(path: Path, options: Options) -> Parts:  # noqa: ARG001
             f"{len(genes)} genes and {len(cells)} cells; the files do not go together"
         )
         raise DataFormatError(message)
-    return Parts(X, cells, genes)
+    return FileContent(X, cells, genes)
+
+
+def matrix_file(path: Path) -> Path:
+    """Return the matrix that a folder holds, or the file itself."""
+    return _only_matrix(path) if path.is_dir() else path
+
+
+def read_gene_names(matrix: Path) -> list[str]:
+    """Read the names of genes beside a matrix.
+
+    Symbols, or ids where there are none; a symbol of several genes with its id.
+    """
+    genes = _fields(_needed(matrix, _FEATURES))
+    symbols = [
+        fields[1] if len(fields) > 1 and fields[1] else fields[0] for fields in genes
+    ]
+    often = Counter(symbols)
+    return [
+        symbol if often[symbol] == 1 else f"{symbol} ({fields[0]})"
+        for symbol, fields in zip(symbols, genes, strict=True)
+    ]
 
 
 def _only_matrix(folder: Path) -> Path:
@@ -79,7 +99,8 @@ def _beside(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path | None:
     return None
 
 
-def _needed(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path:
+def _needed(matrix: Path, names: tuple[str, ...]) -> Path:
+    prefix = _prefix(matrix) or ""
     path = _beside(matrix, prefix, names)
     if path is None:
         wanted = " or ".join(f"{prefix}{name}" for name in names)
@@ -94,18 +115,6 @@ def _fields(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in lines if line]
 
 
-def _gene_names(genes: list[list[str]]) -> list[str]:
-    """Symbols, or ids where there are none; a symbol of several genes with its id."""
-    symbols = [
-        fields[1] if len(fields) > 1 and fields[1] else fields[0] for fields in genes
-    ]
-    often = Counter(symbols)
-    return [
-        symbol if often[symbol] == 1 else f"{symbol} ({fields[0]})"
-        for symbol, fields in zip(symbols, genes, strict=True)
-    ]
-
-
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
     """Write the three files of a folder as Cell Ranger 3 does."""
     genes = written_names(table.column_names, table.shape[1])
@@ -113,7 +122,7 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
     path.mkdir()
     lines = [f"{gene}\t{gene}\tGene Expression" for gene in _of_one_line(genes)]
     for name, names in (("features", lines), ("barcodes", _of_one_line(cells))):
-        with created(path / f"{name}.tsv.gz") as file:
+        with open_new(path / f"{name}.tsv.gz") as file:
             file.write("".join(f"{line}\n" for line in names).encode())
     write_matrix(table.counts.whole_matrix().T, path / "matrix.mtx.gz")
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from ..text import count_terms
-from ._parts import Parts, encoded
+from ._file_content import FileContent, encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from ._options import Options
+    from .format_options import ReadOptions
 
 
-def read(path: Path, options: Options) -> Parts:
+def read(path: Path, options: ReadOptions) -> FileContent:
     names = sorted(text_files(path))
     if not names:
         message = "it holds no .txt files"
@@ -50,9 +50,9 @@ def _text(path: Path) -> str:
 def counted(
     texts: Sequence[str],
     rows: Sequence[str] | None,
-    options: Options,
+    options: ReadOptions,
     labels: dict[str, Any],
-) -> Parts:
+) -> FileContent:
     """Count the terms of texts as the options say."""
     try:
         table = count_terms(texts, **dict(options.text_options or {}))
@@ -60,4 +60,4 @@ def counted(
         message = str(error).removesuffix(".")
         raise DataFormatError(message) from error
     columns: Any = table.column_names
-    return Parts(table.counts, rows, columns, **labels)
+    return FileContent(table.counts, rows, columns, **labels)

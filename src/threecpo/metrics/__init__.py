@@ -1,6 +1,6 @@
 """Distances and measures for counts, and scores of clusters and column groups.
 
-The scores compare labels of any kind (numbers, strings, whatever can be a key of a
+The scores compare labels of any kind (numbers, strings, anything that can be a key of a
 dict), and only by which rows have the same: names do not matter. The label -1 of
 outliers is one like the others, unless :func:`without_outliers` leaves them out.
 ``adjusted_rand_score`` and ``normalized_mutual_info_score`` are scikit-learn's.

@@ -1,13 +1,13 @@
 """Transformations of counts, and k-means behind them."""
 
-from ._columns import (
+from ._column_transformers import (
     BM25Transformer,
     PoissonStandardizer,
     RevealedComparativeAdvantage,
 )
-from ._counts import CanonicalCounts
+from ._count_transformer import CanonicalCounts
 from ._pipelines import ClusteringPipeline, k_means_pipeline
-from ._rows import RelativeFrequency, RowMinMaxScaler, RowStandardizer
+from ._row_transformers import RelativeFrequency, RowMinMaxScaler, RowStandardizer
 
 __all__ = [
     "BM25Transformer",

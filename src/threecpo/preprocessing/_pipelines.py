@@ -9,13 +9,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from .._options import check_choice
-from ._columns import (
+from ._column_transformers import (
     BM25Transformer,
     PoissonStandardizer,
     RevealedComparativeAdvantage,
 )
-from ._counts import CanonicalCounts
-from ._rows import RelativeFrequency, RowMinMaxScaler, RowStandardizer
+from ._count_transformer import CanonicalCounts
+from ._row_transformers import RelativeFrequency, RowMinMaxScaler, RowStandardizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

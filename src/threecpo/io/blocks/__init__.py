@@ -1,9 +1,9 @@
 """Counts on disk as blocks of rows, each read when it is its turn."""
 
 from ._chunks import is_dask_array
+from ._npz_blocks import write_blocks
 from ._open import BLOCK_COUNTS, open_blocks
-from ._source import Source as BlockSource
-from ._write import write_blocks
+from .block_source import BlockSource
 
 __all__ = [
     "BLOCK_COUNTS",

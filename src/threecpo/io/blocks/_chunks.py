@@ -6,7 +6,8 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import DataFormatError
-from ._source import Source, counts_of, problems_of
+from ..errors import block_errors
+from .block_source import BlockSource, counts_of
 
 if TYPE_CHECKING:
     from ..._core.counts import Counts
@@ -37,7 +38,7 @@ class _Chunk:
         block = known.get(self._key)
         if block is None:
             block = get_sync(self._tasks | known, self._key)
-        with problems_of(f"Chunk {self._number}"):
+        with block_errors(f"Chunk {self._number}"):
             return counts_of(block)
 
     @property
@@ -58,7 +59,7 @@ def is_dask_array(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "numblocks")
 
 
-def of_dask_array(X: Any) -> Source:
+def of_dask_array(X: Any) -> BlockSource:
     from dask.optimization import cull
 
     if X.ndim != 2 or X.numblocks[1] > 1:
@@ -70,4 +71,4 @@ def of_dask_array(X: Any) -> Source:
     keys = [row[0] for row in X.__dask_keys__()]
     graph = dict(X.__dask_graph__())
     chunks = [_Chunk(i, cull(graph, [key])[0], key) for i, key in enumerate(keys)]
-    return Source(tuple(chunks), "the Dask array")
+    return BlockSource(tuple(chunks), "the Dask array")

@@ -12,8 +12,9 @@ import numpy as np
 from ..._errors import DataFormatError
 from ..._extras import require
 from .. import _npz, _parquet
-from .._options import Options
-from ._source import Source, counts_of, problems_of
+from ..errors import block_errors
+from ..format_options import ReadOptions
+from .block_source import BlockSource, counts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".npz", ".parquet", ".pq")
 # A block has whole rows; triples would have parts of them.
-_WIDE = Options(triples=False)
+_WIDE = ReadOptions(triples=False)
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class _File:
     path: Path
 
     def __call__(self) -> Counts:
-        with problems_of(self.path):
+        with block_errors(self.path):
             if self.path.suffix != ".npz":
                 return counts_of(_parquet.read(self.path, _WIDE).X)
             with _npz.open_arrays(self.path) as arrays:
@@ -47,7 +48,7 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(found, key=_natural)
 
 
-def of_files(paths: Sequence[Path], name: str) -> Source:
+def of_files(paths: Sequence[Path], name: str) -> BlockSource:
     """Open files, all of which have the same columns."""
     first, *others = paths
     header = _header(first)
@@ -57,9 +58,9 @@ def of_files(paths: Sequence[Path], name: str) -> Source:
             raise DataFormatError(message)
     names = header
     if header is not None and first.suffix != ".npz":
-        with problems_of(first):
+        with block_errors(first):
             names = _parquet.read(first, _WIDE).column_names
-    return Source(
+    return BlockSource(
         tuple(_File(path) for path in paths),
         name,
         None if names is None else np.array(list(names), dtype=object),
@@ -73,7 +74,7 @@ def _largest(paths: Sequence[Path]) -> int | None:
         return None
     largest = 0
     for path in paths:
-        with problems_of(path), zipfile.ZipFile(path) as file:
+        with block_errors(path), zipfile.ZipFile(path) as file:
             with file.open("data.npy") as data:
                 version = np.lib.format.read_magic(data)
                 read = np.lib.format.read_array_header_1_0
@@ -84,7 +85,7 @@ def _largest(paths: Sequence[Path]) -> int | None:
 
 def _header(path: Path) -> Sequence[str] | None:
     """Column names of a file, before its rows are read."""
-    with problems_of(path):
+    with block_errors(path):
         if path.suffix != ".npz":
             parquet = require("pyarrow.parquet", "io", "Reading parquet files")
             return list(parquet.read_schema(path).names)

@@ -12,7 +12,8 @@ import scipy.sparse as sp
 from ..._errors import DataFormatError
 from ..._extras import require
 from .. import _h5ad
-from ._source import Source, counts_of, largest_of, problems_of, row_cuts
+from ..errors import block_errors
+from .block_source import BlockSource, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ class _Rows:
     n_columns: int
 
     def __call__(self) -> Counts:
-        with problems_of(self.path), _opened(self.path) as file:
+        with block_errors(self.path), _opened(self.path) as file:
             element, (start, stop) = file[self.location], self.rows
             if hasattr(element, "shape"):
                 return counts_of(np.asarray(element[start:stop]))
@@ -56,13 +57,13 @@ class _Rows:
             return counts_of(sp.csr_array(parts, (stop - start, self.n_columns)))
 
 
-def of_anndata(path: Path, layer: str | None, block_counts: int) -> Source:
+def of_anndata(path: Path, layer: str | None, block_counts: int) -> BlockSource:
     """Choose the matrix as ``read_counts`` does and cut it into blocks."""
-    with problems_of(path), _opened(path) as file:
+    with block_errors(path), _opened(path) as file:
         if "obs" not in file or "var" not in file:
             message = "it is no AnnData, as it lacks obs or var"
             raise DataFormatError(message)
-        matrix = _h5ad._choose(file, layer)
+        matrix = _h5ad.choose_matrix(file, layer)
         element = matrix.element
         names = np.array(_names(matrix.var), dtype=object)
         ends, n_columns = _row_pointers(element)
@@ -71,13 +72,13 @@ def of_anndata(path: Path, layer: str | None, block_counts: int) -> Source:
             raise DataFormatError(message)
         cuts = row_cuts(ends, block_counts)
         location = str(element.name).lstrip("/")
-        layers = _h5ad._spelled(file)
+        layers = _h5ad.layer_choices(file)
     hint = (
         f"{path}: X holds values that are not whole numbers; pass layer= with the raw "
         f"counts, one of {layers} ('X' takes X as it is)."
     )
     readers = tuple(_Rows(path, location, cut, n_columns) for cut in cuts)
-    return Source(
+    return BlockSource(
         readers,
         str(path),
         names,

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from ..._errors import DataFormatError
 from .. import _mtx, _tenx
+from ..errors import block_errors
 from ._folder import of_files
-from ._source import Source, problems_of
-from ._write import save_block
+from ._npz_blocks import save_block
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,15 +19,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .block_source import BlockSource
+
 _ENTRY = np.dtype([("row", "<i4"), ("column", "<i4"), ("count", "<f8")])
 
 
-def of_market(path: Path, folder: Path, block_counts: int) -> Source:
+def of_market(path: Path, folder: Path, block_counts: int) -> BlockSource:
     """Sort the entries of a file into blocks in this folder, and open those.
 
     The names and the orientation of 10x folders are those of ``read_counts``.
     """
-    with problems_of(path):
+    with block_errors(path):
         matrix, names = _matrix_and_names(path)
         with _mtx.open_matrix(matrix) as (header, parts):
             shape, turned = header.shape, names is not None
@@ -54,9 +56,8 @@ def _matrix_and_names(path: Path) -> tuple[Path, list[str] | None]:
     """Path of the matrix and, if it is one of genes x cells, names of the genes."""
     if not path.is_dir() and not _tenx.is_part(path):
         return path, None
-    matrix = _tenx._only_matrix(path) if path.is_dir() else path
-    beside = _tenx._needed(matrix, _tenx._prefix(matrix) or "", _tenx._FEATURES)
-    return matrix, _tenx._gene_names(_tenx._fields(beside))
+    matrix = _tenx.matrix_file(path)
+    return matrix, _tenx.read_gene_names(matrix)
 
 
 def _append(

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..._errors import DataFormatError
-from .. import _formats
+from .. import formats
 from ._chunks import is_dask_array, of_dask_array
-from ._memory import in_memory, of_readers
+from ._from_memory import in_memory, of_readers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ._source import Source
+    from .block_source import BlockSource
 
 BLOCK_COUNTS = 1 << 22
 
@@ -24,7 +24,7 @@ BLOCK_COUNTS = 1 << 22
 @contextmanager
 def open_blocks(
     blocks: Any, *, layer: str | None = None, block_counts: int = BLOCK_COUNTS
-) -> Iterator[Source]:
+) -> Iterator[BlockSource]:
     """Open rows in memory, on disk or of Dask as blocks.
 
     Parameters
@@ -41,7 +41,7 @@ def open_blocks(
 
     Yields
     ------
-    Source
+    BlockSource
         Readers of the blocks; valid inside the ``with`` statement.
     """
     if layer is not None and not isinstance(blocks, str | os.PathLike):
@@ -58,7 +58,9 @@ def open_blocks(
         yield in_memory(blocks, block_counts)
 
 
-def _on_disk(path: Path, layer: str | None, scratch: Path, block_counts: int) -> Source:
+def _on_disk(
+    path: Path, layer: str | None, scratch: Path, block_counts: int
+) -> BlockSource:
     from ._folder import SUFFIXES, files_of, of_files
     from ._hierarchy import of_anndata
 
@@ -97,4 +99,4 @@ def _is_zarr(path: Path) -> bool:
 def _is_market(path: Path) -> bool:
     if path.is_dir():
         return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
-    return _formats.of_suffix(path) == "mtx"
+    return formats.of_suffix(path) == "mtx"

@@ -1,0 +1,114 @@
+"""Files that are read in blocks of rows during the fit."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from .._extras import require
+from ._shared_options import AT_LEAST_ONE, together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .._fit.progress import Progress
+    from ..cluster import ThreeCPO
+    from ._input_file import InputFile
+
+block_options = together(
+    click.option(
+        "--max-memory",
+        metavar="SIZE",
+        help="Read FILE in blocks of rows and keep to this, such as 2GB.",
+    ),
+    click.option(
+        "--checkpoint",
+        type=click.Path(path_type=Path),
+        metavar="PATH",
+        help="Folder to go on from after a crash; FILE is read in blocks.",
+    ),
+    click.option(
+        "--sample-rows",
+        type=AT_LEAST_ONE,
+        help="Rows to start from where FILE is read in blocks. [default: 20000]",
+    ),
+    click.option(
+        "--dask", metavar="ADDRESS", help="Dask scheduler to work on, as tcp://…"
+    ),
+    click.option(
+        "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
+    ),
+)
+BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", "dask", "workers")
+
+
+class FileInBlocks:
+    """A file whose counts stay on disk, with what results show of it."""
+
+    labels = None
+    citation = ""
+
+    def __init__(self, path: Path, options: dict[str, Any]) -> None:
+        self._path, self._options = path, options
+        self.name = path.stem
+        self.source = str(path)
+
+    def fit(self, model: ThreeCPO, progress: Progress | None) -> None:
+        """Fit a model to the blocks of the file."""
+        from .. import distributed
+
+        options = dict(self._options)
+        with _client(options.pop("dask", None), options.pop("workers", None)) as client:
+            distributed.fit(
+                model, self._path, client=client, progress=progress, **options
+            )
+
+
+class BlockInput(NamedTuple):
+    """An input file that is read in blocks, and the options of such a fit."""
+
+    source: InputFile
+    options: dict[str, Any]
+
+    def read(self) -> FileInBlocks:
+        """Return the file; it is read during the fit."""
+        return FileInBlocks(self.source.path, self.options)
+
+    def facts(self) -> dict[str, Any]:
+        """What a later reader needs to know about the file."""
+        return self.source.facts()
+
+
+def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
+    """Return the source in blocks, if some option asks for that."""
+    options = {name: value for name, value in given.items() if value is not None}
+    if not options:
+        return None
+    asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    for name in source.options:
+        if name != "layer":
+            message = f"--{name.replace('_', '-')} does not go with {asked}."
+            raise click.UsageError(message)
+    if "dask" in options and "workers" in options:
+        message = "--dask and --workers are two ways to say where to work; pass one."
+        raise click.UsageError(message)
+    return BlockInput(source, options | source.options)
+
+
+@contextmanager
+def _client(address: str | None, n_workers: int | None) -> Iterator[Any]:
+    if address is None and n_workers is None:
+        yield None
+        return
+    if n_workers is not None:
+        from ..distributed import local_client
+
+        with local_client(n_workers) as client:
+            yield client
+        return
+    distributed = require("distributed", "dask", "Working on several processes")
+    with distributed.Client(address, timeout="10s") as client:
+        yield client

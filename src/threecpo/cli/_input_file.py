@@ -1,0 +1,139 @@
+"""The file that a command reads, and the options that say how."""
+
+from __future__ import annotations
+
+import functools
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ..io.formats import FORMATS, find_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from ..table import CountTable
+
+_OPTIONS = {
+    "format": click.option(
+        "--format",
+        type=click.Choice(list(FORMATS)),
+        help="Kind of file. [default: by its name and content]",
+    ),
+    "layer": click.option(
+        "--layer",
+        metavar="NAME",
+        help="Matrix of an h5ad file. [default: counts, else X if it is whole]",
+    ),
+    "labels": click.option(
+        "--labels",
+        metavar="COLUMN",
+        help="Column of true labels; it is not clustered, only compared with.",
+    ),
+    "index": click.option(
+        "--index", metavar="COLUMN", help="Column of row names. [default: found]"
+    ),
+    "no_index": click.option(
+        "--no-index", is_flag=True, help="There are no row names."
+    ),
+    "drop": click.option(
+        "--drop", metavar="COLUMN", multiple=True, help="Column to leave out. Repeats."
+    ),
+    "delimiter": click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="Between the fields of a csv. [default: found]",
+    ),
+    "header": click.option(
+        "--header/--no-header",
+        default=None,
+        help="Whether the first line of a csv names the columns. [default: it does]",
+    ),
+    "triples": click.option(
+        "--triples/--wide",
+        default=None,
+        help="Whether lines are row, column, count. [default: found]",
+    ),
+    "transpose": click.option(
+        "--transpose", is_flag=True, help="Turn round a file of columns x rows."
+    ),
+}
+READING = tuple(name for name in _OPTIONS if name != "no_index")
+
+
+class InputFile(NamedTuple):
+    """A file of counts and how to read it."""
+
+    path: Path
+    options: dict[str, Any]
+
+    def read(self, **more: Any) -> CountTable:
+        from ..io import read_counts
+
+        return read_counts(self.path, **self.options, **more)
+
+    def holds_texts(self) -> bool:
+        """Whether its words are counted when it is read."""
+        from ..io.errors import file_errors
+
+        with file_errors(self.path):
+            name = find_format(self.path, self.options.get("format"))
+        return "text_options" in FORMATS[name].options
+
+    def facts(self) -> dict[str, Any]:
+        """What a later reader needs to know about the file."""
+        return {
+            "path": str(self.path),
+            "sha256": self.sha256(),
+            "options": self.options,
+        }
+
+    def sha256(self) -> str:
+        """Hash of a file, or of the names and contents of a folder."""
+        if not self.path.is_dir():
+            return _hash_of(self.path)
+        import hashlib
+
+        total = hashlib.sha256()
+        for path in sorted(_files(self.path)):
+            name = path.relative_to(self.path).as_posix()
+            total.update(os.fsencode(name) + b"\0" + _hash_of(path).encode() + b"\n")
+        return total.hexdigest()
+
+
+def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument FILE and the options of reading, as ``source``."""
+
+    @functools.wraps(function)
+    def wrapped(*, file: Path, **given: Any) -> Any:
+        options = _read_options({name: given.pop(name) for name in _OPTIONS})
+        return function(source=InputFile(file, options), **given)
+
+    decorated = wrapped
+    for option in reversed(_OPTIONS.values()):
+        decorated = option(decorated)
+    return click.argument("file", type=click.Path(path_type=Path))(decorated)
+
+
+def _read_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Options of ``read_counts`` that were set on the command line."""
+    index = given["index"]
+    if given.pop("no_index"):
+        given["index"] = False
+    elif index is not None and index.isdecimal():
+        given["index"] = int(index)
+    given["transpose"] = given["transpose"] or None
+    return {name: value for name, value in given.items() if value not in (None, ())}
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file())
+
+
+def _hash_of(path: Path) -> str:
+    import hashlib
+
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,95 @@
+"""What commands print: lines, tables, JSON.
+
+Names come from files and may hold any character: all that is shown on a terminal goes
+through ``clean``, and rich never takes them for markup.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+FEW = 10
+
+
+def clean(text: object) -> str:
+    """One line of printable characters."""
+    return "".join(
+        letter if letter.isprintable() else f"\\x{ord(letter):02x}"
+        for letter in " ".join(str(text).split())
+    )
+
+
+def print_line(text: object = "") -> None:
+    """Print a line on stdout."""
+    _echo(clean(text), err=False)
+
+
+def print_note(text: object) -> None:
+    """Print a line beside the results, on stderr."""
+    _echo(f"threecpo: {clean(text)}", err=True)
+
+
+def _echo(line: str, *, err: bool) -> None:
+    stream = sys.stderr if err else sys.stdout
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON; numbers that it does not know become null."""
+    from .._plain import plain
+
+    click.echo(json.dumps(plain(value), indent=2, allow_nan=False))
+
+
+def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Print a table; numbers have few digits and stand right."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, values in columns.items():
+        right = all(isinstance(value, int | float) for value in values)
+        table.add_column(
+            Text(clean(name)), justify="right" if right else "left", overflow="fold"
+        )
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(_shown(value)) for value in row))
+    # Only a terminal has an edge to wrap at.
+    width = None if sys.stdout.isatty() else 10_000
+    Console(file=sys.stdout, width=width, highlight=False).print(table)
+
+
+def _shown(value: Any) -> str:
+    if not isinstance(value, float):
+        return clean(value)
+    if math.isnan(value):
+        return ""
+    # Losses are large and differ little.
+    return f"{value:.1f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def listed(names: Iterable[object], few: int = FEW) -> str:
+    """Some of many names."""
+    all_names = [str(name) for name in names]
+    text = ", ".join(all_names[:few])
+    return text if len(all_names) <= few else f"{text}, … ({len(all_names)} in all)"
+
+
+def number_of(count: int, thing: str) -> str:
+    """``1 row``, ``2 rows``."""
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def size_of(shape: tuple[int, int]) -> str:
+    """``3 rows x 1 column``."""
+    return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"

@@ -1,0 +1,148 @@
+"""From counts to a folder of results: the fit, its tables, model, run and report."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .._extras import require
+from ._output_paths import RUN_FILE, new_folder
+from ._printing import number_of, print_json, print_line
+from ._run_facts import input_facts, remembered_warnings, run_facts
+from ._watched_fit import fit
+
+if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
+    from ..results import Table
+    from ..table import CountTable
+    from ._block_input import FileInBlocks
+
+REPORT = "report.html"
+# The rest of run.json the report knows from the model.
+REPORTED = (
+    "command",
+    "finished",
+    "input",
+    "agreement",
+    "seconds",
+    "warnings",
+    "versions",
+)
+
+
+class Readable(Protocol):
+    """Where counts come from, and what is known of that place."""
+
+    def read(self) -> CountTable | FileInBlocks: ...
+
+    def facts(self) -> dict[str, Any]: ...
+
+
+def fit_to_folder(
+    source: Readable,
+    model: ThreeCPO,
+    target: Path,
+    *,
+    force: bool,
+    with_report: bool = True,
+) -> dict[str, Any]:
+    """Read, fit and write everything; return the content of run.json."""
+    from .._plain import plain
+
+    if with_report:
+        # A long fit should not end in an error that was there from the beginning.
+        require("jinja2", "report", "The report (--no-report leaves it out)")
+    with new_folder(target, force=force) as folder, remembered_warnings() as warned:
+        started = time.perf_counter()
+        counts = source.read()
+        read = time.perf_counter()
+        fit(model, counts)
+        fitted = time.perf_counter()
+        facts = run_facts(model, counts) | {
+            "input": source.facts() | input_facts(counts),
+            "seconds": {"read": read - started, "fit": fitted - read},
+            "warnings": warned,
+        }
+        rows, path = write_tables(folder, model, counts)
+        model.save(folder / "model.npz")
+        facts = plain(facts)
+        write_run(folder, facts)
+        if with_report:
+            write_report(folder, model, rows, path, facts)
+    return facts
+
+
+def write_tables(
+    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+) -> tuple[Table, Table | None]:
+    """Write the csv files; return the table of rows and that of the path."""
+    from .. import results
+    from ..table import CountTable
+
+    # Counts that stay on disk have no map.
+    in_memory = counts if isinstance(counts, CountTable) else None
+    rows = results.row_table(model, in_memory)
+    results.write_table(rows, folder / "labels.csv")
+    results.write_table(results.column_table(model), folder / "columns.csv")
+    results.write_table(results.top_table(model), folder / "top_columns.csv")
+    if not hasattr(model, "k_path_"):
+        return rows, None
+    path = results.path_table(model.k_path_)
+    results.write_table(path, folder / "k_path.csv")
+    return rows, path
+
+
+def write_run(folder: Path, facts: dict[str, Any]) -> None:
+    """Write run.json."""
+    text = json.dumps(facts, indent=2, allow_nan=False)
+    (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def write_report(
+    folder: Path,
+    model: ThreeCPO,
+    rows: Table,
+    path: Table | None,
+    facts: dict[str, Any],
+) -> None:
+    """Write report.html from what the other files hold."""
+    from .. import report
+
+    title = facts["input"].get("name", "")
+    run = {name: facts[name] for name in REPORTED if facts.get(name)}
+    summary = report.summarise(model, rows, path=path, run=run, title=title)
+    report.write_page(summary, folder / REPORT)
+
+
+def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None:
+    """Print what was found and where it is."""
+    if as_json:
+        print_json(facts | {"output": target.absolute()})
+        return
+    sizes, groups = facts["cluster_sizes"], facts["column_groups"]
+    outliers = facts["outliers"]
+    print_line(
+        f"{number_of(facts['rows'], 'row')} in {number_of(len(sizes), 'cluster')} "
+        f"({', '.join(map(str, sizes))})"
+        + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
+    )
+    print_line(
+        f"{number_of(facts['columns'], 'column')}: {groups['relevant']} relevant, "
+        f"{groups['shared']} shared, {groups['noise']} noise"
+    )
+    if "agreement" in facts:
+        score = facts["agreement"]["ARI"]
+        print_line(f"adjusted Rand index with the labels: {score:.3f}")
+    page = target / REPORT
+    print_line(f"report: {page}" if page.exists() else f"results: {target}")
+
+
+def default_folder(path: Path) -> Path:
+    """``atlas.h5ad`` and ``atlas.csv.gz`` give ``atlas.threecpo`` where we are."""
+    name = path.absolute().name
+    if not path.is_dir():
+        packed = Path(name).suffix in (".gz", ".bz2", ".xz")
+        name = Path(Path(name).stem).stem if packed else Path(name).stem
+    return Path(f"{name}.threecpo")

@@ -1,0 +1,90 @@
+"""Delimited text as blocks of whole lines, and as records where quotes need care."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+from collections import deque
+from typing import IO, TYPE_CHECKING
+
+from ..._errors import DataFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+BLOCK = 1 << 22
+LONGEST = 1 << 28
+
+
+class Lines:
+    """A text file that is taken line by line or block by block, with line numbers."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.number = 0
+        self._first = True
+        self._back: deque[bytes] = deque()
+
+    def line(self) -> bytes:
+        """Return the next line with its end; nothing at the end of the file."""
+        line = self._back.popleft() if self._back else self._file.readline(LONGEST)
+        if len(line) >= LONGEST:
+            message = f"line {self.number + 1} is longer than {LONGEST} bytes"
+            raise DataFormatError(message)
+        if self._first:
+            self._first = False
+            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                message = "it is in UTF-16; save it as UTF-8"
+                raise DataFormatError(message)
+            line = line.removeprefix(codecs.BOM_UTF8)
+        self.number += bool(line)
+        return line
+
+    def block(self) -> bytes:
+        """Return the next lines, some megabytes of them; nothing at the end."""
+        if self._back:
+            block = b"".join(self._back)
+            self._back.clear()
+            return block
+        return self._file.read(BLOCK) + self._file.readline(LONGEST)
+
+    def give_back(self, block: bytes) -> None:
+        """Let the lines of a block be taken one by one."""
+        self._back.extend(io.BytesIO(block))
+
+    def text(self) -> Iterator[str]:
+        """Yield lines as text."""
+        while line := self.line():
+            yield decoded(line, self.number)
+
+    def records(self, delimiter: str, *, block: bool = False) -> Iterator[list[str]]:
+        """Yield the fields of lines; a quoted field may go over several of them.
+
+        With ``block`` only until those that were given back are used up.
+        """
+        lines = self.text()
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        while self._back or not block:
+            start = self.number + 1
+            try:
+                fields = next(reader, None)
+            except csv.Error as error:
+                message = f"line {start} is no line of a csv file: {error}"
+                raise DataFormatError(message) from error
+            if fields is None:
+                return
+            if fields:
+                yield fields
+
+
+def decoded(line: bytes, number: int) -> str:
+    """Text of a line in UTF-8."""
+    try:
+        return line.decode()
+    except UnicodeDecodeError as error:
+        message = (
+            f"line {number} is not in UTF-8 (byte {line[error.start]:#x}); "
+            "save the file as UTF-8"
+        )
+        raise DataFormatError(message) from error

@@ -1,0 +1,181 @@
+"""csv and tsv: one row a line, or one count a line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from ..._errors import DataFormatError
+from ..._writing import open_new
+from .._file_content import written_labels, written_names
+from ..archives import opened
+from .column_roles import find_layout, is_number
+from .lines import Lines
+from .triples import Places, of_triples, read_triples, written_triples
+from .wide_rows import WideRows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ...table import CountTable
+    from .._file_content import FileContent
+    from ..format_options import ReadOptions, WriteOptions
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How a file begins: its delimiter, its names and its first records."""
+
+    delimiter: str
+    header: list[str] | None
+    records: list[list[str]]
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    with opened(path) as file:
+        return read_table(file, options, usual=_usual(path))
+
+
+def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
+    """Read a table from a stream in which a delimiter is the usual one."""
+    lines = Lines(file)
+    start = _begin(lines, options, usual)
+    if of_triples(start.header, start.records[0], options):
+        return _read_triples(lines, start, options)
+    return _read_wide(lines, start, options)
+
+
+def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
+    line = lines.line()
+    # biom-format begins its tables with a line that says so.
+    while line.startswith(b"# "):
+        line = lines.line()
+    second = lines.line()
+    lines.number -= bool(line) + bool(second)
+    lines.give_back(line + second)
+    delimiter = options.delimiter or _delimiter(line, second, usual)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        message = f"delimiter={delimiter!r} must be one character, no quote or line end"
+        raise DataFormatError(message)
+    records = lines.records(delimiter)
+    header = next(records, None)
+    if header is None:
+        message = "it has no lines"
+        raise DataFormatError(message)
+    if options.header is False:
+        return _Start(delimiter, None, [header])
+    first = next(records, None)
+    if options.header is None and not _names_columns(header, first, options):
+        return _Start(delimiter, None, [header] if first is None else [header, first])
+    if first is None:
+        message = "it has no lines below the names of its columns"
+        raise DataFormatError(message)
+    return _Start(delimiter, header, [first])
+
+
+def _delimiter(first: bytes, second: bytes, usual: str) -> str:
+    """The one that the first two lines have equally often, and most often.
+
+    The usual one goes first, as names may hold any of the others.
+    """
+    above, below = (_outside_quotes(line) for line in (first, second))
+
+    def score(delimiter: str) -> tuple[bool, bool, int]:
+        often = above.count(delimiter)
+        # R leaves out the corner above the names of rows.
+        fits = often > 0 and below.count(delimiter) - often in (0, 1)
+        return fits, fits and delimiter == usual, often
+
+    most = max("\t,;|", key=score)
+    return most if most in above else ","
+
+
+def _usual(path: Path) -> str:
+    endings = {suffix.lower() for suffix in path.suffixes[-2:]}
+    return "\t" if endings & {".tsv", ".tab", ".txt"} else ","
+
+
+def _outside_quotes(line: bytes) -> str:
+    return "".join(line.decode("latin-1").split('"')[::2])
+
+
+def _names_columns(
+    header: list[str], first: list[str] | None, options: ReadOptions
+) -> bool:
+    """Whether the first record is a header, which a record of numbers is not."""
+    if all(is_number(field) for field in header):
+        message = (
+            "line 1 holds numbers only; pass header=False if it is a row, "
+            "header=True if it names the columns"
+        )
+        raise DataFormatError(message)
+    asked = options.labels is not None or options.index is not None or options.drop
+    alike = (_is_triple(record) for record in (header, first))
+    return bool(asked) or isinstance(options.triples, Sequence) or not all(alike)
+
+
+def _is_triple(record: list[str] | None) -> bool:
+    """Whether a record can be a row, a column and a count, and nothing else."""
+    if record is None or len(record) != 3 or not record[0]:
+        return False
+    return is_number(record[2]) and not is_number(record[1])
+
+
+def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
+    places = Places.find(start.header or start.records[0], options.triples)
+    return read_triples(lines, start.delimiter, start.records, places)
+
+
+def _read_wide(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
+    layout = find_layout(start.header, start.records[0], options)
+    rows = WideRows(layout, start.delimiter)
+    rows.add_records(start.records, lines)
+    while block := lines.block():
+        rows.add_block(block, lines)
+    return rows.parts()
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:
+    delimiter = _usual(path)
+    rows = _triples(table) if options.triples else _wide(table, options)
+    with open_new(path) as file:
+        for row in rows:
+            file.write(f"{delimiter.join(row)}\n".encode())
+
+
+def _quoted(name: str) -> str:
+    """A name as a field, in quotes if it has a letter that means something."""
+    if not any(letter in name for letter in '",;|\t\r\n'):
+        return name
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _triples(table: CountTable) -> Iterator[Sequence[str]]:
+    rows, columns, counts = written_triples(table)
+    yield ("row", "column", "count")
+    for row, column, count in zip(rows, columns, counts.tolist(), strict=True):
+        yield _quoted(row), _quoted(column), repr(count)
+
+
+def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
+    """Header and rows, of which one at a time is dense."""
+    columns = written_names(table.column_names, table.shape[1])
+    labelled = table.labels is not None
+    if options.labels in columns and labelled:
+        message = f"a column is called {options.labels!r}; pass another labels="
+        raise DataFormatError(message)
+    labels = [options.labels, *written_labels(table)] if labelled else []
+    yield ["", *map(_quoted, labels[:1]), *map(_quoted, columns)]
+    zeros = ["0"] * table.shape[1]
+    counts = table.counts
+    for i, name in enumerate(written_names(table.row_names, table.shape[0])):
+        row = zeros.copy()
+        start, stop = counts.indptr[i : i + 2]
+        values = counts.values(start, stop)
+        columns_and_counts = (counts.indices[start:stop].tolist(), values.tolist())
+        for column, count in zip(*columns_and_counts, strict=True):
+            row[column] = repr(count)
+        yield [_quoted(name), *map(_quoted, labels[i + 1 : i + 2]), *row]

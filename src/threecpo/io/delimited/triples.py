@@ -1,0 +1,168 @@
+"""Tables of one count a line: row, column, count."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._core.counts import EXACT
+from ..._errors import DataFormatError
+from .._file_content import FileContent, no_count, shown, written_names
+from .column_roles import is_number
+from .cut_blocks import Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from ...table import CountTable
+    from ..format_options import ReadOptions
+    from .lines import Lines
+
+
+class Places(NamedTuple):
+    """Where in a line row, column and count stand, of how many fields."""
+
+    row: int
+    column: int
+    value: int
+    width: int
+
+    @classmethod
+    def find(cls, header: list[str], triples: Any) -> Places:
+        """Find the columns that are named, or take the first three of three."""
+        if triples is None or triples is True:
+            if len(header) != 3:
+                message = (
+                    f"it has {len(header)} columns, not the three of triples; pass "
+                    "triples=(row, column, count) with the names of those to read"
+                )
+                raise DataFormatError(message)
+            return cls(0, 1, 2, 3)
+        names = (triples,) if isinstance(triples, str) else tuple(triples)
+        if len(names) != 3:
+            message = f"triples={triples!r} must be three names: row, column, count"
+            raise DataFormatError(message)
+        for name in names:
+            if name not in header:
+                message = f"it has no column {shown(str(name))} for triples="
+                raise DataFormatError(message)
+        row, column, count = (header.index(name) for name in names)
+        return cls(row, column, count, len(header))
+
+
+class Triples:
+    """Counts with numbered names of rows and columns, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.row_number: defaultdict[str, int] = defaultdict()
+        self.column_number: defaultdict[str, int] = defaultdict()
+        self.row_number.default_factory = self.row_number.__len__
+        self.column_number.default_factory = self.column_number.__len__
+        self.rows, self.columns, self.counts = array("i"), array("i"), array("d")
+
+    def parts(self) -> FileContent:
+        """Make a matrix, in which counts of the same place are added."""
+        places = (np.asarray(self.rows), np.asarray(self.columns))
+        shape = (len(self.row_number), len(self.column_number))
+        X = sp.coo_array((np.asarray(self.counts), places), shape=shape).tocsr()
+        return FileContent(X, list(self.row_number), list(self.column_number))
+
+
+def of_triples(
+    header: list[str] | None, first: list[str], options: ReadOptions
+) -> bool:
+    """Whether a table is one of triples, as asked, or by its names and first record."""
+    wide = options.labels is not None or options.index is not None or bool(options.drop)
+    if options.triples is not None:
+        asked = options.triples is not False
+        if asked and wide:
+            message = "triples= goes with none of labels=, index= and drop="
+            raise DataFormatError(message)
+        return asked
+    if wide or len(first) != 3 or not is_number(first[2]):
+        return False
+    # With text in the second column no wide table is possible.
+    called = header[2].strip().lower() if header and len(header) == 3 else ""
+    return called in ("count", "counts") or not is_number(first[1])
+
+
+def read_triples(
+    lines: Lines, delimiter: str, first: list[list[str]], places: Places
+) -> FileContent:
+    """Read a count a line; ``first`` are the records before the lines."""
+    found = Triples()
+    _add_records(found, first, lines, places)
+    while block := lines.block():
+        if not _add_tidy(found, block, delimiter, places):
+            lines.give_back(block)
+            records = lines.records(delimiter, block=True)
+            _add_records(found, records, lines, places)
+        else:
+            lines.number += block.count(b"\n")
+    return found.parts()
+
+
+def _add_tidy(found: Triples, block: bytes, delimiter: str, places: Places) -> bool:
+    """Add all lines of a block or, if something is odd, none."""
+    cut = Cut.of(block, delimiter, places.width)
+    counts = None if cut is None else cut.numbers(places.value)
+    if cut is None or counts is None:
+        return False
+    try:
+        rows, columns = cut.texts(places.row), cut.texts(places.column)
+    except UnicodeDecodeError:
+        return False
+    found.rows.extend(map(found.row_number.__getitem__, rows))
+    found.columns.extend(map(found.column_number.__getitem__, columns))
+    found.counts.frombytes(counts.tobytes())
+    return True
+
+
+def _add_records(
+    found: Triples, records: Iterable[list[str]], lines: Lines, places: Places
+) -> None:
+    """Add lines one by one, of which every field is checked."""
+    for fields in records:
+        if len(fields) != places.width:
+            message = (
+                f"line {lines.number} has {len(fields)} fields, not {places.width}"
+            )
+            raise DataFormatError(message)
+        text = fields[places.value]
+        where = f"line {lines.number}, column {places.value + 1}"
+        if not is_number(text):
+            message = f"{where} holds {shown(text)}, which is no count"
+            raise DataFormatError(message)
+        count = float(text)
+        if not 0 <= count < EXACT:
+            raise no_count(where, count)
+        found.rows.append(found.row_number[fields[places.row]])
+        found.columns.append(found.column_number[fields[places.column]])
+        found.counts.append(count)
+
+
+def written_triples(
+    table: CountTable,
+) -> tuple[NDArray[np.object_], NDArray[np.object_], NDArray[Any]]:
+    """Names of rows, of columns, and counts; what has no count has one of 0."""
+    rows = np.array(written_names(table.row_names, table.shape[0]), dtype=object)
+    columns = np.array(written_names(table.column_names, table.shape[1]), dtype=object)
+    stored, values = table.counts, table.counts.values()
+    lengths = np.diff(stored.indptr)
+    empty_rows = np.flatnonzero(lengths == 0)
+    empty_columns = np.setdiff1d(np.arange(table.shape[1]), stored.indices)
+    at_row = np.repeat(np.arange(table.shape[0]), lengths)
+    at_row = np.concatenate([at_row, empty_rows, np.zeros_like(empty_columns)])
+    at_column = np.concatenate(
+        [stored.indices, np.zeros_like(empty_rows), empty_columns]
+    )
+    zeros = np.zeros(len(at_row) - len(values), dtype=values.dtype)
+    counts = np.concatenate([values, zeros])
+    order = np.argsort(at_row, kind="stable")
+    return rows[at_row[order]], columns[at_column[order]], counts[order]

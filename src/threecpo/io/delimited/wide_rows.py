@@ -1,0 +1,127 @@
+"""Lines of many counts to sparse rows, some megabytes at a time.
+
+What is tidy is read as a block; any other block is read record by record, which finds
+the line and column of what is wrong.
+"""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._core.counts import EXACT
+from ..._errors import DataFormatError
+from .._file_content import FileContent, encoded, no_count
+from .column_roles import is_number, text_in
+from .cut_blocks import Cut
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .column_roles import Layout
+    from .lines import Lines
+
+
+def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
+    """Rows of blocks below each other; the list is emptied.
+
+    Each block is freed once it is copied, so that there is never a second copy of all.
+    """
+    stored = sum(block.nnz for block in blocks)
+    small = stored <= np.iinfo(np.int32).max
+    n_rows, n_columns = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
+    data, indices = np.empty(stored), np.empty(stored, dtype=np.int32)
+    indptr = np.zeros(n_rows + 1, dtype=np.int32 if small else np.int64)
+    row, end = n_rows, stored
+    while blocks:
+        block = blocks.pop()
+        start = end - block.nnz
+        data[start:end], indices[start:end] = block.data, block.indices
+        indptr[row - block.shape[0] + 1 : row + 1] = (
+            block.indptr[1:].astype(int) + start
+        )
+        row, end = row - block.shape[0], start
+    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+
+class WideRows:
+    """Rows that were read so far."""
+
+    def __init__(self, layout: Layout, delimiter: str) -> None:
+        self._layout, self._delimiter = layout, delimiter
+        self._blocks: list[sp.csr_array] = []
+        self._names: list[str] = []
+        self._labels: list[str | None] = []
+        self._column = np.full(layout.width, -1, dtype=np.int32)
+        self._column[layout.counted] = np.arange(len(layout.counted))
+
+    def parts(self) -> FileContent:
+        X = joined(self._blocks)
+        labels = {} if self._layout.labels is None else encoded(self._labels)
+        rows = None if self._layout.index is None else self._names
+        return FileContent(X, rows, self._layout.names, **labels)
+
+    def add_block(self, block: bytes, lines: Lines) -> None:
+        """Add the rows of whole lines; the last may lack its end."""
+        if self._add_tidy(block):
+            lines.number += block.count(b"\n")
+            return
+        lines.give_back(block)
+        self.add_records(lines.records(self._delimiter, block=True), lines)
+
+    def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
+        """Add rows one by one, of which every field is checked."""
+        values, columns, ends = array("d"), array("i"), [0]
+        for fields in records:
+            row = self._checked(fields, lines.number)
+            stored = np.flatnonzero(row)
+            values.frombytes(row[stored].tobytes())
+            columns.frombytes(stored.astype(np.intc).tobytes())
+            ends.append(len(values))
+        parts = (np.asarray(values), np.asarray(columns), np.array(ends))
+        shape = (len(ends) - 1, len(self._layout.counted))
+        self._blocks.append(sp.csr_array(parts, shape=shape))
+
+    def _checked(self, fields: list[str], number: int) -> NDArray[np.float64]:
+        """Counts of a line, or the error that says what is wrong with it."""
+        layout = self._layout
+        if len(fields) != layout.width:
+            message = f"line {number} has {len(fields)} fields, not {layout.width}"
+            raise DataFormatError(message)
+        if layout.index is not None:
+            self._names.append(fields[layout.index])
+        if layout.labels is not None:
+            self._labels.append(fields[layout.labels].strip() or None)
+        counted = [fields[place] for place in layout.counted]
+        wrong = next((j for j, text in enumerate(counted) if not is_number(text)), None)
+        if wrong is not None:
+            raise text_in(number, layout, wrong, counted[wrong])
+        values = np.array([float(text) for text in counted])
+        bad = ~((values >= 0) & (values < EXACT))
+        if bad.any():
+            at = int(np.argmax(bad))
+            where = f"line {number}, {layout.called(at)}"
+            raise no_count(where, values[at])
+        return values
+
+    def _add_tidy(self, block: bytes) -> bool:
+        """Add all lines of a block or, if something is odd, none."""
+        cut = Cut.of(block, self._delimiter, self._layout.width)
+        values = None if cut is None else cut.counts(self._column)
+        if cut is None or values is None:
+            return False
+        layout = self._layout
+        try:
+            names = [] if layout.index is None else cut.texts(layout.index)
+            labels = [] if layout.labels is None else cut.texts(layout.labels)
+        except UnicodeDecodeError:
+            return False
+        self._names += names
+        self._labels += [label.strip() or None for label in labels]
+        self._blocks.append(values)
+        return True

@@ -1,0 +1,54 @@
+"""Options of the readers and writers of formats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from .._errors import DataFormatError
+from .formats import FORMATS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of readers; ``FORMATS`` lists those that each format takes."""
+
+    layer: str | None = None
+    labels: str | None = None
+    index: str | int | bool | None = None
+    drop: Sequence[str] = ()
+    header: bool | None = None
+    delimiter: str | None = None
+    triples: bool | Sequence[str] | None = None
+    text_options: Mapping[str, Any] | None = None
+
+    def check(self, name: str, *, transpose: bool) -> None:
+        """Refuse an option that is given in vain."""
+        if transpose and self.labels is not None:
+            message = (
+                "labels= are labels of lines, which transpose=True makes columns; "
+                "pass one of the two"
+            )
+            raise DataFormatError(message)
+        for field in fields(self):
+            given = getattr(self, field.name) not in (field.default, [])
+            if given and field.name not in FORMATS[name].options:
+                fit = [
+                    key for key, kind in FORMATS.items() if field.name in kind.options
+                ]
+                message = (
+                    f"{field.name}= is no option of {name}, only of {', '.join(fit)}; "
+                    "leave it out or pass another format="
+                )
+                raise DataFormatError(message)
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """Options of writers: the column of labels, and the kind of table."""
+
+    labels: str = "label"
+    triples: bool = False

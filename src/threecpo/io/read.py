@@ -1,0 +1,130 @@
+"""read_counts: a table of counts from a file of any known kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._file_content import to_table
+from .errors import file_errors
+from .format_options import ReadOptions
+from .formats import FORMATS, find_format
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from ..table import CountTable
+
+__all__ = ["read_counts"]
+
+
+def read_counts(
+    path: str | os.PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    layer: str | None = None,
+    labels: str | None = None,
+    index: str | int | bool | None = None,
+    drop: str | Sequence[str] = (),
+    header: bool | None = None,
+    delimiter: str | None = None,
+    triples: bool | Sequence[str] | None = None,
+    transpose: bool = False,
+    text_options: Mapping[str, Any] | None = None,
+) -> CountTable:
+    r"""Read counts and their names from a file or folder.
+
+    ========== ======================================================================
+    format     what is read
+    ========== ======================================================================
+    "csv"      csv or tsv: a row a line, or triples of row, column and count
+    "parquet"  the same two kinds of tables
+    "npz"      what ``scipy.sparse.save_npz`` or ``write_counts`` wrote
+    "mtx"      MatrixMarket
+    "10x"      a folder of matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv
+    "h5ad"     AnnData
+    "biom"     BIOM in HDF5 or JSON; samples become rows
+    "texts"    a folder of .txt files; folders inside are labels
+    "jsonl"    a text a line, as a string or as the field "text" of an object
+    ========== ======================================================================
+
+    Text files may be compressed (gzip, bzip2, xz). Nothing is made dense, and nothing
+    in a file is executed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file or folder.
+    format : str, default=None
+        One of the formats above; by default that of the suffix and of the content.
+    layer : str, default=None
+        Matrix of an h5ad file: the name of a layer, or "X" or "raw". By default the
+        layer "counts", or else X if it holds whole numbers.
+    labels : str, default=None
+        Column with the true labels (csv, parquet), column of ``obs`` (h5ad) or field
+        (jsonl). It is not counted among the columns.
+    index : str, int or False, default=None
+        Name or place of the column with the names of rows; False if there is none. By
+        default the first column if it has no name, is called "index" or "id" or ends
+        like "sample_id", or holds text.
+    drop : str or sequence of str, default=()
+        Columns to leave out.
+    header : bool, default=None
+        Whether the first line of a csv file names the columns. By default it does,
+        and a first line of numbers is an error.
+    delimiter : str, default=None
+        Character between the fields of a csv file; by default the one of tab, comma,
+        semicolon and bar that is most frequent in the first line.
+    triples : bool or three str, default=None
+        Whether each line is a row, a column and a count; or the names of the columns
+        that have them. Counts of the same row and column are added. By default a table
+        of three columns is one of triples if the second holds text and the third
+        numbers, or if the third is called "count".
+    transpose : bool, default=False
+        Turn the table round: for files with the columns of ``X`` as their rows.
+    text_options : dict, default=None
+        ReadOptions of ``threecpo.text.count_terms`` for texts.
+
+    Returns
+    -------
+    CountTable
+        Counts with names and, where there are some, true labels.
+
+    Raises
+    ------
+    DataFormatError
+        If the file is missing, damaged, of another kind or no table of counts; one
+        line says where and what to do. It is a ValueError.
+    ImportError
+        If a library for this format is not installed; it says which extra has it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, threecpo
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "plots.csv")
+    >>> _ = path.write_text("plot,habitat,ants,bees\np1,wood,3,0\np2,field,0,5\n")
+    >>> table = threecpo.read_counts(path, labels="habitat")
+    >>> table
+    CountTable('plots': 2 rows x 2 columns, 2 clusters)
+    >>> list(table.row_names), list(table.label_names)
+    (['p1', 'p2'], ['field', 'wood'])
+    >>> folder.cleanup()
+    """
+    given = Path(path)
+    options = ReadOptions(
+        layer=layer,
+        labels=labels,
+        index=index,
+        drop=(drop,) if isinstance(drop, str) else tuple(drop),
+        header=header,
+        delimiter=delimiter,
+        triples=triples,
+        text_options=text_options,
+    )
+    with file_errors(given):
+        name = find_format(given, format)
+        options.check(name, transpose=transpose)
+        parts = FORMATS[name].load().read(given, options)
+        return to_table(parts, given, transpose=transpose)

@@ -1,0 +1,54 @@
+"""What the figures share: axes to draw on, colours, titles, names that fit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._extras import require
+
+# Readable on white and on near-black (contrast above 3 to both).
+BLUE, ORANGE, GREEN, GREY = "#3a7fc4", "#c9711f", "#1f9a80", "#858b94"
+CLUSTERS = (
+    BLUE,
+    ORANGE,
+    GREEN,
+    "#a368c8",
+    "#d1495b",
+    "#8c8a1d",
+    "#9c6b53",
+    "#d0589f",
+    "#1d93b5",
+    "#6c74d8",
+)
+MARKERS = "os^DvPX<>*"
+GROUPS = {"relevant": BLUE, "shared": ORANGE, "noise": GREY}
+# What the axis of a criterion is called.
+CRITERION_TITLES = {
+    "mdl": "loss + v(K)",
+    "mdl-dispersion": "loss over dispersion + v(K)",
+    "elbow": "inertia",
+    "silhouette": "silhouette",
+    "bic": "BIC",
+}
+
+
+def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
+    """The axes that are given, or those of a new figure."""
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", "plot", "A figure")
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    return ax
+
+
+def cluster_style(cluster: int) -> tuple[str, str]:
+    """Colour and marker of a cluster; the pair repeats after 100 clusters."""
+    turn, place = divmod(cluster, len(CLUSTERS))
+    return CLUSTERS[place], MARKERS[(place + turn) % len(MARKERS)]
+
+
+def shortened(name: str, length: int = 32) -> str:
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+def whole_ticks(axis: Any) -> None:
+    axis.get_major_locator().set_params(integer=True)

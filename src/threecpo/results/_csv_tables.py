@@ -1,0 +1,172 @@
+"""Tables as CSV files that give back the same bits."""
+
+from __future__ import annotations
+
+import csv
+import re
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Table = dict[str, NDArray[Any]]
+
+TEXT = frozenset({"row", "column", "criterion"})
+WHOLE = frozenset(
+    {"cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"}
+)
+
+# Lines that are text in memory at the same time.
+BATCH = 10_000
+# Spreadsheets run a cell that starts like this.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_MARKED = re.compile(r"'+[=+\-@\t\r]")
+_SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
+
+
+def write_table(
+    table: Mapping[str, ArrayLike] | Any, path: str | PathLike[str]
+) -> None:
+    """Write a table as a CSV file (UTF-8, one header line) in full precision.
+
+    Names that a spreadsheet would take for a formula, because they start with ``=``,
+    ``+``, ``-``, ``@``, a tab or a carriage return, get an apostrophe in front, as do
+    those that start with apostrophes before such a character. :func:`read_table` takes
+    it away again. Names with commas, quotes and line breaks are quoted.
+
+    Parameters
+    ----------
+    table : dict of str to array-like, or pandas.DataFrame
+        Columns of equal length.
+    path : str or path-like
+        File to write.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from threecpo.results import read_table, write_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_table({"row": ["=a", "b,c"], "scale": [0.1, 0.9]}, f"{folder}/t.csv")
+    ...     print(Path(folder, "t.csv").read_text(), end="")
+    ...     read_table(f"{folder}/t.csv")["row"].tolist()
+    row,scale
+    '=a,0.1
+    "b,c",0.9
+    ['=a', 'b,c']
+    """
+    columns = {name: np.asarray(table[name]) for name in table}
+    if len({len(values) for values in columns.values()}) > 1:
+        message = "The columns of a table must have the same length."
+        raise ValueError(message)
+    with Path(path).open(
+        "w", encoding="utf-8", errors="surrogatepass", newline=""
+    ) as file:
+        file.write(",".join(map(_quoted, columns)) + "\n")
+        for start in range(0, max(map(len, columns.values()), default=0), BATCH):
+            cells = [
+                _cells(name, values[start : start + BATCH])
+                for name, values in columns.items()
+            ]
+            file.writelines(",".join(line) + "\n" for line in zip(*cells, strict=True))
+
+
+def read_table(path: str | PathLike[str]) -> Table:
+    """Read a CSV file that :func:`write_table` has written.
+
+    Parameters
+    ----------
+    path : str or path-like
+        File to read.
+
+    Returns
+    -------
+    dict of str to ndarray
+        Names as ``object`` arrays of str, clusters, groups, ranks and numbers of things
+        as ``int64``, all else as ``float64``.
+    """
+    try:
+        with Path(path).open(
+            encoding="utf-8", errors="surrogatepass", newline=""
+        ) as file:
+            lines = csv.reader(file, strict=True)
+            header = next(lines, [])
+            _check_header(header, path)
+            parts = [
+                [
+                    _parsed(name, cells, path)
+                    for name, cells in zip(header, part, strict=True)
+                ]
+                for part in _batches(lines, len(header), path)
+            ]
+    except (csv.Error, UnicodeDecodeError) as error:
+        message = f"{path} is not a table written by threecpo: {error}."
+        raise ValueError(message) from error
+    return {
+        name: np.concatenate(arrays)
+        for name, *arrays in zip(header, *parts, strict=True)
+    }
+
+
+def _check_header(header: list[str], path: str | PathLike[str]) -> None:
+    if not header or len(set(header)) < len(header) or "" in header:
+        message = (
+            f"{path} is not a table written by threecpo: its first line is no header."
+        )
+        raise ValueError(message)
+
+
+def _batches(
+    lines: Any, width: int, path: str | PathLike[str]
+) -> Iterator[list[tuple[str, ...]]]:
+    """Cells by column, some thousand lines at a time; an odd line is refused."""
+    while True:
+        batch = []
+        for line in islice(lines, BATCH):
+            if len(line) != width:
+                message = (
+                    f"{path}, line {lines.line_num}: {len(line)} cells where the "
+                    f"header has {width}. Write the file again."
+                )
+                raise ValueError(message)
+            batch.append(line)
+        yield list(zip(*batch, strict=True)) or [()] * width
+        if len(batch) < BATCH:
+            return
+
+
+def _cells(name: str, array: NDArray[Any]) -> list[str]:
+    if name in TEXT or array.dtype.kind not in "fiub":
+        return [
+            _quoted(f"'{text}" if _FORMULA.match(text) else text)
+            for text in map(str, array.tolist())
+        ]
+    # str of a Python float is the shortest text that gives the same bits.
+    return list(map(str, array.tolist()))
+
+
+def _quoted(text: str) -> str:
+    """A cell of text; the csv module would leave a lone carriage return bare."""
+    if text and not _SPECIAL.search(text):
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any:
+    if name in TEXT:
+        texts = np.empty(len(cells), dtype=object)
+        texts[:] = [cell[1:] if _MARKED.match(cell) else cell for cell in cells]
+        return texts
+    kind: Any = np.int64 if name in WHOLE else np.float64
+    try:
+        return np.array(list(map(int if kind is np.int64 else float, cells)), kind)
+    except (ValueError, OverflowError) as error:
+        message = f"{path}, column {name!r}: {error}. Write the file again."
+        raise ValueError(message) from error

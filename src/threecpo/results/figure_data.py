@@ -1,0 +1,171 @@
+"""Numbers behind the figures, as plain lists that JSON can hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.codes import GROUP_NAMES, RELEVANT
+from .._plain import plain
+from .fitted import column_names_of, rows_of
+from .shares import TypicalCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .._fit.record import FitRecord
+    from ._csv_tables import Table
+
+    Part = dict[str, Any]
+
+# A map of more points shows no more, and makes a report heavy.
+MAP_POINTS = 4000
+
+
+def cluster_sizes(record: FitRecord) -> Part:
+    """Rows in each cluster, and outliers."""
+    labels = rows_of(record).labels
+    counted = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
+    return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
+
+
+def column_groups(record: FitRecord) -> Part:
+    """Columns in each group, and the share of all counts that they hold."""
+    groups, totals = record.groups, record.rates.shared
+    whole = float(totals.sum()) or 1.0
+    return {
+        "groups": list(GROUP_NAMES.values()),
+        "columns": [int((groups == group).sum()) for group in GROUP_NAMES],
+        "counts": [
+            float(totals[groups == group].sum()) / whole for group in GROUP_NAMES
+        ],
+    }
+
+
+def heat_map(
+    record: FitRecord, n_columns: int, column_names: Iterable[Any] | None = None
+) -> Part:
+    """Ratios of the clusters' best columns to the overall rate, as powers of 2.
+
+    Every cluster gives its best columns in turn until there are enough of them; they
+    stand in the order of the cluster that they are highest in.
+    """
+    names = column_names_of(record, column_names)
+    typical = TypicalCounts.of(record)
+    relevant = np.flatnonzero(record.groups == RELEVANT)
+    best = [typical.best(k, relevant, n_columns) for k in range(record.n_clusters)]
+    places = _in_turn(best)[:n_columns]
+    with np.errstate(divide="ignore"):
+        powers = np.log2(typical.ratios[:, places])
+    powers = np.clip(powers, -10.0, 10.0)
+    order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
+    return {
+        "columns": [names[j] for j in places[order]],
+        "powers": powers[:, order].round(3).tolist(),
+    }
+
+
+def _in_turn(lists: list[NDArray[np.intp]]) -> NDArray[np.intp]:
+    """First entries of all lists, then the second ones, each entry once."""
+    turns = np.concatenate([np.arange(len(entries)) for entries in lists])
+    entries = np.concatenate(lists)[np.argsort(turns, kind="stable")]
+    _, first = np.unique(entries, return_index=True)
+    return entries[np.sort(first)]
+
+
+def convergence(record: FitRecord) -> Part:
+    """The kept run by iteration, and the loss of every run."""
+    return {name: plain(values) for name, values in record.history.items()} | {
+        "restarts": plain(record.restart_losses)
+    }
+
+
+def outliers(rows: Table, threshold: float) -> Part:
+    """Histogram of the outlier scores, and how many lie above the threshold.
+
+    It ends at the 1st and 99th percentile; what lies beyond is in its last bars.
+    """
+    scores = rows["outlier_score"]
+    finite = scores[np.isfinite(scores)]
+    low, high = np.percentile(finite, [1, 99]) if len(finite) else (0.0, 0.0)
+    # The threshold is an edge, so that every bar is on one side of it.
+    low, high = min(low - threshold, 0.0), max(high - threshold, 0.0)
+    step = (high - low) / 40 or 1.0
+    edges = threshold + step * np.arange(
+        min(np.floor(low / step), -1.0), max(np.ceil(high / step), 1.0) + 1.0
+    )
+    # Turned round, because a score at the threshold is not above it.
+    inside = np.clip(finite, edges[0], edges[-1])
+    counts = np.histogram(-inside, -edges[::-1])[0][::-1]
+    return {
+        "edges": edges.tolist(),
+        "counts": counts.tolist(),
+        "threshold": threshold,
+        "above": int((scores > threshold).sum()),
+    }
+
+
+def row_map(rows: Table, n_clusters: int) -> Part | None:
+    """Points of the map, or of some rows where there are many; None if all are one."""
+    x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
+    known = np.isfinite(x) & np.isfinite(y)
+    if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
+        return None
+    shown = np.flatnonzero(known)
+    centres = [
+        [float(np.median(values[known & (nearest == k)])) for values in (x, y)]
+        if (known & (nearest == k)).any()
+        else None
+        for k in range(n_clusters)
+    ]
+    limits = [
+        _limits(values[known], [centre[axis] for centre in centres if centre])
+        for axis, values in enumerate((x, y))
+    ]
+    if len(shown) > MAP_POINTS:
+        generator = np.random.default_rng(0)
+        shown = np.sort(generator.choice(shown, MAP_POINTS, replace=False))
+    places = np.clip(
+        np.column_stack([x[shown], y[shown]]), *np.transpose(limits)
+    ).round(4)
+    return {
+        "x": places[:, 0].tolist(),
+        "y": places[:, 1].tolist(),
+        "cluster": rows["cluster"][shown].tolist(),
+        "centres": centres,
+        "limits": limits,
+        "rows": int(known.sum()),
+    }
+
+
+def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
+    """Frame of nearly all points and all clusters: far rows would squeeze the rest."""
+    low, high = np.percentile(values, [5, 95])
+    low, high = (
+        min(low - 0.75 * (high - low), *centres),
+        max(high + 0.75 * (high - low), *centres),
+    )
+    low, high = max(low, values.min()), min(high, values.max())
+    return [float(low), float(high if high > low else low + 1.0)]
+
+
+def k_path(table: Table) -> Part:
+    """Criterion over the number of clusters as people draw it, and the best."""
+    criterion, totals = str(table["criterion"][0]), table["total"]
+    best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
+    values = table["loss"] if criterion == "elbow" else totals
+    if criterion in ("silhouette", "bic"):
+        values = -values
+    part = {
+        "criterion": criterion,
+        "n_clusters": table["n_clusters"].tolist(),
+        "values": plain(values),
+        "best": best,
+        "found": int(table["found"][best]),
+    }
+    if "relevant" in table:
+        part["relevant"] = table["relevant"].tolist()
+    return part
