@@ -105,25 +105,30 @@ class Child:
         status = self._process.poll()
         if status is not None:
             name = signal.Signals(-status).name if status < 0 else f"exit {status}"
-            return CRASH, f"{name}: {self._where()}"
+            return CRASH, f"{name}:{self._where()}"
         if self.idle:
             return None
         allowed = limits.warm_up_seconds if self.number is None else limits.seconds
         if time.monotonic() - self._since > allowed:
-            self._process.send_signal(signal.SIGUSR1)
-            time.sleep(0.3)
-            return HANG, f"more than {allowed:g} s: {self._where()}"
+            return HANG, f"more than {allowed:g} s:{self._asked_where()}"
         grown = memory.current(self._process.pid) - self._memory_before
         if self.number is not None and grown > limits.megabytes * memory.MEGABYTE:
-            return MEMORY, f"{grown // memory.MEGABYTE} MB more than before"
+            size = grown // memory.MEGABYTE
+            return MEMORY, f"{size} MB more than before:{self._asked_where()}"
         return None
+
+    def _asked_where(self) -> str:
+        """Have the process say where it is; it may be inside of a library."""
+        self._process.send_signal(signal.SIGUSR1)
+        time.sleep(0.3)
+        return self._where()
 
     def _where(self) -> str:
         """Last places in threecpo that the process reported before its end."""
         text = self.errors()
         _, _, last = text.rpartition("most recent call first")
         places = [f"{Path(f).name}:{n} {name}" for f, n, name in _FRAME.findall(last)]
-        return f"[{' < '.join(places[:3])}]" if places else text.strip()[-200:]
+        return f" [{' < '.join(places[:3])}]" if places else text.strip()[-200:]
 
     def errors(self) -> str:
         """What it wrote to standard error."""

@@ -31,8 +31,8 @@ class Outcome(NamedTuple):
     def group(self) -> tuple[str, str, str]:
         """What failures with the same cause share: all but the words of the error."""
         start, bracket, places = self.detail.rpartition(" [")
-        cause = f"{start.partition(':')[0]} {places}" if bracket else self.detail
-        return self.target, self.kind, cause
+        words = start.partition(":")[0] if self.kind in (FOREIGN, CRASH) else ""
+        return self.target, self.kind, f"{words} {places if bracket else ''}"
 
 
 class Limits(NamedTuple):

@@ -12,7 +12,7 @@ import threecpo
 
 # Files by their path below the folder of an input.
 Tree = dict[str, bytes]
-PACKAGE = str(Path(threecpo.__file__).parent)
+PACKAGE = Path(threecpo.__file__).parent.as_posix()
 
 
 class Target(ABC):
@@ -72,10 +72,15 @@ def frames_of(error: BaseException) -> Iterator[tuple[str, str]]:
         yield frame.filename, f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
 
 
+def origin(error: BaseException) -> str:
+    """File of the statement that raised an error."""
+    file, _ = next(frames_of(error), ("", ""))
+    return Path(file).as_posix()
+
+
 def raised_by_us(error: BaseException) -> bool:
     """Whether the statement that raised an error is one of threecpo's."""
-    file, _ = next(frames_of(error), ("", ""))
-    return file.startswith(PACKAGE)
+    return origin(error).startswith(PACKAGE)
 
 
 def described(error: BaseException) -> str:

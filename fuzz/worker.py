@@ -68,7 +68,7 @@ class Worker:
         grown = memory.peak() - before
         if grown > self._bound:
             kind = MEMORY
-            detail = f"{grown // memory.MEGABYTE} MB more than before; then {detail}"
+            detail = f"{grown // memory.MEGABYTE} MB more than before; {detail}"
         if kind in (FOREIGN, MEMORY):
             failed = self._folder / f"failed-{number}"
             failed.mkdir(exist_ok=True)
