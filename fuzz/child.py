@@ -125,7 +125,7 @@ class Child:
 
     def _where(self) -> str:
         """Last places in threecpo that the process reported before its end."""
-        text = self.errors()
+        text = self.errors().partition("\nExtension modules:")[0]
         _, _, last = text.rpartition("most recent call first")
         places = [f"{Path(f).name}:{n} {name}" for f, n, name in _FRAME.findall(last)]
         return f" [{' < '.join(places[:3])}]" if places else text.strip()[-200:]

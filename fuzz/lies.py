@@ -62,6 +62,11 @@ def far_then_zero(array: Array) -> Array:
     return np.r_[0, FAR, 0 * array[2:]].astype(array.dtype)
 
 
+def with_text(array: Array) -> Array:
+    """Values of which one is no number."""
+    return np.array([*array[1:], "x"], dtype=object)
+
+
 POINTERS: Lies = {
     "pointers fall": {"indptr": put(3, 200)},
     "pointers fall below 0": {"indptr": put(3, -7)},
@@ -108,7 +113,7 @@ VALUES: Lies = {
     "minus infinity": {"data": put(7, -np.inf)},
     "a negative value": {"data": put(7, -3.0)},
     "complex values": {"data": typed("c16")},
-    "values that are text": {"data": lambda array: np.r_[array, "x"].astype("O")[1:]},
+    "values that are text": {"data": with_text},
 }
 ENTRIES: Lies = {
     "a row of -1": {"row": put(5, -1)},
@@ -134,6 +139,12 @@ SHAPES = {
     "fewer columns than it says": (N_ROWS, 2),
     "fewer rows than it says": (4, N_COLUMNS),
     "more rows than it says": (1000 * N_ROWS, N_COLUMNS),
+}
+# A matrix by columns may have empty rows at its end.
+SHAPES_BY_COLUMN = {
+    "fewer columns than it says": (N_ROWS, 2),
+    "fewer rows than it says": (4, N_COLUMNS),
+    "more columns than it says": (N_ROWS, 1000 * N_COLUMNS),
 }
 
 
@@ -187,7 +198,8 @@ def compressed_lies() -> Iterator[tuple[str, Callable[[], Any]]]:
             for lie, changes in {**POINTERS, **INDICES, **wide, **values}.items():
                 make = partial(compressed, kind, widths, changes)
                 yield f"{name} of {bits} bits: {lie}", make
-        for lie, shape in SHAPES.items():
+        shapes = SHAPES_BY_COLUMN if name.startswith("csc") else SHAPES
+        for lie, shape in shapes.items():
             yield f"{name}: {lie}", partial(with_shape, kind, shape)
 
 

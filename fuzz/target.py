@@ -12,7 +12,7 @@ import threecpo
 
 # Files by their path below the folder of an input.
 Tree = dict[str, bytes]
-PACKAGE = Path(threecpo.__file__).parent.as_posix()
+PACKAGE = str(Path(threecpo.__file__).parent)
 
 
 class Target(ABC):
@@ -72,15 +72,10 @@ def frames_of(error: BaseException) -> Iterator[tuple[str, str]]:
         yield frame.filename, f"{Path(frame.filename).name}:{frame.lineno} {frame.name}"
 
 
-def origin(error: BaseException) -> str:
-    """File of the statement that raised an error."""
-    file, _ = next(frames_of(error), ("", ""))
-    return Path(file).as_posix()
-
-
 def raised_by_us(error: BaseException) -> bool:
     """Whether the statement that raised an error is one of threecpo's."""
-    return origin(error).startswith(PACKAGE)
+    file, _ = next(frames_of(error), ("", ""))
+    return file.startswith(PACKAGE)
 
 
 def described(error: BaseException) -> str:
