@@ -9,15 +9,17 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from . import memory
 from .outcomes import CRASH, HANG, MEMORY, Limits
 from .worker import INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _FRAME = re.compile(r'File ".*/threecpo/([^"]+)", line (\d+) in (\w+)')
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")

@@ -6,9 +6,9 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .child import Batch
 from .kept import Tally
@@ -16,6 +16,9 @@ from .outcomes import Limits
 from .pool import Pool
 from .target import Target, write
 from .worker import outcome as outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 TARGETS = "fuzz.targets"
 # Inputs of a batch for each unit of a target's weight.

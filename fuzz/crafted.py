@@ -11,11 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .child import Batch
 from .kept import Tally
@@ -24,6 +22,10 @@ from .odd_lies import odd_lies
 from .outcomes import CRASH, FOREIGN, HANG, MEMORY, OWN_ERROR, READ, Limits
 from .pool import Pool
 from .target import Target, Tree, frames_of, raised_by_us
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _CASE = "case.txt"
 _CHECKS = "sklearn/utils/validation.py"
@@ -168,7 +170,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"silent: {case}")
     for alike in sorted(tally.groups.values(), key=len, reverse=True):
         first = alike[0]
-        print(f"{len(alike)} x {target.cases[first.number]}: {first.kind}, {first.detail}")
+        print(
+            f"{len(alike)} x {target.cases[first.number]}: {first.kind}, {first.detail}"
+        )
     return int(counts[OWN_ERROR] < len(chosen))
 
 

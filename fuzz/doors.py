@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import threecpo
 from threecpo import ThreeCPO, distributed, report, results
 from threecpo.io.blocks import open_blocks
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 # A model of more columns is not used on counts, which would be slow.
 _MOST_COLUMNS = 100_000

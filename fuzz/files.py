@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from random import Random
+from typing import TYPE_CHECKING
 
 from threecpo.io import DataFormatError
 
 from .mutations import arrays, digests, hdf5, json_values, packed, parquet, plain, text
-from .mutations.plain import Mutation
 from .target import Target, Tree, raised_by_us, write
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .mutations.plain import Mutation
 
 # By the last suffix of a file; the chunks of zarr have none.
 MUTATIONS: dict[str, Mutation] = {
@@ -74,7 +78,7 @@ class FileTarget(Target):
         if len(tree) > 1 and rng.random() < 0.06:
             self._change_files(rng, tree, name)
         else:
-            change = plain.mutated
+            change: Mutation = plain.mutated
             if rng.random() < 0.8:
                 change = self._mutation(name)
             tree[name] = change(rng, tree[name], others)

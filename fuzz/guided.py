@@ -15,9 +15,11 @@ import argparse
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 TARGETS = ("csv", "csv-triples", "mtx", "jsonl", "biom-json")
 # By whole packages; compiled loops cannot be watched, so they are imported before.
@@ -88,7 +90,7 @@ def _plant(target: Any, corpus: Path) -> None:
 
 
 def _memory() -> str | None:
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None  # noqa: S108
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter, defaultdict
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .outcomes import KINDS, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _EXAMPLES = 5
 

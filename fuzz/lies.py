@@ -58,7 +58,7 @@ def column(array: Array) -> Array:
 
 
 def far_then_zero(array: Array) -> Array:
-    """Pointers that lie far out in the middle; scipy checks nothing where they end in 0."""
+    """Pointers that lie in the middle; scipy checks nothing where they end in 0."""
     return np.r_[0, FAR, 0 * array[2:]].astype(array.dtype)
 
 
@@ -185,7 +185,7 @@ def with_shape(kind: Any, shape: tuple[int, int]) -> Any:
 def compressed_lies() -> Iterator[tuple[str, Callable[[], Any]]]:
     """Matrices by rows, columns and blocks, each as array and as matrix."""
     blocks = {"bsr_array": sp.bsr_array, "bsr_matrix": sp.bsr_matrix}
-    kinds = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
+    kinds: dict[str, Any] = {"csr_array": sp.csr_array, "csr_matrix": sp.csr_matrix}
     kinds |= {"csc_array": sp.csc_array, "csc_matrix": sp.csc_matrix}
     kinds |= {name: partial(kind, blocksize=(2, 2)) for name, kind in blocks.items()}
     for name, kind in kinds.items():
@@ -194,7 +194,9 @@ def compressed_lies() -> Iterator[tuple[str, Callable[[], Any]]]:
             values = {**VALUES} if widths[0] == widths[1] else {}
             if name in blocks:
                 # What blocks hold has three dimensions.
-                values = {k: v for k, v in values.items() if k.startswith(("too", "no"))}
+                values = {
+                    k: v for k, v in values.items() if k.startswith(("too", "no"))
+                }
             for lie, changes in {**POINTERS, **INDICES, **wide, **values}.items():
                 make = partial(compressed, kind, widths, changes)
                 yield f"{name} of {bits} bits: {lie}", make

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .lies import FAR, N_COLUMNS, N_ROWS, sound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 WRAPS = (1 << 32) + 1
 
@@ -130,4 +132,7 @@ def odd_lies() -> Iterator[tuple[str, Callable[[], Any]]]:
             yield f"{kind.__name__}: {name}", partial(_lying, make, lie)
     for kind in (sp.dia_array, sp.dia_matrix):
         for name, lie in _DIAGONALS.items():
-            yield f"{kind.__name__}: {name}", partial(_lying, partial(_banded, kind), lie)
+            yield (
+                f"{kind.__name__}: {name}",
+                partial(_lying, partial(_banded, kind), lie),
+            )

@@ -32,7 +32,7 @@ class Pool:
         with ExitStack() as stack:
             root = Path(stack.enter_context(_scratch()))
             children = [self._start(root) for _ in range(self._n_workers)]
-            stack.callback(lambda: [child.end() for child in children])
+            stack.callback(_end_all, children)
             while children:
                 ready = [child.output for child in children]
                 select.select(ready, [], [], _TICK)
@@ -94,8 +94,13 @@ class Pool:
             self._left.append(batch)
 
 
+def _end_all(children: list[Child]) -> None:
+    for child in children:
+        child.end()
+
+
 def _scratch() -> tempfile.TemporaryDirectory[str]:
     """A folder in memory, where there is one."""
-    shared = Path("/dev/shm")  # noqa: S108
+    shared = Path("/dev/shm")
     where = shared if shared.is_dir() else None
     return tempfile.TemporaryDirectory(prefix="threecpo-fuzz-", dir=where)

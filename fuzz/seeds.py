@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +13,9 @@ import threecpo
 from threecpo.io.blocks import write_blocks
 
 from .target import Tree, tree_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def table(n_rows: int = 6, n_columns: int = 5) -> threecpo.CountTable:
@@ -28,33 +30,31 @@ def table(n_rows: int = 6, n_columns: int = 5) -> threecpo.CountTable:
     )
 
 
-def made(write: Callable[[Path], Any]) -> Tree:
-    """Return the files that a function writes into a folder."""
+def made(write: Callable[..., Any], *given: Any) -> Tree:
+    """Return the files that a function of a folder, and of more, writes there."""
     with tempfile.TemporaryDirectory() as folder:
-        write(Path(folder))
+        write(Path(folder), *given)
         return tree_of(Path(folder))
 
 
 def written(name: str, **options: Any) -> list[Tree]:
     """Files of ``write_counts``, of two sizes."""
-    return [
-        made(lambda folder, t=each: threecpo.write_counts(t, folder / name, **options))
-        for each in (table(), table(9, 3))
-    ]
+
+    def write(folder: Path, given: threecpo.CountTable) -> None:
+        threecpo.write_counts(given, folder / name, **options)
+
+    return [made(write, given) for given in (table(), table(9, 3))]
 
 
 def scipy_npz(layout: str) -> list[Tree]:
     """Matrices of ``scipy.sparse.save_npz``, packed and not."""
-    return [
-        made(
-            lambda folder, packed=packed: sp.save_npz(
-                folder / "t.npz",
-                table().X.asformat(layout),
-                compressed=packed,
-            )
-        )
-        for packed in (True, False)
-    ]
+    X: Any = table().X
+    matrix = X.asformat(layout)
+
+    def write(folder: Path, packed: bool) -> None:  # noqa: FBT001
+        sp.save_npz(folder / "t.npz", matrix, compressed=packed)
+
+    return [made(write, packed) for packed in (True, False)]
 
 
 def plain_files(*contents: dict[str, str]) -> list[Tree]:
@@ -68,7 +68,7 @@ def block_folders(suffix: str) -> list[Tree]:
     """Folders of two blocks each, of npz or parquet files."""
     if suffix == "npz":
         parts = [table().X[:4], table().X[4:]]
-        names = list(table().column_names)
+        names = [f"c{j}" for j in range(5)]
         return [
             made(lambda folder: write_blocks(parts, folder / "t", column_names=names)),
             made(lambda folder: write_blocks(parts[:1], folder / "t")),
@@ -102,7 +102,7 @@ def mtx_variants() -> list[Tree]:
     return [
         *written("t.mtx"),
         *plain_files(
-            {"t.mtx": f"{banner} coordinate real general\n% a\n2 3 2\n1 2 1.5\n2 3 4\n"},
+            {"t.mtx": f"{banner} coordinate real general\n%\n2 3 2\n1 2 1.5\n2 3 4\n"},
             {"t.mtx": f"{banner} coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"},
             {"t.mtx": f"{banner} array integer general\n2 2\n1\n0\n3\n4\n"},
         ),

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .seeds import made, table
-from .target import Tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .target import Tree
 
 
 def h5ad(layout: str) -> list[Tree]:
@@ -30,8 +33,8 @@ def adata(layout: str) -> Any:
     import anndata
     import pandas as pd
 
-    given = table()
-    X: Any = given.X.astype(np.float32)
+    given: Any = table()
+    X = given.X.astype(np.float32)
     index = pd.Index(given.row_names.astype(str))
     obs = pd.DataFrame({"label": pd.Categorical(list("uvvuvu"))}, index=index)
     var = pd.DataFrame(index=pd.Index(given.column_names.astype(str)))
@@ -49,20 +52,18 @@ def zarr_folders() -> list[Tree]:
 
     Those that are not packed have no copy of all metadata either.
     """
-    return [
-        made(lambda folder, way=way: _write_zarr(folder, *way))
-        for way in (("csr", 2, True), ("csr", 3, False), ("csr", 2, False))
-    ] + [
-        made(lambda folder, way=way: _write_zarr(folder, *way))
-        for way in (("dense", 3, False), ("csr", 3, True), ("layers", 2, False))
-    ]
+    ways = (
+        *(("csr", 2, "packed"), ("csr", 3, "plain"), ("csr", 2, "plain")),
+        *(("dense", 3, "plain"), ("csr", 3, "packed"), ("layers", 2, "plain")),
+    )
+    return [made(_write_zarr, *way) for way in ways]
 
 
-def _write_zarr(folder: Path, layout: str, version: int, packed: bool) -> None:  # noqa: FBT001
+def _write_zarr(folder: Path, layout: str, version: Any, form: str) -> None:
     import anndata
     import zarr
 
-    if packed:
+    if form == "packed":
         with anndata.settings.override(zarr_write_format=version):
             adata(layout).write_zarr(folder / "t")
         return
@@ -75,11 +76,11 @@ def biom(kind: str) -> list[Tree]:
     """BIOM tables in HDF5 or JSON."""
     import biom as library
 
-    given = table()
+    given: Any = table()
     X = given.X.toarray().T
     names = ([*given.column_names], [*given.row_names])
     metadata = [{"taxonomy": ["k", f"p{i}"]} for i in range(X.shape[0])]
-    when = datetime(2020, 1, 1)  # noqa: DTZ001
+    when = datetime(2020, 1, 1)
     out = []
     for extra in (None, metadata):
         made_table = library.Table(X, *names, extra)

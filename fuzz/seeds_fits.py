@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from threecpo import ThreeCPO
 
 from .doors import blocks_of_rows, resume
 from .seeds import made, table
-from .target import Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .target import Tree
 
 
 class _StopError(Exception):
@@ -38,9 +42,7 @@ def _model(X: Any, **options: Any) -> Tree:
 
 def checkpoints() -> list[Tree]:
     """Folders of a fit that was stopped early, later, and not at all."""
-    return [
-        made(lambda folder, n=n: _stopped(folder / "t", n)) for n in (4, 6, 10, 10**6)
-    ]
+    return [made(_stopped, n_reads) for n_reads in (4, 6, 10, 10**6)]
 
 
 def _stopped(folder: Path, n_reads: int) -> None:
@@ -54,7 +56,5 @@ def _stopped(folder: Path, n_reads: int) -> None:
 
         return reading
 
-    try:
-        resume(folder, blocks=[counted(read) for read in blocks_of_rows()])
-    except _StopError:
-        pass
+    with contextlib.suppress(_StopError):
+        resume(folder / "t", blocks=[counted(read) for read in blocks_of_rows()])

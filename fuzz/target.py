@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import threecpo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 # Files by their path below the folder of an input.
 Tree = dict[str, bytes]

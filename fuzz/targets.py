@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import doors, seeds, seeds_anndata, seeds_fits
 from .files import FileTarget, of_fits
 from .mutations import digests, hdf5, json_values
-from .target import Target, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .target import Target, Tree
 
 # Targets that take milliseconds get a smaller share.
 _SLOW = 2
-_JSON_LINES = (
-    '{"text": "cats and dogs", "label": "a", "id": "1"}\n{"text": "birds and cats", '
-    '"label": "b", "id": "2"}\n',
-    '"cats and dogs"\n"birds birds"\n\n"a fish"\n',
-)
+_OBJECTS = """{"text": "cats and dogs", "label": "a", "id": "1"}
+{"text": "birds and cats", "label": "b", "id": "2"}
+"""
+_STRINGS = """"cats and dogs"
+"birds birds"
+
+"a fish"
+"""
 
 
 def _table(
@@ -40,12 +46,13 @@ def _texts() -> list[Tree]:
     names = ("t/a/1.txt", "t/a/2.txt", "t/b/3.txt")
     words = ("cats and dogs", "birds, birds and a cat", "one fish - two fish\n")
     return seeds.plain_files(
-        dict(zip(names, words, strict=True)), {"t/1.txt": "red and blue", "t/2.txt": "red red"}
+        dict(zip(names, words, strict=True)),
+        {"t/1.txt": "red and blue", "t/2.txt": "red red"},
     )
 
 
 def _jsonl() -> list[Tree]:
-    return seeds.plain_files(*({"t.jsonl": lines} for lines in _JSON_LINES))
+    return seeds.plain_files({"t.jsonl": _OBJECTS}, {"t.jsonl": _STRINGS})
 
 
 def _text_targets() -> list[FileTarget]:

@@ -6,14 +6,17 @@ import ast
 import io
 import warnings
 import zipfile
-from collections.abc import Sequence
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import json_values, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+    from numpy.typing import NDArray
 
 _DTYPES = (
     *("i1", "i2", "i4", "i8", "u1", "u4", "u8", "f2", "f4", "f8", "c16", "?", "S3"),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from hashlib import blake2b
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import json_values
-from .plain import Mutation
+
+if TYPE_CHECKING:
+    from random import Random
+
+    from .plain import Mutation
 
 
 def refreshed(old: dict[str, bytes], new: dict[str, bytes]) -> dict[str, bytes]:

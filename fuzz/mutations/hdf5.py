@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Sequence
 from contextlib import suppress
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import arrays, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
 
 _SIGNATURES = re.compile(rb"\x89HDF|OHDR|OCHK|SNOD|TREE|HEAP|GCOL|FRHP|FHDB|BTHD|BTLF")
 _SHAPES = ((1 << 40,), (1 << 31, 1 << 31), (0,), (3, 0), (10, 10), ())
@@ -181,7 +183,7 @@ def _make_virtual(file: Any, name: str) -> None:
     import h5py
 
     options = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    options.set_obj_track_times(False)  # noqa: FBT003
+    options.set_obj_track_times(False)
     space = h5py.h5s.create_simple((10,))
     options.set_virtual(space, b"/no/such.h5", b"X", space)
     h5py.h5d.create(file.id, name.encode(), h5py.h5t.IEEE_F64LE, space, options)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
 
 ODD_VALUES: tuple[Any, ...] = (
     *(None, True, False, -1, 0, 1, 1.5, -0.0, float("nan"), float("inf"), 1e308),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
-from collections.abc import Callable, Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from . import plain
-from .plain import Mutation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from random import Random
+
+    from .plain import Mutation
 
 
 def inside_gzip(change: Mutation) -> Mutation:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
-from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import plain, text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
 
 _PACKINGS = ("none", "snappy", "gzip", "zstd", "brotli")
 
@@ -33,9 +35,7 @@ def columns(rng: Random, content: bytes) -> bytes:
         table = _edited(rng, table)
     file = io.BytesIO()
     size = rng.choice((1, 3, 1000))
-    pq.write_table(
-        table, file, row_group_size=size, compression=rng.choice(_PACKINGS)
-    )
+    pq.write_table(table, file, row_group_size=size, compression=rng.choice(_PACKINGS))
     return file.getvalue()
 
 

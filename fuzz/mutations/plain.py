@@ -84,8 +84,9 @@ def number(rng: Random, content: bytes, _: Sequence[bytes]) -> bytes:
     at = _place(rng, content) // width * width if rng.random() < 0.7 else 0
     at = at or _place(rng, content)
     value = rng.choice(WIDE_NUMBERS) % (1 << 8 * width)
-    order = "little" if rng.random() < 0.9 else "big"
-    return content[:at] + value.to_bytes(width, order) + content[at + width :]
+    piece = value.to_bytes(width, "little")
+    piece = piece if rng.random() < 0.9 else piece[::-1]
+    return content[:at] + piece + content[at + width :]
 
 
 def _place(rng: Random, content: bytes) -> int:

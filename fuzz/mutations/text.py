@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from random import Random
+from typing import TYPE_CHECKING
 
 from . import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
 
 ODD_NUMBERS = (
     *("-1", "0", "", "1e999", "-1e999", "nan", "NaN", "inf", "-inf", "1e-999", "1.5"),
@@ -90,5 +93,7 @@ def _encoded(rng: Random, text: str) -> bytes:
     return text.encode(encoding, "replace")
 
 
-CHANGES = (other_number, other_number, other_field, same_word, other_lines)
-CHANGES = (*CHANGES, other_lines, other_delimiter)
+CHANGES = (
+    *(other_number, other_number, other_field, same_word),
+    *(other_lines, other_lines, other_delimiter),
+)

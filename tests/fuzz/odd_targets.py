@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -55,22 +56,19 @@ def hang():
 
 def slow_once():
     """Take too long the first time that this number comes."""
-    marks = [path for path in os.environ["PATH_OF_MARKS"].split() if path]
-    try:
-        with open(marks[0], "x"):  # noqa: PTH123
-            time.sleep(60)
-    except FileExistsError:
-        pass
+    mark = Path(os.environ["PATH_OF_MARK"])
+    if not mark.exists():
+        mark.touch()
+        time.sleep(60)
 
 
 def memory():
-    np.ones(1 << 26)  # half a gigabyte
-    time.sleep(0.01)
+    np.ones(25 << 20)  # 200 MB
 
 
 def hungry():
     """Take memory and keep it until somebody looks."""
-    held = [np.ones(1 << 26)]
+    held = [np.ones(25 << 20)]
     time.sleep(60)
     del held
 
@@ -79,7 +77,7 @@ def registry():
     targets = [
         Odd("well", foreign, when=()),
         Odd("foreign", foreign, when=(2, 4)),
-        Odd("crash", crash, when=(2, 5)),
+        Odd("crash", crash, when=(2,)),
         Odd("hang", hang),
         Odd("slow-once", slow_once),
         Odd("memory", memory),

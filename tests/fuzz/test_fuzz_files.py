@@ -58,7 +58,8 @@ def test_damaged_hdf5_files(tmp_path):
         assert counts["own error"] > 5
 
 
-@pytest.mark.parametrize("name", TARGETS)
+# Files of zarr are the slowest to make, and changed like others.
+@pytest.mark.parametrize("name", [name for name in TARGETS if name != "zarr"])
 def test_an_input_can_be_made_again(name):
     first, again = registry()[name], TARGETS[name]
     made = [first.make(number, 1) for number in range(12)]
