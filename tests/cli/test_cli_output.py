@@ -251,3 +251,50 @@ def test_a_reader_that_goes_away_is_no_traceback(run):
     )
     assert done.stdout == "row,cluster,nearest,margin,outlier_score\n"
     assert "Traceback" not in done.stderr
+
+
+class TestForceReplacesOnlyOurResults:
+    @pytest.fixture
+    def results(self, run):
+        assert run("fit", "cells.npz", "-k", 2, "-o", "out").code == 0
+        return Path("out")
+
+    def refused(self, run, results):
+        before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
+        done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--force")
+        assert_one_line(done, "something else and stays")
+        assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
+
+    def test_unchanged_results_are_replaced(self, run, results):
+        assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--force").code == 0
+        assert run("report", "out").code == 0
+        assert run("fit", "cells.npz", "-k", 2, "-o", "out", "--force").code == 0
+
+    def test_results_without_a_report_too(self, run, results):
+        (results / "report.html").unlink()
+        assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--force").code == 0
+
+    def test_a_table_that_was_edited_stays(self, run, results):
+        with (results / "labels.csv").open("a") as file:
+            file.write("my own notes\n")
+        self.refused(run, results)
+
+    def test_a_file_of_another_hand_stays(self, run, results):
+        (results / "k_path.csv").write_text("mine")
+        self.refused(run, results)
+
+    def test_a_report_of_another_hand_stays(self, run, results):
+        (results / "report.html").write_text("<!doctype html>my own page")
+        self.refused(run, results)
+
+    def test_a_folder_in_it_stays(self, run, results):
+        (results / "labels.csv").unlink()
+        (results / "labels.csv").mkdir()
+        (results / "labels.csv" / "thesis.tex").write_text("all of it")
+        self.refused(run, results)
+
+    def test_a_folder_of_files_with_our_names_stays(self, run):
+        Path("out").mkdir()
+        for name in ("labels.csv", "run.json", "report.html"):
+            (Path("out") / name).write_text("{}")
+        self.refused(run, Path("out"))

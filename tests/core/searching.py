@@ -8,7 +8,7 @@ import pytest
 from planted_runs import settings_of
 
 from strategies import planted
-from threecpo._core import search, seeding
+from threecpo._core import crossing, search, seeding
 from threecpo._core.counts import from_dense
 from threecpo._core.run import Run, Settings, run
 from threecpo._core.search import Starts, best_of, merges, restarts
@@ -64,10 +64,11 @@ def recorded(monkeypatch):
     """Every run that a search makes, in their order."""
     runs = []
 
-    def recording(counts, groups, labels, settings, *others):
-        result = run(counts, groups, labels, settings, *others)
+    def recording(counts, groups, labels, settings, *others, **known):
+        result = run(counts, groups, labels, settings, *others, **known)
         runs.append(Started(groups.copy(), labels.copy(), settings, result))
         return result
 
-    monkeypatch.setattr(search, "run", recording)
+    for module in (search, crossing):
+        monkeypatch.setattr(module, "run", recording)
     return runs

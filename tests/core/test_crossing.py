@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from planted_runs import assert_same_bits
 from searching import found_by, hard, recorded, settings_for
 
-from threecpo._core import search, seeding
+from threecpo._core import crossing, merging, seeding
 from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
 from threecpo._core.run import run
@@ -34,8 +34,8 @@ class TestCommonParts:
         )
         a, b = (np.array(data.draw(labels), dtype=np.int32) for _ in range(2))
         before = a.copy(), b.copy()
-        parts = search._common_parts(a, b, n_rows, n_clusters)
-        again = search._common_parts(a, b, n_rows, n_clusters)
+        parts = crossing.common_parts(a, b, n_rows, n_clusters)
+        again = crossing.common_parts(a, b, n_rows, n_clusters)
         np.testing.assert_array_equal(parts, again)
         np.testing.assert_array_equal((a, b), before)
         outside = (a < 0) | (b < 0)
@@ -44,7 +44,7 @@ class TestCommonParts:
         sizes = Counter(pairs)
         # The larger goes first, then the one of smaller labels.
         order = sorted(sizes, key=lambda pair: (-sizes[pair], pair))
-        kept = order[: search._many(n_clusters, n_rows, 4)]
+        kept = order[: merging.n_before_joining(n_clusters, n_rows, 4)]
         numbers = {pair: number for number, pair in enumerate(kept)}
         expected = [numbers.get(pair, NOWHERE) for pair in pairs]
         assert parts[~outside].tolist() == expected
@@ -52,8 +52,8 @@ class TestCommonParts:
     def test_rows_of_small_parts_are_nowhere(self):
         """120 rows, K = 2: at most 4 of the parts stay."""
         a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 77]).astype(np.int32)
-        parts = search._common_parts(a, np.zeros_like(a), 120, 2)
-        assert search._many(2, 120, 4) == 4
+        parts = crossing.common_parts(a, np.zeros_like(a), 120, 2)
+        assert merging.n_before_joining(2, 120, 4) == 4
         places = [3, 1, NOWHERE, 2, NOWHERE, 0]
         expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
         np.testing.assert_array_equal(parts, expected)
@@ -63,23 +63,23 @@ class TestCommonParts:
         n_rows, last = 2**17, 2**15
         b = np.arange(n_rows, dtype=np.int32) % 3
         a = np.where(b == 2, np.int32(last), np.int32(0))
-        parts = search._common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
+        parts = crossing.common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
         np.testing.assert_array_equal(parts, b)
 
     def test_there_are_at_most_four_times_as_many_as_clusters(self):
         a = np.arange(480, dtype=np.int32) // 20
-        parts = search._common_parts(a, np.zeros_like(a), 480, 4)
+        parts = crossing.common_parts(a, np.zeros_like(a), 480, 4)
         np.testing.assert_array_equal(parts, np.where(a < 16, a, NOWHERE))
 
     def test_outliers_are_no_part_even_if_they_are_most(self):
         a = np.array([-1] * 30 + [0] * 3 + [1] * 3, dtype=np.int32)
-        parts = search._common_parts(a, a, 36, 2)
+        parts = crossing.common_parts(a, a, 36, 2)
         np.testing.assert_array_equal(parts, a)
 
     def test_outliers_alone_leave_no_part(self):
         a = np.array([-1, 0, -1], dtype=np.int32)
         b = np.array([0, -1, -1], dtype=np.int32)
-        assert search._common_parts(a, b, 3, 2).tolist() == [OUTLIER] * 3
+        assert crossing.common_parts(a, b, 3, 2).tolist() == [OUTLIER] * 3
 
 
 class TestCrossed:
@@ -103,7 +103,7 @@ class TestCrossed:
         outcomes = Counter()
         for best in ends:
             for other in ends:
-                result = search._crossed(counts, best, other, settings, SERIAL)
+                result = crossing.crossed(counts, best, other, settings, SERIAL)
                 assert result.loss <= other.loss
                 outcomes["other"] += bool(made) and result is other
                 outcomes["none"] += not made
@@ -125,7 +125,7 @@ class TestCrossed:
         # Row sizes are sums over C1 and C0.
         assert len({(each.groups >= 0).tobytes() for each in ends}) > 1
         for best, other in permutations(ends, 2):
-            search._crossed(counts, best, other, settings, SERIAL)
+            crossing.crossed(counts, best, other, settings, SERIAL)
             start = made[-1]
             expected = run(counts, best.groups, start.labels, settings, SERIAL)
             assert_same_bits(start.result, expected)
@@ -137,7 +137,7 @@ class TestCrossed:
         ends = list(self.ends(counts, settings, 12))
         ties = 0
         for best, other in permutations(ends, 2):
-            result = search._crossed(counts, best, other, settings, SERIAL)
+            result = crossing.crossed(counts, best, other, settings, SERIAL)
             if made and made[-1].result.loss == other.loss:
                 assert result is other
                 ties += 1
@@ -152,7 +152,7 @@ class TestCrossed:
         assert best.sums.n_clusters == 6
         labels = np.maximum(best.labels, 1) if joined else 5 - best.labels
         other = replace(best, labels=labels.astype(np.int32), loss=best.loss + 1)
-        assert search._crossed(counts, best, other, settings, SERIAL) is other
+        assert crossing.crossed(counts, best, other, settings, SERIAL) is other
         assert not made
 
     def test_lowers_the_losses_of_a_search(self, made):
@@ -173,14 +173,14 @@ class TestCrossed:
     def crossings(self, monkeypatch):
         """The best, the other and the outcome of every crossing."""
         seen = []
-        crossed = search._crossed
+        crossed = crossing.crossed
 
         def spying(counts, best, other, *rest):
             result = crossed(counts, best, other, *rest)
             seen.append((best, other, result))
             return result
 
-        monkeypatch.setattr(search, "_crossed", spying)
+        monkeypatch.setattr(crossing, "crossed", spying)
         return seen
 
     def test_the_best_so_far_is_always_one_of_the_two(self, crossings):

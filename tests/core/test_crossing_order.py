@@ -8,7 +8,7 @@ import pytest
 from planted_runs import same_partition
 from searching import hard, settings_for
 
-from threecpo._core import search
+from threecpo._core import crossing
 from threecpo._core.counts import from_dense
 from threecpo._core.run import run
 from threecpo._core.workers import SERIAL
@@ -54,9 +54,9 @@ class TestCrossings:
                 after.append([])
                 yield Named(name, loss)
 
-        monkeypatch.setattr(search, "_crossed", crossed)
-        monkeypatch.setattr(search, "_finished", finished)
-        runs = search._crossings(None, trials(), settings, SERIAL, again=again)
+        monkeypatch.setattr(crossing, "crossed", crossed)
+        monkeypatch.setattr(crossing, "finished", finished)
+        runs = crossing.crossed_runs(None, trials(), settings, SERIAL, again=again)
         return after, [each.name for each in runs]
 
     def test_the_best_meets_every_trial_and_then_the_run_before(self, monkeypatch):
@@ -145,7 +145,7 @@ class TestFinished:
             few = replace(settings, max_iter=2)
             trial = run(counts, groups, labels, few, SERIAL)
             lines = [*trial.lines]
-            found = search._finished(counts, trial, settings, SERIAL)
+            found = crossing.finished(counts, trial, settings, SERIAL)
             assert same_partition(found.labels, whole.labels)
             assert found.converged == whole.converged
             assert found.history.keys() == whole.history.keys()

@@ -10,8 +10,8 @@ from planted_runs import assert_same_bits
 from searching import found_by, hard, recorded, settings_for
 
 import containers
+from threecpo._core import crossing, merging
 from threecpo._core import run as run_module
-from threecpo._core import search
 from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
 from threecpo._core.merging import merge_clusters
@@ -39,7 +39,7 @@ class TestJoinedLabels:
         labels = many.labels.copy()
         labels[::7] = NOWHERE
         assert (labels == OUTLIER).any()
-        new, _ = search._joined(
+        new, _ = merging.joined(
             labels,
             many.sums,
             many.groups,
@@ -58,7 +58,7 @@ class TestJoinedLabels:
         inside = np.where(labels == OUTLIER, 8, labels).astype(np.int32)
         known = sum_by_labels(counts, inside, 8, groups, settings.prior)
         wanted = replace(settings, n_clusters=3)
-        new, found = search._joined(labels, known, groups, wanted, SERIAL)
+        new, found = merging.joined(labels, known, groups, wanted, SERIAL)
         inside = np.where(new == OUTLIER, 3, new).astype(np.int32)
         expected = sum_by_labels(counts, inside, 3, groups, settings.prior)
         np.testing.assert_array_equal(found.table, expected.table)
@@ -72,7 +72,7 @@ class TestJoinedLabels:
         many, settings = self.wide(seed, outliers=True)
         wanted = replace(settings, n_clusters=n_clusters)
         counts, groups = from_dense(hard(seed)), many.groups
-        labels, known = search._joined(many.labels, many.sums, groups, wanted, SERIAL)
+        labels, known = merging.joined(many.labels, many.sums, groups, wanted, SERIAL)
         expected = run(counts, groups, labels, wanted, SERIAL)
         found = run(counts, groups, labels, wanted, SERIAL, None, known)
         assert_same_bits(found, expected)
@@ -120,7 +120,7 @@ class TestJoinedLabels:
         made.clear()
         started = 0
         for best, other in pairwise(ends):
-            search._crossed(counts, best, other, settings, SERIAL)
+            crossing.crossed(counts, best, other, settings, SERIAL)
             if made:
                 outside = (best.labels == OUTLIER) | (other.labels == OUTLIER)
                 np.testing.assert_array_equal(made[-1].labels == OUTLIER, outside)
@@ -132,7 +132,7 @@ class TestJoinedLabels:
 
     def check_joined(self, Y, best, other, labels):
         """Outliers have no part in what is joined."""
-        parts = search._common_parts(best.labels, other.labels, len(Y), 6)
+        parts = crossing.common_parts(best.labels, other.labels, len(Y), 6)
         inside = parts >= 0
         sums = sum_by_labels(
             from_dense(Y[inside]), parts[inside], parts.max() + 1, best.groups, 1e-3

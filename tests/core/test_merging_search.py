@@ -17,7 +17,7 @@ from searching import (
 from sklearn.metrics import adjusted_rand_score
 
 import containers
-from threecpo._core import search, seeding
+from threecpo._core import merging, seeding
 from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.counts import from_dense
 from threecpo._core.merging import merge_clusters
@@ -81,7 +81,7 @@ class TestPlanted:
 class TestFirstManyClusters:
     @pytest.fixture(autouse=True)
     def _small_clusters(self, monkeypatch):
-        monkeypatch.setattr(search, "ROWS_PER_CLUSTER", 12)
+        monkeypatch.setattr(merging, "ROWS_PER_CLUSTER", 12)
 
     def test_a_run_starts_from_random_rows_for_a_few_iterations(self, made):
         Y = hard(0)
@@ -242,4 +242,4 @@ class TestFirstManyClusters:
     ],
 )
 def test_how_many_clusters_to_come_down_from(n_clusters, n_rows, times, expected):
-    assert search._many(n_clusters, n_rows, times) == expected
+    assert merging.n_before_joining(n_clusters, n_rows, times) == expected

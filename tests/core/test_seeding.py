@@ -190,3 +190,17 @@ class TestStarts:
         assert 0.4 < far[30:50].sum() / far.sum() < 0.6
         assert len(second) > 40
         assert np.mean([30 <= row < 50 for row in second]) > 0.6
+
+    def test_a_draw_on_the_very_end_is_a_row(self):
+        """The smallest numbers: more than half of their sum is rounded to all of it."""
+
+        class Tiny:
+            table = np.nextafter(0, 1) * (1 - np.eye(4))
+
+            def to_row(self, row):
+                return self.table[row].copy()
+
+        start = seeding.plus_plus(Tiny(), 4)
+        for seed in range(500):
+            labels = start(np.random.default_rng(seed), 3)
+            assert sorted(labels) == [NOWHERE, 0, 1, 2]

@@ -1,6 +1,3 @@
-import threading
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +13,7 @@ from threecpo._core.counts import from_dense
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import Sums, assign, sum_by_labels
-from threecpo._core.workers import Stopped, Workers
+from threecpo._core.workers import Workers
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
 OTHER_GROUPS = np.array([1, 1, 0, 1, 0, 1, 1, -1], dtype=np.int8)
@@ -251,30 +248,3 @@ def test_slots_number_the_relevant_columns():
     assert column_loops.fill_slots(groups, slots) == (2, 3)
     expected = [0, NOISE_SLOT, SHARED_SLOT, 1, 2, SHARED_SLOT]
     assert slots.tolist() == expected
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 4])
-def test_results_come_in_the_order_of_the_items(n_jobs):
-    def slow_if_even(item):
-        time.sleep(0.002 * (item % 2 == 0))
-        return item
-
-    with Workers(n_jobs) as workers:
-        assert list(workers.map(slow_if_even, range(20))) == list(range(20))
-
-
-@pytest.mark.parametrize("n_jobs", [1, 3])
-def test_threads_end_with_the_workers(n_jobs):
-    before = threading.active_count()
-    with Workers(n_jobs) as workers:
-        list(workers.map(abs, range(10)))
-    assert threading.active_count() == before
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_error_stops_all_workers(n_jobs):
-    workers = Workers(n_jobs)
-    with pytest.raises(KeyError), workers:
-        raise KeyError
-    with pytest.raises(Stopped):
-        list(workers.serial().map(abs, [1]))

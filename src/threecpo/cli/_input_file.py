@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ..io.formats import FORMATS, find_format
+from ._output_paths import digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -93,13 +94,13 @@ class InputFile(NamedTuple):
     def sha256(self) -> str:
         """Hash of a file, or of the names and contents of a folder."""
         if not self.path.is_dir():
-            return _hash_of(self.path)
+            return digest(self.path)
         import hashlib
 
         total = hashlib.sha256()
         for path in sorted(_files(self.path)):
             name = path.relative_to(self.path).as_posix()
-            total.update(os.fsencode(name) + b"\0" + _hash_of(path).encode() + b"\n")
+            total.update(os.fsencode(name) + b"\0" + digest(path).encode() + b"\n")
         return total.hexdigest()
 
 
@@ -130,10 +131,3 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
-
-
-def _hash_of(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

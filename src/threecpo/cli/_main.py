@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
-import threading
 import warnings
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from .. import __version__
+from ._endings import ended_by_signals, write_to_nowhere
 from ._input_file import READING
 from ._printing import print_note
 from ._shared_options import examples
@@ -73,11 +73,17 @@ def commands(ctx: click.Context) -> None:
 def run(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if sys.stdout is None:  # closed before we were started
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
-        with _printed_warnings(), _ended_by_signals():
+        with _printed_warnings(), ended_by_signals():
             code = commands.main(
                 given, prog_name="threecpo", standalone_mode=False, obj=tuple(given)
             )
+            sys.stdout.flush()
+    except BrokenPipeError:
+        write_to_nowhere()
+        return 1  # as click does
     except (click.Abort, KeyboardInterrupt):
         print_note("interrupted.")
         return 130
@@ -135,20 +141,3 @@ def _printed_warnings() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
-
-
-@contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Let a polite request to end clean up as Ctrl-C does."""
-
-    def end(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
-from ._output_paths import RUN_FILE, new_folder
+from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
 from ._watched_fit import fit
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
-REPORT = "report.html"
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -67,6 +66,8 @@ def fit_to_folder(
         }
         rows, path = write_tables(folder, model, counts)
         model.save(folder / "model.npz")
+        # What --force compares with before it replaces the folder.
+        facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
         facts = plain(facts)
         write_run(folder, facts)
         if with_report:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ._output_paths import RUN_FILE, is_results
+from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
 from ._shared_options import examples, json_option
 
@@ -26,7 +26,7 @@ def command(folder: Path, *, as_json: bool) -> None:
     """
     from ..persistence import load
     from ..results import read_table
-    from ._result_folder import REPORT, write_report
+    from ._result_folder import write_report
 
     if not is_results(folder):
         message = f"{folder} is no folder of results; `threecpo fit` makes one."

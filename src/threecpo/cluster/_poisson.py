@@ -37,7 +37,7 @@ default="poisson-k-means++"
     n_jobs : int or None, default=None
         Threads. None is all cores, or one inside a joblib or Dask worker.
     verbose : int, default=0
-        1 tells about every run, 2 about every iteration.
+        1 prints every run, 2 every iteration.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ default="poisson-k-means++"
     n_jobs : int or None, default=None
         Threads. None is all cores, or one inside a joblib or Dask worker.
     verbose : int, default=0
-        1 tells about every run, 2 about every iteration.
+        1 prints every run, 2 every iteration.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .._fit.record import FitRecord
 
-__all__ = ["have_common_scale", "top_columns_table"]
+__all__ = ["have_common_scale", "named_top_columns", "top_columns_table"]
 
 # The size of a cluster's rows is then known to about 5 %.
 ENOUGH_COUNTS = 400
@@ -52,6 +52,14 @@ def top_columns_table(record: FitRecord, n: int) -> dict[str, list[Any]]:
         add(RELEVANT, k, values)
     add(SHARED, -1, rates.shared)
     add(NOISE, -1, rates.noise)
+    return table
+
+
+def named_top_columns(record: FitRecord, n: int) -> dict[str, list[Any]]:
+    """List the same by the names of the columns, where they have names."""
+    table = top_columns_table(record, n)
+    if record.column_names is not None:
+        table["column"] = [record.column_names[j] for j in table["column"]]
     return table
 
 

@@ -64,7 +64,7 @@ class CoclustMod(BaseCocluster):
     n_init : int, default=10
         Number of runs; the one of the highest modularity is kept.
     max_iter : int, default=100
-        Most sweeps of a run; no warning tells that it was reached.
+        Most sweeps of a run; no warning says that it was reached.
     tol : float, default=1e-9
         A run ends when a sweep moves nothing, or changes the modularity by no more than
         this share of it.

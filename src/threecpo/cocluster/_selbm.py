@@ -129,7 +129,7 @@ class SELBM(BaseCocluster):
     n_init : int, default=10
         Number of runs.
     max_iter : int, default=100
-        Most sweeps of a run; no warning tells that it was reached.
+        Most sweeps of a run; no warning says that it was reached.
     tol : float, default=1e-9
         A run ends when a sweep moves nothing or, for ``"model"``, changes the criterion
         by no more than this share of it.

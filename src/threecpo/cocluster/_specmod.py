@@ -81,7 +81,7 @@ class CoclustSpecMod(BaseCocluster):
     n_init : int, default=10
         Number of k-means runs; the singular vectors are found once.
     max_iter : int, default=20
-        Most iterations of k-means; no warning tells that it was reached.
+        Most iterations of k-means; no warning says that it was reached.
     tol : float, default=1e-9
         Movement of the centres at which k-means ends, as in scikit-learn.
     random_state : int, RandomState, Generator or None, default=None

@@ -146,7 +146,8 @@ class TauCC(BaseCocluster):
     n_init : int, default=1
         Ignored, likewise: there is a single run, as tau does not rank runs well.
     max_iter : int, default=500
-        Most rounds of step 2, which need not converge; no warning tells it was reached.
+        Most rounds of step 2, which need not converge; no warning says so when it
+        is reached.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the choice of rows and columns.
 

@@ -27,7 +27,7 @@ def files(
 ) -> Iterator[list[Path]]:
     """Paths of a data set's files, for reading inside the ``with``.
 
-    Whatever is wrong with their content becomes a DataFormatError that names the file;
+    Anything wrong with their content becomes a DataFormatError that names the file;
     what was downloaded only now does not stay behind then.
     """
     folder = home(data_home)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._spreadsheets import guarded, unguarded
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from os import PathLike
@@ -25,10 +27,8 @@ WHOLE = frozenset(
 
 # Lines that are text in memory at the same time.
 BATCH = 10_000
-# Spreadsheets run a cell that starts like this.
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_MARKED = re.compile(r"'+[=+\-@\t\r]")
-_SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
+# A cell with one of these is quoted: other programs divide cells at other characters.
+_SPECIAL = re.compile(r'[,;|"\t\r\n]|^\s|\s$')
 
 
 def write_table(
@@ -37,9 +37,10 @@ def write_table(
     """Write a table as a CSV file (UTF-8, one header line) in full precision.
 
     Names that a spreadsheet would take for a formula, because they start with ``=``,
-    ``+``, ``-``, ``@``, a tab or a carriage return, get an apostrophe in front, as do
-    those that start with apostrophes before such a character. :func:`read_table` takes
-    it away again. Names with commas, quotes and line breaks are quoted.
+    ``+``, ``-``, ``@`` (also in wide form), a tab or a line end, get an apostrophe in
+    front, as do those that start with apostrophes before such a character.
+    :func:`read_table` takes it away again. Names with delimiters, quotes and line
+    breaks are quoted.
 
     Parameters
     ----------
@@ -144,10 +145,7 @@ def _batches(
 
 def _cells(name: str, array: NDArray[Any]) -> list[str]:
     if name in TEXT or array.dtype.kind not in "fiub":
-        return [
-            _quoted(f"'{text}" if _FORMULA.match(text) else text)
-            for text in map(str, array.tolist())
-        ]
+        return [_quoted(guarded(text)) for text in map(str, array.tolist())]
     # str of a Python float is the shortest text that gives the same bits.
     return list(map(str, array.tolist()))
 
@@ -162,7 +160,7 @@ def _quoted(text: str) -> str:
 def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any:
     if name in TEXT:
         texts = np.empty(len(cells), dtype=object)
-        texts[:] = [cell[1:] if _MARKED.match(cell) else cell for cell in cells]
+        texts[:] = [unguarded(cell) for cell in cells]
         return texts
     kind: Any = np.int64 if name in WHOLE else np.float64
     try:

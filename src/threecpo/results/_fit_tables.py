@@ -202,7 +202,7 @@ def top_table(
 
 
 def path_table(path: KPath) -> Table:
-    """Table of a path over the number of clusters, as ``KPath.to_frame`` gives it.
+    """Table of a path over the number of clusters, as ``KPath.to_table`` gives it.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def path_table(path: KPath) -> Table:
     Returns
     -------
     dict of str to ndarray
-        The columns of ``KPath.to_frame`` and the name of the ``criterion``.
+        The columns of ``KPath.to_table`` and the name of the ``criterion``.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def path_table(path: KPath) -> Table:
     >>> path_table(path)["n_clusters"].tolist()
     [1, 2, 3, 4]
     """
-    frame = path.to_frame()
-    table = {name: np.asarray(frame[name]) for name in frame}
     n_fits = len(path.n_clusters)
-    return table | {"criterion": np.full(n_fits, path.criterion, dtype=object)}
+    return path.to_table() | {
+        "criterion": np.full(n_fits, path.criterion, dtype=object)
+    }

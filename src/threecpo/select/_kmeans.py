@@ -87,7 +87,7 @@ def _by_bic(fits: Sequence[KMeansFit]) -> NDArray[np.float64]:
 
 
 class KMeansFamily:
-    """How k-means is fitted for each K, and what is told of it."""
+    """How k-means is fitted for each K, and what a path lists."""
 
     criteria: ClassVar = {
         "silhouette": _by_silhouette,

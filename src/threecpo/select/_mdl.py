@@ -50,7 +50,7 @@ def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
 def _scaled(
     fits: Sequence[PoissonFit], dispersions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Totals of counts over their dispersions (1 at least), groups chosen anew."""
+    """Totals of counts over their dispersions (1 at least), groups chosen again."""
     unit = np.maximum(1.0, dispersions)
     totals = []
     for fit in fits:

@@ -55,7 +55,7 @@ def _is_future(task: Any) -> bool:
 
 
 def is_dask_array(X: Any) -> bool:
-    """Tell without importing Dask."""
+    """Whether X is a Dask array, without importing Dask."""
     return hasattr(X, "__dask_graph__") and hasattr(X, "numblocks")
 
 

@@ -1,4 +1,4 @@
-"""Whatever can be cut into blocks of rows."""
+"""Opens all that can be cut into blocks of rows."""
 
 from __future__ import annotations
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
 
 from ..._errors import DataFormatError
+from ..._spreadsheets import guarded, unguarded
 from ..._writing import open_new
 from .._file_content import written_labels, written_names
 from ..archives import opened
@@ -42,9 +43,19 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
     """Read a table from a stream in which a delimiter is the usual one."""
     lines = Lines(file)
     start = _begin(lines, options, usual)
-    if of_triples(start.header, start.records[0], options):
-        return _read_triples(lines, start, options)
-    return _read_wide(lines, start, options)
+    triples = of_triples(start.header, start.records[0], options)
+    content = (_read_triples if triples else _read_wide)(lines, start, options)
+    return replace(
+        content,
+        row_names=_as_they_were(content.row_names),
+        column_names=_as_they_were(content.column_names),
+        label_names=_as_they_were(content.label_names),
+    )
+
+
+def _as_they_were(names: Sequence[str] | None) -> Sequence[str] | None:
+    """Names without what was put in front of them for spreadsheets."""
+    return None if names is None else [unguarded(name) for name in names]
 
 
 def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
@@ -147,6 +158,7 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
 
 def _quoted(name: str) -> str:
     """A name as a field, in quotes if it has a letter that means something."""
+    name = guarded(name)
     if not any(letter in name for letter in '",;|\t\r\n'):
         return name
     doubled = name.replace('"', '""')

@@ -1,0 +1,162 @@
+"""Crossing of runs: what two runs agree on is the start of a third.
+
+Rows that are together in both runs form parts; the largest are joined to K clusters,
+the other rows go where they score best, and a few iterations follow. What comes out
+counts if it is lower than the other of the two runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .codes import NOWHERE, OUTLIER, inner_labels
+from .merging import TIMES_MORE, joined, n_before_joining
+from .run import run
+from .sums import sum_by_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .counts import Counts
+    from .run import Run, Settings
+    from .workers import Workers
+
+# A trial is as long as this.
+TRIAL_ITERATIONS = 5
+
+
+def few_iterations(settings: Settings) -> Settings:
+    """Settings of a trial, which shows what a run is worth."""
+    return replace(settings, max_iter=min(TRIAL_ITERATIONS, settings.max_iter))
+
+
+def finished(counts: Counts, trial: Run, settings: Settings, workers: Workers) -> Run:
+    """Go on with a trial to convergence; the history is that of both parts."""
+    n_before = len(trial.lines)
+    if trial.converged or n_before >= settings.max_iter:
+        return trial
+    rest = replace(settings, max_iter=settings.max_iter - n_before)
+    start = counts, trial.groups, trial.labels
+    result = run(*start, rest, workers, sums=trial.sums)
+    return replace(result, lines=trial.lines + result.lines)
+
+
+def best_of(runs: Sequence[Run]) -> Run:
+    """Return the run of the lowest loss: the first, or the first that has converged."""
+    return min(runs, key=lambda each: (each.loss, not each.converged))
+
+
+def crossed_runs(
+    counts: Counts,
+    trials: Iterable[Run],
+    settings: Settings,
+    workers: Workers,
+    *,
+    again: bool,
+) -> list[Run]:
+    """Cross trials in their order; return one run for each."""
+    crossings = Crossings(counts, settings, workers, again=again)
+    for trial in trials:
+        crossings.add(trial)
+    return crossings.runs
+
+
+class Crossings:
+    """Runs for one K: each trial is crossed with the best run before it.
+
+    What comes out lower than the best runs to convergence. ``runs`` has one run for
+    each trial, that does not depend on later ones: more trials never give a worse
+    result. ``again`` also crosses the best with an earlier run each time. For one K
+    that pays; along a path it takes a fifth of the time and lowers few losses.
+    """
+
+    def __init__(
+        self, counts: Counts, settings: Settings, workers: Workers, *, again: bool
+    ) -> None:
+        self.runs: list[Run] = []
+        self._counts = counts
+        self._settings = settings
+        self._workers = workers
+        self._again = again
+        # Numbers of earlier runs that the best has been crossed with.
+        self._met: set[int] = set()
+
+    def add(self, trial: Run) -> None:
+        """Cross a trial with the best, and the best with the lowest it has not met."""
+        if not self.runs:
+            self.runs.append(self._finished(trial))
+            return
+        best = best_of(self.runs)
+        new = self._cross(best, trial)
+        if new.loss < best.loss:
+            best, self._met = new, set()
+        elif new is trial:
+            self._met.add(len(self.runs))
+        if self._again:
+            new = self._meet_earlier(best) or new
+        self.runs.append(new)
+
+    def _meet_earlier(self, best: Run) -> Run | None:
+        """Cross the best with an earlier run; return what is better than the best."""
+        others = [
+            i
+            for i, each in enumerate(self.runs)
+            if each is not best and i not in self._met
+        ]
+        if not others:
+            return None
+        lowest = min(others, key=lambda i: self.runs[i].loss)
+        self._met.add(lowest)
+        child = self._cross(best, self.runs[lowest])
+        if child.loss >= best.loss:
+            return None
+        self._met = set()
+        return child
+
+    def _cross(self, best: Run, other: Run) -> Run:
+        few = few_iterations(self._settings)
+        child = crossed(self._counts, best, other, few, self._workers)
+        return self._finished(child) if child.loss < best.loss else child
+
+    def _finished(self, trial: Run) -> Run:
+        return finished(self._counts, trial, self._settings, self._workers)
+
+
+def crossed(
+    counts: Counts, best: Run, other: Run, settings: Settings, workers: Workers
+) -> Run:
+    """Run from the largest common parts of two runs; return it or the other."""
+    if np.array_equal(best.labels, other.labels):
+        return other
+    parts = common_parts(best.labels, other.labels, counts.n_rows, settings.n_clusters)
+    n_parts = int(parts.max()) + 1
+    if n_parts <= settings.n_clusters:
+        return other
+    groups, inside = best.groups, inner_labels(parts, n_parts)
+    sums = sum_by_labels(counts, inside, n_parts, groups, settings.prior)
+    labels, sums = joined(parts, sums, groups, settings, workers)
+    child = run(counts, groups, labels, settings, workers, sums=sums)
+    return child if child.loss < other.loss else other
+
+
+def common_parts(
+    a: NDArray[np.int32], b: NDArray[np.int32], n_rows: int, n_clusters: int
+) -> NDArray[np.int32]:
+    """Rows that are together in both labelings; those of small parts are nowhere."""
+    width = int(max(a.max(), b.max())) + 1
+    outside = width**2
+    outliers = (a == OUTLIER) | (b == OUTLIER)
+    pairs = np.where(outliers, outside, a.astype(np.int64) * width + b)
+    part_sizes = np.bincount(pairs, minlength=outside + 1)
+    there = np.flatnonzero(part_sizes[:outside])
+    most = n_before_joining(n_clusters, n_rows, max(TIMES_MORE))
+    kept = there[np.argsort(-part_sizes[there], kind="stable")[:most]]
+    new = np.full(outside + 1, NOWHERE, dtype=np.int32)
+    new[kept] = np.arange(len(kept))
+    new[outside] = OUTLIER
+    return new[pairs]

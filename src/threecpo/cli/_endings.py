@@ -1,0 +1,54 @@
+"""How a command is ended from outside: by a signal, or because nobody listens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Seconds until a request to end that was lost is repeated.
+AGAIN = 0.2
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let a polite request to end (SIGTERM) clean up as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, _end) for number in _signals()}
+    try:
+        yield
+    finally:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _signals() -> list[signal.Signals]:
+    again = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []
+    return [signal.SIGTERM, *again]
+
+
+def _end(_number: int, _frame: object) -> None:
+    """Raise, and raise again: callbacks of a compiler lose what is raised in them."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    # Cleaning up after the first time is not to be disturbed.
+    if not isinstance(sys.exc_info()[1], SystemExit):
+        raise SystemExit(128 + signal.SIGTERM)
+
+
+def write_to_nowhere() -> None:
+    """Let what is still to be printed go nowhere, without a word at the end."""
+    with suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
