@@ -40,7 +40,7 @@ def test_damaged_files(name, tmp_path):
     target = TARGETS[name]
     target.warm_up(tmp_path)
     found = []
-    for number in range(25):
+    for number in range(40):
         write(target.make(number, 42), tmp_path)
         found.append(outcome(target, tmp_path))
     assert [each for each in found if each[0] == "foreign"] == []
