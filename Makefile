@@ -2,13 +2,15 @@
 PYTHON ?= python3
 # Processes that share out the tests; 0 runs them in one.
 WORKERS ?= 2
+# How long make fuzz runs.
+MINUTES ?= 10
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench reproduce clean
+.PHONY: help demo test quick lint bench fuzz reproduce clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -16,6 +18,7 @@ help:
 	@echo "make quick      run the tests that are not slow"
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
+	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
 	@echo "make reproduce  repeat the paper's results"
 	@echo "make clean      remove .venv, caches and results"
 	@echo "Another Python: make demo PYTHON=python3.13"
@@ -37,12 +40,16 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.test
 	@$(BIN)/python benchmarks/speed.py
 
+fuzz: $(VENV)/.test
+	@$(BIN)/python -m fuzz.crafted --workers $(WORKERS)
+	@$(BIN)/python -m fuzz --minutes $(MINUTES) --workers $(WORKERS)
+
 reproduce: $(VENV)/.test
 	@$(BIN)/python -m experiments all --output docs/results
 
 clean:
-	rm -rf $(VENV) demo build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src experiments tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
+	rm -rf $(VENV) demo build dist fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src experiments fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
 # Dependency groups need pip 25.1.

@@ -1,0 +1,160 @@
+"""A worker as the process that started it sees it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from . import memory
+from .outcomes import CRASH, HANG, MEMORY, Limits
+from .worker import INPUT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FRAME = re.compile(r'File ".*/threecpo/([^"]+)", line (\d+) in (\w+)')
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+class HarnessError(RuntimeError):
+    """A worker cannot do its work, for reasons that are not an input's."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Inputs of one target, by number."""
+
+    target: str
+    first: int
+    count: int
+
+    def behind(self, number: int) -> Batch:
+        """Return the inputs that come after one."""
+        done = number + 1 - self.first
+        return replace(self, first=number + 1, count=self.count - done)
+
+
+class Child:
+    """One process, the batch it has and the input it is at."""
+
+    def __init__(self, module: str, folder: Path, limits: Limits) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self._limits = folder, limits
+        self.batch: Batch | None = None
+        self.number: int | None = None
+        self.finished: int | None = None
+        self.idle = False
+        self._since, self._memory_before = time.monotonic(), 0
+        self._heard = b""
+        self._errors: IO[bytes] = (folder / "stderr.txt").open("wb")
+        self._process = subprocess.Popen(
+            _command(module, folder, limits),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env=_environment(folder),
+            start_new_session=True,
+        )
+        assert self._process.stdout is not None
+        self.output = self._process.stdout.fileno()
+        os.set_blocking(self.output, False)
+
+    @property
+    def input(self) -> Path:
+        """Folder of the input it is at."""
+        return self.folder / INPUT
+
+    def take(self, batch: Batch, seed: int) -> None:
+        """Give it inputs to work on."""
+        self.batch, self.number, self.idle = batch, None, False
+        self._since = time.monotonic()
+        message = {**vars(batch), "seed": seed}
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def messages(self) -> Iterator[dict[str, Any]]:
+        """What it has said since it was last asked."""
+        with suppress(BlockingIOError):
+            while piece := os.read(self.output, 1 << 16):
+                self._heard += piece
+        *lines, self._heard = self._heard.split(b"\n")
+        for line in lines:
+            message = json.loads(line)
+            self._note(message)
+            yield message
+
+    def _note(self, message: dict[str, Any]) -> None:
+        if message["at"] == "begin":
+            if self.number is None:
+                self._memory_before = memory.current(self._process.pid)
+            self.number, self._since = message["number"], message["time"]
+        elif message["at"] == "idle":
+            self.idle, self.batch, self.number = True, None, None
+
+    def fault(self) -> tuple[str, str] | None:
+        """Why it must be ended, or has ended, at the input it is at; None if well."""
+        limits = self._limits
+        status = self._process.poll()
+        if status is not None:
+            name = signal.Signals(-status).name if status < 0 else f"exit {status}"
+            return CRASH, f"{name}:{self._where()}"
+        if self.idle:
+            return None
+        allowed = limits.warm_up_seconds if self.number is None else limits.seconds
+        if time.monotonic() - self._since > allowed:
+            return HANG, f"more than {allowed:g} s:{self._asked_where()}"
+        grown = memory.current(self._process.pid) - self._memory_before
+        if self.number is not None and grown > limits.megabytes * memory.MEGABYTE:
+            size = grown // memory.MEGABYTE
+            return MEMORY, f"{size} MB more than before:{self._asked_where()}"
+        return None
+
+    def _asked_where(self) -> str:
+        """Have the process say where it is; it may be inside of a library."""
+        self._process.send_signal(signal.SIGUSR1)
+        time.sleep(0.3)
+        return self._where()
+
+    def _where(self) -> str:
+        """Last places in threecpo that the process reported before its end."""
+        text = self.errors().partition("\nExtension modules:")[0]
+        _, _, last = text.rpartition("most recent call first")
+        places = [f"{Path(f).name}:{n} {name}" for f, n, name in _FRAME.findall(last)]
+        return f" [{' < '.join(places[:3])}]" if places else text.strip()[-200:]
+
+    def errors(self) -> str:
+        """What it wrote to standard error."""
+        return (self.folder / "stderr.txt").read_text(errors="replace")
+
+    def end(self) -> None:
+        """End the process and all that it started."""
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._errors):
+            with suppress(OSError):
+                stream.close()  # type: ignore[union-attr]
+
+
+def _command(module: str, folder: Path, limits: Limits) -> list[str]:
+    bound = str(limits.megabytes * memory.MEGABYTE)
+    return [sys.executable, "-m", "fuzz.worker", module, str(folder), bound]
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """One thread, our modules, and temporary files that vanish with the folder."""
+    scratch = folder / "tmp"
+    scratch.mkdir(exist_ok=True)
+    paths = [path or str(Path.cwd()) for path in sys.path]
+    ours = {"PYTHONPATH": os.pathsep.join(paths), "TMPDIR": str(scratch)}
+    return {**os.environ, **dict.fromkeys(_ONE_THREAD, "1"), **ours}

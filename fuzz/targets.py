@@ -1,0 +1,139 @@
+"""All files that are fuzzed, by name."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from . import doors, seeds, seeds_anndata, seeds_fits
+from .files import FileTarget, of_fits
+from .mutations import digests, hdf5, json_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from .target import Target, Tree
+
+# Targets that take milliseconds get a smaller share.
+_SLOW = 2
+_OBJECTS = """{"text": "cats and dogs", "label": "a", "id": "1"}
+{"text": "birds and cats", "label": "b", "id": "2"}
+"""
+_STRINGS = """"cats and dogs"
+"birds birds"
+
+"a fish"
+"""
+
+
+def _table(
+    name: str, opened: str, trees: Callable[[], list[Tree]], **given: Any
+) -> FileTarget:
+    """A file that ``read_counts`` reads with these options."""
+    options = {
+        key: given.pop(key) for key in ("labels", "text_options") if key in given
+    }
+    door: Callable[[Path], None] = partial(doors.read_table, **options)
+    return FileTarget(name, opened, trees, door, **given)
+
+
+def _blocks(name: str, opened: str, trees: Callable[[], list[Tree]]) -> FileTarget:
+    return FileTarget(name, opened, trees, doors.read_blocks, weight=_SLOW)
+
+
+def _texts() -> list[Tree]:
+    names = ("t/a/1.txt", "t/a/2.txt", "t/b/3.txt")
+    words = ("cats and dogs", "birds, birds and a cat", "one fish - two fish\n")
+    return seeds.plain_files(
+        dict(zip(names, words, strict=True)),
+        {"t/1.txt": "red and blue", "t/2.txt": "red red"},
+    )
+
+
+def _jsonl() -> list[Tree]:
+    return seeds.plain_files({"t.jsonl": _OBJECTS}, {"t.jsonl": _STRINGS})
+
+
+def _text_targets() -> list[FileTarget]:
+    written, unstemmed = seeds.written, {"text_options": {"stem": None}}
+    return [
+        _table("csv", "t.csv", partial(written, "t.csv"), labels="label"),
+        _table("csv-triples", "t.csv", partial(written, "t.csv", triples=True)),
+        _table("tsv.gz", "t.tsv.gz", partial(written, "t.tsv.gz"), labels="label"),
+        _table("jsonl", "t.jsonl", _jsonl, **unstemmed),
+        _table("texts", "t", _texts, **unstemmed),
+        _table("mtx", "t.mtx", seeds.mtx_variants),
+        _table("mtx.gz", "t.mtx.gz", partial(written, "t.mtx.gz")),
+        _table("10x", "t", partial(written, "t", format="10x")),
+        _table(
+            "biom-json",
+            "t.biom",
+            partial(seeds_anndata.biom, "json"),
+            mutations={".biom": json_values.mutated},
+        ),
+    ]
+
+
+def _binary_targets() -> list[FileTarget]:
+    written = partial(seeds.written, "t.parquet")
+    return [
+        _table("npz", "t.npz", partial(seeds.written, "t.npz")),
+        *(
+            _table(f"npz-{layout}", "t.npz", partial(seeds.scipy_npz, layout))
+            for layout in ("csr", "csc", "coo")
+        ),
+        _table("parquet", "t.parquet", written, labels="label", weight=_SLOW),
+        _table(
+            "parquet-triples", "t.parquet", partial(written, triples=True), weight=_SLOW
+        ),
+        *(
+            _table(
+                f"h5ad-{layout}",
+                "t.h5ad",
+                partial(seeds_anndata.h5ad, layout),
+                labels="label",
+                weight=_SLOW,
+            )
+            for layout in ("csr", "dense", "csc", "layers")
+        ),
+        _table(
+            "biom-hdf5",
+            "t.biom",
+            partial(seeds_anndata.biom, "hdf5"),
+            mutations={".biom": hdf5.mutated},
+            weight=_SLOW,
+        ),
+    ]
+
+
+def _block_targets() -> list[FileTarget]:
+    return [
+        _blocks("zarr", "t", seeds_anndata.zarr_folders),
+        _blocks("blocks-h5ad", "t.h5ad", partial(seeds_anndata.h5ad, "csr")),
+        _blocks("blocks-npz", "t", partial(seeds.block_folders, "npz")),
+        _blocks("blocks-parquet", "t", partial(seeds.block_folders, "parquet")),
+        _blocks("blocks-mtx", "t.mtx", seeds.mtx_variants),
+    ]
+
+
+def _fit_targets() -> list[FileTarget]:
+    return [
+        FileTarget("model", "t.npz", seeds_fits.models, doors.use_model, of_fits),
+        FileTarget(
+            "checkpoint",
+            "t",
+            seeds_fits.checkpoints,
+            doors.resume,
+            of_fits,
+            {".json": digests.inside_frame(json_values.mutated)},
+            weight=_SLOW,
+            with_digests=True,
+        ),
+    ]
+
+
+def registry() -> dict[str, Target]:
+    """All targets by name."""
+    made = [*_text_targets(), *_binary_targets(), *_block_targets(), *_fit_targets()]
+    return {target.name: target for target in made}

@@ -1,0 +1,87 @@
+"""Targets that fail in every way, for tests of what watches them."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+from fuzz.target import Target
+
+
+class Odd(Target):
+    """Does something on some of the numbers."""
+
+    weight = 1
+
+    def __init__(self, name, act, *, when=(3,)):
+        self.name, self._act, self._when = name, act, when
+
+    def warm_up(self, folder):
+        pass
+
+    def make(self, number, seed):
+        return {"number.txt": f"{seed} {number}".encode()}
+
+    def use(self, folder):
+        number = int((folder / "number.txt").read_text().split()[1])
+        if number in self._when:
+            self._act()
+        elif number % 2:
+            message = "as promised"
+            raise ValueError(message)
+
+    def is_own(self, error, folder):
+        return isinstance(error, ValueError)
+
+
+class OnlyWarm(Odd):
+    def warm_up(self, folder):
+        message = "no seeds"
+        raise OSError(message)
+
+
+def foreign():
+    return {}["absent"]
+
+
+def crash():
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hang():
+    time.sleep(60)
+
+
+def slow_once():
+    """Take too long the first time that this number comes."""
+    mark = Path(os.environ["PATH_OF_MARK"])
+    if not mark.exists():
+        mark.touch()
+        time.sleep(60)
+
+
+def memory():
+    np.ones(25 << 20)  # 200 MB
+
+
+def hungry():
+    """Take memory and keep it until somebody looks."""
+    held = [np.ones(25 << 20)]
+    time.sleep(60)
+    del held
+
+
+def registry():
+    targets = [
+        Odd("well", foreign, when=()),
+        Odd("foreign", foreign, when=(2, 4)),
+        Odd("crash", crash, when=(2,)),
+        Odd("hang", hang),
+        Odd("slow-once", slow_once),
+        Odd("memory", memory),
+        Odd("hungry", hungry),
+        OnlyWarm("broken", foreign),
+    ]
+    return {target.name: target for target in targets}

@@ -1,0 +1,108 @@
+"""The harness notices whatever an input does to the process that reads it."""
+
+import sys
+from collections import Counter
+
+import pytest
+
+from fuzz import command
+from fuzz.child import Batch, HarnessError
+from fuzz.kept import Tally
+from fuzz.outcomes import Limits
+from fuzz.pool import Pool
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, request):
+    """Run the first inputs of a target of odd_targets."""
+    monkeypatch.syspath_prepend(request.path.parent)
+    monkeypatch.setenv("PATH_OF_MARK", str(tmp_path / "mark"))
+
+    def running(name, seconds=60.0):
+        tally = Tally(tmp_path / "kept", 7)
+        pool = Pool("odd_targets", 7, Limits(seconds, megabytes=100), 1)
+        pool.run(iter([Batch(name, 0, 8)]), tally.add)
+        return tally
+
+    return running
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("well", {"read": 4, "own error": 4}),
+        ("foreign", {"read": 2, "own error": 4, "foreign": 2}),
+        ("crash", {"read": 3, "own error": 4, "crash": 1}),
+        ("memory", {"read": 4, "own error": 3, "memory": 1}),
+        ("hungry", {"read": 4, "own error": 3, "memory": 1}),
+    ],
+)
+def test_every_input_is_counted_as_what_became_of_it(run, name, expected):
+    assert run(name).counts[name] == Counter(expected)
+
+
+def test_an_input_that_hangs_is_tried_twice(run):
+    assert run("hang", 0.8).counts["hang"] == {"read": 4, "own error": 3, "hang": 1}
+    assert run("slow-once", 0.8).counts["slow-once"] == {"read": 5, "own error": 3}
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "words"),
+    [
+        ("foreign", 2, "KeyError: 'absent'"),
+        ("crash", 2, "SIGSEGV"),
+        ("memory", 3, "MB more than before"),
+    ],
+)
+def test_what_failed_is_kept(run, tmp_path, name, number, words):
+    run(name)
+    folder = tmp_path / "kept" / f"{name}-7-{number}"
+    assert (folder / "number.txt").read_text() == f"7 {number}"
+    said = (folder / "what.txt").read_text()
+    assert f"--seed 7 --replay {name}:{number}" in said
+    assert words in said
+
+
+def test_seeds_that_cannot_be_read_end_the_run(run):
+    with pytest.raises(HarnessError, match="no seeds"):
+        run("broken")
+
+
+@pytest.mark.parametrize(("name", "status"), [("well", 0), ("foreign", 1)])
+def test_the_command(monkeypatch, request, tmp_path, capsys, name, status):
+    monkeypatch.syspath_prepend(request.path.parent)
+    monkeypatch.setattr(command, "TARGETS", "odd_targets")
+    given = ["--inputs", "6", "--targets", name, "--workers", "1", "--seed", "7"]
+    assert command.main([*given, "--keep", str(tmp_path)]) == status
+    lines = capsys.readouterr().out.splitlines()
+    expected = {"well": [6, 3, 3, 0, 0, 0, 0], "foreign": [6, 1, 3, 2, 0, 0, 0]}
+    assert lines[1].split() == [name, *map(str, expected[name])]
+    assert lines[2].split() == ["all", *map(str, expected[name])]
+    if status:
+        assert "2 x foreign, --seed 7 --replay foreign:2: KeyError" in lines[-1]
+        assert "KeyError" in (tmp_path / "causes.txt").read_text()
+
+
+def test_an_input_can_be_replayed(monkeypatch, request, tmp_path, capsys):
+    monkeypatch.syspath_prepend(request.path.parent)
+    monkeypatch.setattr(command, "TARGETS", "odd_targets")
+    command.main(["--replay", "foreign:4", "--seed", "9", "--keep", str(tmp_path)])
+    assert (tmp_path / "foreign-9-4" / "number.txt").read_text() == "9 4"
+    assert "foreign KeyError" in capsys.readouterr().out
+
+
+def test_inputs_are_shared_out_by_weight(monkeypatch, request):
+    monkeypatch.syspath_prepend(request.path.parent)
+    targets = {"a": _Weighted(1), "b": _Weighted(3)}
+    given = Counter()
+    for batch in command._batches(targets, 1000, 0.0):
+        assert batch.first == given[batch.target]
+        given[batch.target] += batch.count
+    assert given == {"a": 250, "b": 750}
+
+
+class _Weighted:
+    def __init__(self, weight):
+        self.weight = weight
