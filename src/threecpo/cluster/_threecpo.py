@@ -346,5 +346,6 @@ default="information"
         super()._keep(record)
         self.column_groups_ = record.groups
         self.column_scores_ = record.column_scores
-        self.shared_rates_ = record.rates.shared
-        self.noise_rates_ = record.rates.noise
+        totals = record.sums.totals + record.settings.prior * record.n_rows
+        self.shared_rates_ = totals
+        self.noise_rates_ = totals / record.n_rows
