@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Processor seconds of one call of a library, and more for each byte that it unpacks.
-SECONDS = 5.0
+SECONDS = 2.0
 SECONDS_PER_BYTE = 2e-8
 # No call takes longer than this, not even one that waits for a disk.
 LONGEST_WAIT = 600.0
