@@ -55,14 +55,14 @@ def check(adata, model, key="threecpo"):
     groups = np.array(["shared", "relevant", "noise"])[model.column_groups_]
     np.testing.assert_array_equal(adata.var[f"{key}_group"], groups)
     np.testing.assert_array_equal(adata.varm[f"{key}_rates"], model.cluster_rates_.T)
-    told = adata.uns[key]
-    assert told["loss"] == model.loss_
-    assert told["n_clusters"] == model.n_clusters_
-    assert told["params"]["n_clusters"] == model.n_clusters
-    np.testing.assert_array_equal(told["restart_losses"], model.restart_losses_)
-    assert told["history"].keys() == model.history_.keys()
+    facts = adata.uns[key]
+    assert facts["loss"] == model.loss_
+    assert facts["n_clusters"] == model.n_clusters_
+    assert facts["params"]["n_clusters"] == model.n_clusters
+    np.testing.assert_array_equal(facts["restart_losses"], model.restart_losses_)
+    assert facts["history"].keys() == model.history_.keys()
     for name, entries in model.history_.items():
-        np.testing.assert_array_equal(told["history"][name], entries)
+        np.testing.assert_array_equal(facts["history"][name], entries)
 
 
 @pytest.mark.parametrize("container", CONTAINERS)
@@ -137,7 +137,7 @@ def test_groups_have_all_three_categories_and_columns_keep_their_names():
         ({"X": X}, "X", "layers['X']"),
     ],
 )
-def test_the_matrix_that_is_taken_is_told(layers, asked, taken, caplog):
+def test_the_matrix_that_is_taken_is_reported(layers, asked, taken, caplog):
     adata = made(layers={name: sp.csr_matrix(y) for name, y in layers.items()})
     with caplog.at_level(logging.INFO, logger="threecpo"):
         cluster(adata, 3, layer=asked)
@@ -340,14 +340,14 @@ def test_results_come_back_from_a_file(tmp_path, options):
     np.testing.assert_array_equal(
         again.varm["threecpo_rates"], adata.varm["threecpo_rates"]
     )
-    told, read = adata.uns["threecpo"], again.uns["threecpo"]
-    assert read.keys() == told.keys()
-    assert read["params"].keys() == told["params"].keys()
-    for name, value in told["params"].items():
+    facts, read = adata.uns["threecpo"], again.uns["threecpo"]
+    assert read.keys() == facts.keys()
+    assert read["params"].keys() == facts["params"].keys()
+    for name, value in facts["params"].items():
         np.testing.assert_array_equal(read["params"][name], value)
-    assert read["loss"] == told["loss"]
-    assert list(read["top_columns"]["column"]) == list(told["top_columns"]["column"])
-    for name, entries in told["history"].items():
+    assert read["loss"] == facts["loss"]
+    assert list(read["top_columns"]["column"]) == list(facts["top_columns"]["column"])
+    for name, entries in facts["history"].items():
         np.testing.assert_array_equal(read["history"][name], entries)
 
 
@@ -356,8 +356,8 @@ def test_the_path_comes_back_from_a_file(tmp_path):
     cluster(adata, "auto", max_clusters=4)
     adata.write_h5ad(tmp_path / "clustered.h5ad")
     again = anndata.read_h5ad(tmp_path / "clustered.h5ad")
-    read, told = (a.uns["threecpo"]["k_path"] for a in (again, adata))
-    np.testing.assert_array_equal(read["total"], told["total"])
+    read, facts = (a.uns["threecpo"]["k_path"] for a in (again, adata))
+    np.testing.assert_array_equal(read["total"], facts["total"])
 
 
 def test_duplicate_gene_names_are_no_obstacle():

@@ -117,7 +117,7 @@ class TestFiles:
         assert str(path) in str(caught.value)
 
     def test_long_tables_are_written_and_read_in_parts(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("threecpo.results._csv.BATCH", 4)
+        monkeypatch.setattr("threecpo.results._csv_tables.BATCH", 4)
         for n in (3, 4, 5, 8, 13):
             table = {"row": as_names(HOSTILE[:n]), "scale": np.arange(n) / 7}
             results.write_table(table, tmp_path / "long.csv")
@@ -227,7 +227,7 @@ class TestMap:
 
     def test_directions_have_a_fixed_sign(self, model):
         """The heaviest profile of each direction counts upwards."""
-        from threecpo.results._map import _principal_axes
+        from threecpo.results._row_coordinates import _principal_axes
 
         spread = np.cov(np.random.default_rng(0).normal(size=(4, 9)))
         axes = _principal_axes(spread)
@@ -235,7 +235,7 @@ class TestMap:
         np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-12)
 
     def test_two_clusters_on_a_line_leave_one_direction_of_centred_scores(self):
-        from threecpo.results._map import _principal_axes
+        from threecpo.results._row_coordinates import _principal_axes
 
         line = np.array([1.0, -3.0, 2.0])
         axes = _principal_axes(np.outer(line, line))

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def require(module: str, extra: str, purpose: str) -> Any:
-    """Import a module of an extra, or say which extra has it."""
+    """Import a module of an extra, or name the extra that has it."""
     try:
         return import_module(module)
     except ImportError as error:

@@ -15,7 +15,9 @@ def plain(value: Any, *, longest: int | None = None) -> Any:
     Numbers that are not finite become None. An array of more than ``longest`` entries
     becomes a text that stands for its content.
     """
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) or (
+        isinstance(value, np.ndarray) and value.ndim == 0
+    ):
         value = value.item()
     if isinstance(value, float):
         return value if math.isfinite(value) else None
@@ -23,13 +25,12 @@ def plain(value: Any, *, longest: int | None = None) -> Any:
         return value
     if isinstance(value, dict):
         return {str(key): plain(each, longest=longest) for key, each in value.items()}
-    if not isinstance(value, list | tuple):
-        if not hasattr(value, "__array__"):
-            return _described(value)
-        value = np.asarray(value)
+    if not isinstance(value, list | tuple) and not hasattr(value, "__array__"):
+        return _described(value)
     if longest is not None and len(value) > longest:
         return _digest(np.asarray(value))
-    return [plain(each, longest=longest) for each in value]
+    whole = isinstance(value, np.ndarray) and value.dtype.kind in "biu"
+    return value.tolist() if whole else [plain(each, longest=longest) for each in value]
 
 
 def _described(value: Any) -> str:

@@ -8,49 +8,60 @@ from __future__ import annotations
 
 import errno
 import gzip
-import re
-import shutil
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, cast
 from uuid import uuid4
 
+from ._write_locks import locked, remove, remove_leftovers
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    # Whether a folder is one that we have written.
+    IsOurs = Callable[[Path], bool]
 
 _LONGEST_SUFFIX = 10
 
 
 @contextmanager
-def replaced(path: Path) -> Iterator[Path]:
-    """Yield a name beside a file; what is written there takes its place."""
+def replaced(path: Path, *, alone: bool = False) -> Iterator[Path]:
+    """Yield a name beside a file; what is written there takes its place.
+
+    ``alone`` says that the folder is ours, and needs no locks.
+    """
     path = behind_link(path)
     refuse_missing_folder(path)
-    with _written_beside(path) as beside:
+    with _written_beside(path, alone=alone) as beside:
         yield beside
 
 
 @contextmanager
 def put_in_place(
-    path: Path, *, force: bool = False, parts: str | None = None
+    path: Path, *, force: bool = False, is_ours: IsOurs | None = None
 ) -> Iterator[Path]:
     """Yield a name beside the target; what is written there gets the target's name.
 
-    What exists is replaced with ``force`` only. With ``parts``, a pattern, the target
-    is a folder, and one that is replaced may hold files of such names only.
+    What exists is replaced with ``force`` only. With ``is_ours`` the target is a
+    folder, and one that is replaced must be ours by its content.
     """
     path = behind_link(path)
-    refuse_existing(path, parts, force=force)
+    refuse_existing(path, is_ours, force=force)
     refuse_missing_folder(path)
     with _written_beside(path) as beside:
         yield beside
-        refuse_existing(path, parts, force=force)
+        refuse_existing(path, is_ours, force=force)
 
 
 @contextmanager
-def new_folder(path: Path, *, force: bool = False, parts: str = ".*") -> Iterator[Path]:
+def new_folder(
+    path: Path, *, force: bool = False, is_ours: IsOurs = lambda _: False
+) -> Iterator[Path]:
     """Yield a folder to fill, which gets its name when all is in it."""
-    with folders_above(path), put_in_place(path, force=force, parts=parts) as beside:
+    with (
+        folders_above(path),
+        put_in_place(path, force=force, is_ours=is_ours) as beside,
+    ):
         beside.mkdir()
         yield beside
 
@@ -95,62 +106,61 @@ def refuse_missing_folder(path: Path) -> None:
         )
 
 
-def refuse_existing(path: Path, parts: str | None, *, force: bool) -> None:
+def refuse_existing(path: Path, is_ours: IsOurs | None, *, force: bool) -> None:
     """Refuse to replace what is there, unless forced to, and what is something else."""
     if not path.exists():
         return
     if not force:
         message = f"{path} exists; pass force=True to write over it."
         raise FileExistsError(message)
-    same_kind = path.is_dir() == (parts is not None)
-    if same_kind and parts is not None:
-        same_kind = all(re.fullmatch(parts, each.name) for each in path.iterdir())
-    if not same_kind:
-        message = f"{path} is something else and stays; choose another name."
-        raise FileExistsError(message)
+    if is_ours is None:
+        replaceable = path.is_file()
+    else:
+        replaceable = path.is_dir() and (not any(path.iterdir()) or is_ours(path))
+    if replaceable:
+        return
+    message = f"{path} is something else and stays; choose another name."
+    raise FileExistsError(message)
 
 
 @contextmanager
-def _written_beside(path: Path) -> Iterator[Path]:
-    beside = _hidden(path, "part")
-    try:
-        yield beside
-        _rename(beside, path)
-    finally:
-        _remove(beside)
+def _written_beside(path: Path, *, alone: bool = False) -> Iterator[Path]:
+    number = uuid4().hex
+    if not alone:
+        remove_leftovers(path.parent)
+    with nullcontext() if alone else locked(path, number):
+        beside = _hidden(path, "part", number)
+        try:
+            yield beside
+            _rename(beside, path, _hidden(path, "old", number))
+        finally:
+            remove(beside)
 
 
-def _hidden(path: Path, kind: str) -> Path:
+def _hidden(path: Path, kind: str, number: str) -> Path:
     """Return a new name in the same folder, of limited length, with the same suffixes.
 
     The target's own name may be as long as the file system allows. The suffixes are how
     writers choose a format.
     """
     ending = "".join(s for s in path.suffixes[-2:] if len(s) <= _LONGEST_SUFFIX)
-    return path.with_name(f".{kind}-{uuid4().hex}{ending}")
+    return path.with_name(f".{kind}-{number}{ending}")
 
 
-def _rename(new: Path, path: Path) -> None:
+def _rename(new: Path, path: Path, old: Path) -> None:
     """Rename a file or folder over another, which stays whole until then.
 
-    Wherever an interrupt comes, one of the two has the name in the end.
+    Wherever an interrupt comes, one of the two has the name in the end; after a kill
+    the next process puts the old one back.
     """
     if not (new.is_dir() and path.is_dir()):
         new.replace(path)
         return
-    old = _hidden(path, "old")
     try:
         path.rename(old)
         new.rename(path)
     finally:
         if path.exists():
-            _remove(old)
+            remove(old)
         else:
             old.rename(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._extras import require
+from ._plain import plain
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -41,8 +42,8 @@ def cluster(
     Parameters
     ----------
     adata : AnnData
-        Cells x genes, in memory or backed by a file, dense or sparse. A view becomes an
-        object of its own, as with scanpy's functions.
+        Cells x genes, in memory or backed by a file, dense or sparse. A view becomes a
+        full object, as with scanpy's functions.
     n_clusters : int or "auto"
         Number of clusters, or ``"auto"`` to have it chosen.
     layer : str or None, default=None
@@ -100,15 +101,17 @@ def cluster(
     ['relevant', 'relevant', 'shared', 'shared', 'noise', 'noise']
     """
     from .cluster import ThreeCPO
+    from .table import CountTable
 
     _check(adata, key_added, copy=copy)
     counts, name = _counts(adata, layer)
     _logger.info("Clustering the counts of adata.%s.", name)
-    model = ThreeCPO(n_clusters, random_state=random_state, **options)
-    model.fit(counts.matrix())
-    # Names make the genes in the table of top columns; fitted on, they would have to
-    # be unique, which var_names need not be.
-    model.feature_names_in_ = adata.var_names.to_numpy().astype(object)
+    table = CountTable(
+        counts,
+        row_names=adata.obs_names.astype(str),
+        column_names=adata.var_names.astype(str),
+    )
+    model = ThreeCPO(n_clusters, random_state=random_state, **options).fit(table)
     target = _copied(adata) if copy else adata
     _write(target, model, key_added, name)
     return target if copy else None
@@ -182,7 +185,7 @@ def _in_memory(matrix: Any) -> Any:
             "or pass adata.to_memory()."
         )
         raise ValueError(message)
-    return from_dense(matrix).matrix()
+    return from_dense(matrix)
 
 
 def _copied(adata: AnnData) -> AnnData:
@@ -192,8 +195,22 @@ def _copied(adata: AnnData) -> AnnData:
 def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
     from ._core.codes import GROUP_NAMES
 
-    groups = [GROUP_NAMES[group] for group in model.column_groups_.tolist()]
-    told = {
+    record = model.record_
+    groups = [GROUP_NAMES[group] for group in record.groups.tolist()]
+    adata.obs[key] = _clusters(model.labels_)
+    adata.obs[f"{key}_outlier_score"] = model.outlier_scores_
+    # An earlier call may have left nearest clusters that are not those of this fit.
+    adata.obs.drop(columns=f"{key}_nearest", errors="ignore", inplace=True)
+    if record.settings.outliers is not None:
+        adata.obs[f"{key}_nearest"] = _clusters(model.nearest_labels_)
+    adata.var[f"{key}_group"] = _categories(groups, GROUP_NAMES.values())
+    adata.varm[f"{key}_rates"] = np.ascontiguousarray(model.cluster_rates_.T)
+    adata.uns[key] = _facts(model, layer)
+
+
+def _facts(model: ThreeCPO, layer: str) -> dict[str, Any]:
+    """What is kept of the fit as a whole."""
+    facts = {
         "params": _storable(model.get_params(deep=False)),
         "layer": layer,
         "n_clusters": model.n_clusters_,
@@ -203,16 +220,8 @@ def _write(adata: AnnData, model: ThreeCPO, key: str, layer: str) -> None:
         "top_columns": model.top_columns(),
     }
     if hasattr(model, "k_path_"):
-        told["k_path"] = model.k_path_.to_frame()
-    adata.obs[key] = _clusters(model.labels_)
-    adata.obs[f"{key}_outlier_score"] = model.outlier_scores_
-    # An earlier call may have left nearest clusters that are not those of this fit.
-    adata.obs.drop(columns=f"{key}_nearest", errors="ignore", inplace=True)
-    if model.outliers is not None:
-        adata.obs[f"{key}_nearest"] = _clusters(model.nearest_labels_)
-    adata.var[f"{key}_group"] = _categories(groups, GROUP_NAMES.values())
-    adata.varm[f"{key}_rates"] = np.ascontiguousarray(model.cluster_rates_.T)
-    adata.uns[key] = told
+        facts["k_path"] = model.k_path_.to_frame()
+    return facts
 
 
 def _clusters(labels: Any) -> Any:
@@ -231,12 +240,9 @@ def _categories(values: list[str], categories: Any) -> Any:
 
 def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
     """Parameters that are set, in types that h5ad files hold."""
-    out = {}
-    for name, value in parameters.items():
-        if value is None:
-            continue
-        plain = np.asarray(value) if isinstance(value, tuple | list) else value
-        numeric = isinstance(plain, np.ndarray) and plain.dtype.kind in "iuf"
-        simple = isinstance(plain, str | int | float | np.integer | np.floating)
-        out[name] = plain if numeric or simple else repr(value)
-    return out
+    values = plain(parameters)
+    return {
+        name: np.asarray(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
+    }

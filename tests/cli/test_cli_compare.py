@@ -38,10 +38,10 @@ class TestCompare:
             assert table["clusters"][i] == len(np.unique(model.labels_))
             assert table["seconds"][i] > 0
 
-    def test_a_column_of_labels_that_is_empty_is_told_at_once(self, run, tmp_path):
+    def test_a_column_of_labels_that_is_empty_is_reported_at_once(self, run, tmp_path):
         path = written_csv(tmp_path / "cells.csv", kind=[""] * len(X))
-        told = "has no labels; name their column by --labels."
-        assert_one_line(run("compare", path, "--labels", "kind"), told)
+        facts = "has no labels; name their column by --labels."
+        assert_one_line(run("compare", path, "--labels", "kind"), facts)
 
     def test_all_methods_are_compared_by_default(self, run, tmp_path):
         kinds = [KINDS[k + 1] for k in TRUE]

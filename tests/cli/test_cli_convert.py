@@ -53,8 +53,8 @@ class TestConvert:
         before = everything(tmp_path)
         assert_one_line(run("convert", "cells.npz", "a.docx"), "a.docx")
         assert everything(tmp_path) == before
-        told = run("convert", "cells.npz", "a.docx", "--to", "csv", "--json").json
-        assert told["rows"] == len(X)
+        facts = run("convert", "cells.npz", "a.docx", "--to", "csv", "--json").json
+        assert facts["rows"] == len(X)
 
     def test_folders_are_made_as_by_other_commands(self, run, tmp_path):
         assert run("convert", "cells.npz", "new/deep/a.csv").code == 0

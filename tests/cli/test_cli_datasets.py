@@ -20,9 +20,9 @@ class TestDatasets:
         done = run("datasets", "list")
         names = list(threecpo.datasets.catalogue())
         assert [line.split()[0] for line in done.out.splitlines()] == ["name", *names]
-        told = run("datasets", "list", "--json").json
-        assert [entry["name"] for entry in told] == names
-        assert all(entry["home"].startswith("http") for entry in told)
+        facts = run("datasets", "list", "--json").json
+        assert [entry["name"] for entry in facts] == names
+        assert all(entry["home"].startswith("http") for entry in facts)
 
     def test_one_is_fetched(self, run, raw_dir):
         if not list(raw_dir.glob("*holesale*")):

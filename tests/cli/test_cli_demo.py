@@ -30,7 +30,7 @@ class TestDemo:
         digits = load_digits()
         model = ThreeCPO(10, outliers="final", random_state=0).fit(digits.data)
         assert same(threecpo.load(folder / "model.npz").labels_, model.labels_)
-        told = json.loads((folder / "run.json").read_text())
-        assert told["agreement"]["ARI"] > 0.6
+        facts = json.loads((folder / "run.json").read_text())
+        assert facts["agreement"]["ARI"] > 0.6
         names = threecpo.load(folder / "model.npz").feature_names_in_
         assert names[[0, 9, 63]].tolist() == ["pixel 0,0", "pixel 1,1", "pixel 7,7"]

@@ -1,5 +1,6 @@
 """How commands end: exit codes, one line, bars on terminals alone."""
 
+import json
 import os
 import pty
 import re
@@ -12,7 +13,7 @@ from running import X, assert_one_line, everything, runner, started, table, writ
 
 import threecpo
 from threecpo.cli import _main, main
-from threecpo.cli._say import clean, listed, plain, say_table
+from threecpo.cli._printing import clean, listed, print_json, print_table
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_lines_are_clean(text, cleaned):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "printed"),
     [
         ("pass layer= as one of 'raw'", "pass --layer as one of 'raw'"),
         ("pass format='h5ad'.", "pass --format 'h5ad'."),
@@ -175,12 +176,12 @@ def test_lines_are_clean(text, cleaned):
         ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
     ],
 )
-def test_messages_name_the_options_of_commands(text, told):
-    assert _main._as_options(text) == told
+def test_messages_name_the_options_of_commands(text, printed):
+    assert _main._as_options(text) == printed
 
 
 def test_tables_show_few_digits_and_names_as_they_are(capsys):
-    say_table(
+    print_table(
         {
             "[b]name[/b]": ["[red]", "b\n"],
             "loss": [-1234567.89, float("nan")],
@@ -200,7 +201,7 @@ def test_lists_are_cut_short():
     assert listed(range(12), 3) == "0, 1, 2, … (12 in all)"
 
 
-def test_json_has_no_numbers_that_it_does_not_know():
+def test_json_has_no_numbers_that_it_does_not_know(capsys):
     import numpy as np
 
     given = {
@@ -208,7 +209,9 @@ def test_json_has_no_numbers_that_it_does_not_know():
         "b": (np.int32(3), float("inf")),
         4: Path("x"),
     }
-    assert plain(given) == {"a": [1.5, None], "b": [3, None], "4": "x"}
+    print_json(given)
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == {"a": [1.5, None], "b": [3, None], "4": "x"}
 
 
 def test_every_command_has_its_module():
@@ -254,7 +257,7 @@ def test_a_fit_with_a_bar_gives_the_same_model(tmp_path, monkeypatch):
     import io
 
     from threecpo import ThreeCPO
-    from threecpo.cli._fitting import fit
+    from threecpo.cli._watched_fit import fit
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -285,10 +288,10 @@ def test_names_reach_a_terminal_as_they_are(tmp_path):
     assert "[bold]a[/bold], b, c" in shown
 
 
-def test_options_are_told_as_those_of_commands(run, tmp_path):
+def test_options_are_named_as_those_of_commands(run, tmp_path):
     (tmp_path / "t.csv").write_text(",a,it's\nr1,1,x\n")
     done = run("fit", "t.csv", "-k", 1)
-    told = 'leave it out by --drop "it\'s" or pass it as --labels or --index.'
-    assert_one_line(done, told)
+    advice = 'leave it out by --drop "it\'s" or pass it as --labels or --index.'
+    assert_one_line(done, advice)
     (tmp_path / "t.csv").write_text(",a,kind of\nr1,1,x\n")
     assert_one_line(run("fit", "t.csv", "-k", 1), "by --drop 'kind of' or pass")

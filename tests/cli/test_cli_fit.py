@@ -27,9 +27,22 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, ThreeCPO, results
-from threecpo.cli._results import default_folder
-from threecpo.cli._source import Source
-from threecpo.persistence import _ATTRIBUTES
+from threecpo.cli._input_file import InputFile
+from threecpo.cli._result_folder import default_folder
+
+ATTRIBUTES = (
+    "labels_",
+    "nearest_labels_",
+    "outlier_scores_",
+    "margins_",
+    "row_scales_",
+    "column_groups_",
+    "column_scores_",
+    "cluster_rates_",
+    "shared_rates_",
+    "noise_rates_",
+    "restart_losses_",
+)
 
 
 @pytest.fixture
@@ -53,7 +66,7 @@ def assert_same_table(path, expected):
 
 def assert_same_model(path, model):
     read = threecpo.load(path)
-    for name in _ATTRIBUTES:
+    for name in ATTRIBUTES:
         assert same(getattr(read, name), getattr(model, name)), name
     assert read.loss_ == model.loss_
     assert read.n_iter_ == model.n_iter_
@@ -120,8 +133,8 @@ def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
     assert_same_table(folder / "columns.csv", columns)
     assert_same_table(folder / "top_columns.csv", tops)
     assert_same_model(folder / "model.npz", model)
-    told = json.loads((folder / "run.json").read_text())
-    assert told["loss"] == model.loss_
+    facts = json.loads((folder / "run.json").read_text())
+    assert facts["loss"] == model.loss_
     assert "</html>" in (folder / "report.html").read_text(encoding="utf-8")
 
 
@@ -147,33 +160,39 @@ def test_the_criterion_may_be_chosen(criterion, run, npz):
     assert set(read["criterion"]) == {criterion}
 
 
-def test_the_run_is_told(run, npz):
+def test_the_run_is_described(run, npz):
     done = run("fit", npz, "-k", 3, "--seed", 5, "-o", "out")
-    told = json.loads(Path("out/run.json").read_text())
-    assert told["format"] == "threecpo-run"
-    assert told["command"] == f"threecpo fit {npz} -k 3 --seed 5 -o out"
-    assert told["versions"]["threecpo"] == threecpo.__version__
-    assert set(told["versions"]) > {"python", "numpy", "scipy", "scikit-learn", "numba"}
-    assert told["seed"] == told["parameters"]["random_state"] == 5
-    assert told["parameters"]["n_clusters"] == 3
-    assert told["rows"], told["columns"] == X.shape
-    assert sum(told["cluster_sizes"]) == len(X)
-    assert told["column_groups"] == {"relevant": 6, "shared": 2, "noise": 2}
-    assert told["input"]["path"] == str(npz)
-    assert told["input"]["sha256"] == hashlib.sha256(npz.read_bytes()).hexdigest()
-    assert min(told["seconds"].values()) > 0
-    assert told["warnings"] == []
+    facts = json.loads(Path("out/run.json").read_text())
+    assert facts["format"] == "threecpo-run"
+    assert facts["command"] == f"threecpo fit {npz} -k 3 --seed 5 -o out"
+    assert facts["versions"]["threecpo"] == threecpo.__version__
+    assert set(facts["versions"]) > {
+        "python",
+        "numpy",
+        "scipy",
+        "scikit-learn",
+        "numba",
+    }
+    assert facts["seed"] == facts["parameters"]["random_state"] == 5
+    assert facts["parameters"]["n_clusters"] == 3
+    assert facts["rows"], facts["columns"] == X.shape
+    assert sum(facts["cluster_sizes"]) == len(X)
+    assert facts["column_groups"] == {"relevant": 6, "shared": 2, "noise": 2}
+    assert facts["input"]["path"] == str(npz)
+    assert facts["input"]["sha256"] == hashlib.sha256(npz.read_bytes()).hexdigest()
+    assert min(facts["seconds"].values()) > 0
+    assert facts["warnings"] == []
     model = ThreeCPO(3, random_state=5).fit(X)
     ari = threecpo.metrics.adjusted_rand_score(TRUE, model.labels_)
-    assert told["agreement"]["ARI"] == ari
+    assert facts["agreement"]["ARI"] == ari
     assert f"{ari:.3f}" in done.out
     assert "report: out/report.html" in done.out
 
 
 def test_json_alone_is_on_stdout(run, npz):
     done = run("fit", npz, "-k", 3, "-o", "out", "--json")
-    told = json.loads(Path("out/run.json").read_text())
-    assert done.json == told | {"output": str(Path("out").absolute())}
+    facts = json.loads(Path("out/run.json").read_text())
+    assert done.json == facts | {"output": str(Path("out").absolute())}
     assert done.err == ""
 
 
@@ -184,8 +203,8 @@ def test_csv_and_npz_of_the_same_counts_give_the_same(run, npz, tmp_path):
     assert run("fit", npz, "-k", 3, "-o", "b").code == 0
     for name in ("labels.csv", "columns.csv", "top_columns.csv", "model.npz"):
         assert contents("a")[name] == contents("b")[name]
-    told = [json.loads(Path(out, "run.json").read_text()) for out in "ab"]
-    assert told[0]["agreement"] == pytest.approx(told[1]["agreement"])
+    facts = [json.loads(Path(out, "run.json").read_text()) for out in "ab"]
+    assert facts[0]["agreement"] == pytest.approx(facts[1]["agreement"])
 
 
 def test_triples_and_a_table_turned_round(run, tmp_path):
@@ -215,18 +234,18 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
     model = ThreeCPO(3, random_state=0).fit(X)
     read = results.read_table("cells.threecpo/labels.csv")
     assert same(read["outlier_score"], model.outlier_scores_)
-    told = json.loads(Path("cells.threecpo/run.json").read_text())
-    assert told["input"]["options"] == {"layer": "raw"}
+    facts = json.loads(Path("cells.threecpo/run.json").read_text())
+    assert facts["input"]["options"] == {"layer": "raw"}
 
 
 @pytest.mark.parametrize(
     ("options", "n_columns"),
     [([], 10), (["--index", 0], 10), (["--no-index"], 11), (["--drop", "gene 3"], 9)],
 )
-def test_row_names_may_be_told(options, n_columns, run, tmp_path):
+def test_row_names_may_be_chosen(options, n_columns, run, tmp_path):
     path = written_csv(tmp_path / "cells.csv", rows=[str(i) for i in range(len(X))])
-    told = run("info", path, *options, "--json").json
-    assert told["columns"] == n_columns
+    facts = run("info", path, *options, "--json").json
+    assert facts["columns"] == n_columns
 
 
 @pytest.mark.parametrize(
@@ -254,7 +273,7 @@ def test_a_folder_is_hashed_by_names_and_contents(tmp_path):
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
-        return Source(folder, {}).sha256()
+        return InputFile(folder, {}).sha256()
 
     one = hashed({"a/1.txt": "x", "a/2.txt": "y"})
     assert one == hashed({"a/2.txt": "y", "a/1.txt": "x"})
@@ -274,15 +293,15 @@ def test_warnings_are_one_line_each_and_kept(run, tmp_path):
     assert done.err.count("\n") == 1
     assert "threecpo: note:" in done.err
     assert "not whole numbers" in done.err
-    told = json.loads(Path("out/run.json").read_text())
-    assert len(told["warnings"]) == 1
-    assert "not whole numbers" in told["warnings"][0]
+    facts = json.loads(Path("out/run.json").read_text())
+    assert len(facts["warnings"]) == 1
+    assert "not whole numbers" in facts["warnings"][0]
 
 
 def test_without_a_report(run, npz, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jinja2", None)
     before = everything(tmp_path)
-    # Told before anything is read.
+    # Reported before anything is read.
     done = run("fit", "nowhere.npz", "-k", 3, "-o", "out")
     assert_one_line(done, "jinja2", "threecpo[report]", "--no-report")
     assert everything(tmp_path) == before
@@ -425,6 +444,49 @@ def test_a_column_of_labels_that_is_empty_costs_no_results(run, tmp_path):
     assert done.code == 0, done.err
     assert "Rand index" not in done.out
     assert "agreement" not in json.loads(Path("cells.threecpo/run.json").read_text())
+
+
+def test_rows_without_a_label_do_not_count_in_the_scores(run, tmp_path):
+    """Rows of all clusters lack a label; with them no score would be 1."""
+    labels = ThreeCPO(3, random_state=0).fit(X).labels_
+    kinds = [f"kind {k}" if i % 4 else "" for i, k in enumerate(labels)]
+    path = written_csv(tmp_path / "cells.csv", kind=kinds)
+    done = run("fit", path, "-k", 3, "--labels", "kind", "-o", "out")
+    assert done.code == 0, done.err
+    facts = json.loads(Path("out/run.json").read_text())
+    assert facts["agreement"] == {"ARI": 1.0, "NMI": 1.0, "ACC": 1.0, "purity": 1.0}
+
+
+def test_names_of_a_file_stay_with_its_model(run, npz, recwarn):
+    """From the file to the model and to what it says of the same file again."""
+    assert run("fit", npz, "-k", 3, "-o", "out").code == 0
+    model, read = threecpo.load("out/model.npz"), threecpo.read_counts(npz)
+    assert model.record_.row_names.tolist() == ROWS
+    assert model.record_.column_names.tolist() == COLUMNS
+    recwarn.clear()
+    np.testing.assert_array_equal(model.predict(read), model.labels_)
+    assert results.row_table(model)["row"].tolist() == ROWS
+    assert not recwarn.list
+
+
+def test_counts_of_a_file_are_checked_once(run, tmp_path, monkeypatch):
+    """What makes counts of arrays is called for the file alone."""
+    from threecpo import _validation
+
+    path = written_csv(tmp_path / "cells.csv")
+    calls = []
+    for name in ("from_sparse", "from_dense"):
+        made = getattr(_validation, name)
+
+        def counted(*arguments, made=made, **options):
+            calls.append(made)
+            return made(*arguments, **options)
+
+        monkeypatch.setattr(_validation, name, counted)
+    assert run("info", path).code == 0
+    of_reading = len(calls)
+    assert run("fit", path, "-k", 3, "-o", "out").code == 0
+    assert len(calls) == 2 * of_reading <= 2
 
 
 def test_losses_that_differ_by_rounding_alone_are_drawn(run, tmp_path):

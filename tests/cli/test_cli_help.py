@@ -14,8 +14,6 @@ from running import assert_one_line, elsewhere, runner
 
 import threecpo
 from threecpo.cli._main import COMMANDS, commands
-from threecpo.cli._options import CRITERIA, INITS
-from threecpo.cli._source import FORMATS
 
 
 @pytest.fixture
@@ -125,25 +123,48 @@ def test_without_click_the_extra_is_named(tmp_path):
     assert done.out == ""
 
 
+def choices(command, option):
+    (found,) = (each for each in ALL[command].params if option in each.opts)
+    return list(found.type.choices)
+
+
 def test_choices_are_those_of_the_library():
-    from threecpo.io.formats import FORMATS as READ
+    from threecpo.io.formats import FORMATS
     from threecpo.select import select_n_clusters
 
-    assert set(FORMATS) == set(READ)
+    assert choices(("fit",), "--format") == list(FORMATS)
+    writers = [name for name, kind in FORMATS.items() if kind.writes]
+    assert choices(("convert",), "--to") == writers
     path = select_n_clusters([[1, 5], [5, 1], [2, 2]], [1], random_state=0)
-    assert set(CRITERIA) == set(path.family.criteria)
-    for init in INITS:
-        model = threecpo.ThreeCPO(1, init=init, n_init=1)
+    for command in ("fit", "select-k"):
+        assert choices((command,), "--criterion") == list(path.family.criteria)
+
+
+@pytest.mark.parametrize(
+    ("option", "more"),
+    [
+        ("init", set()),
+        ("assignment", set()),
+        ("outliers", {None}),
+        ("column-penalty", {None}),
+    ],
+)
+def test_choices_are_all_that_the_estimator_takes(option, more):
+    name = option.replace("-", "_")
+    offered = {None if c == "none" else c for c in choices(("fit",), f"--{option}")}
+    for choice in offered:
+        model = threecpo.ThreeCPO(1, n_init=1, **{name: choice})
         model.fit([[1, 5], [5, 1], [2, 2]])
-    with pytest.raises(ValueError, match="init") as caught:
-        threecpo.ThreeCPO(1, init="nowhere").fit([[1, 5], [5, 1]])
-    assert all(repr(init) in str(caught.value) for init in INITS)
+    with pytest.raises(ValueError, match=name) as caught:
+        threecpo.ThreeCPO(1, **{name: "nowhere"}).fit([[1, 5], [5, 1]])
+    _, listed = str(caught.value).rstrip(".").split(" is not one of ")
+    assert set(listed.split(", ")) == set(map(repr, offered | more))
 
 
-def test_defaults_are_told_as_they_are(capsys):
+def test_defaults_are_shown_as_they_are(capsys):
     from threecpo.select._select import empty_path
 
-    def told(command, option):
+    def shown_default(command, option):
         assert threecpo.cli.main([command, "--help"]) == 0
         (_, text) = capsys.readouterr().out.split(f"--{option} ", 1)
         return re.search(r"\[default: ([\w.-]+)", " ".join(text.split()))[1]
@@ -151,12 +172,12 @@ def test_defaults_are_told_as_they_are(capsys):
     model = threecpo.ThreeCPO()
     for name in ("n-init", "max-iter", "prior", "max-clusters", "init", "criterion"):
         value = getattr(model, name.replace("-", "_"))
-        assert told("fit", name) == str(value), name
+        assert shown_default("fit", name) == str(value), name
     runs = [
         empty_path(threecpo.ThreeCPO(init=init), None, n_init=None).family.last.n_init
         for init in ("merge", "poisson-k-means++")
     ]
-    assert told("select-k", "n-init") == str(runs[0])
+    assert shown_default("select-k", "n-init") == str(runs[0])
     assert threecpo.cli.main(["select-k", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert f"[default: {runs[0]}; {runs[1]} if --init is not merge]" in text

@@ -25,23 +25,23 @@ def run(capsys, tmp_path, monkeypatch):
 
 class TestInfo:
     def test_facts(self, run):
-        told = run("info", "cells.npz", "--json").json
-        assert (told["rows"], told["columns"]) == X.shape
-        assert told["stored"] == np.count_nonzero(X)
-        assert told["density"] == np.count_nonzero(X) / X.size
-        assert told["total"] == X.sum()
-        assert (told["least"], told["most"]) == (X.min(), X.max())
-        assert told["whole"] is True
+        facts = run("info", "cells.npz", "--json").json
+        assert (facts["rows"], facts["columns"]) == X.shape
+        assert facts["stored"] == np.count_nonzero(X)
+        assert facts["density"] == np.count_nonzero(X) / X.size
+        assert facts["total"] == X.sum()
+        assert (facts["least"], facts["most"]) == (X.min(), X.max())
+        assert facts["whole"] is True
         sums = X.sum(axis=1)
-        assert told["row_sums"] == {
+        assert facts["row_sums"] == {
             "least": sums.min(),
             "most": sums.max(),
             "median": np.median(sums),
         }
-        assert told["first_column_names"] == COLUMNS[:4]
-        assert told["first_row_names"] == ROWS[:4]
-        assert told["labels"] == KINDS
-        assert told["warnings"] == []
+        assert facts["first_column_names"] == COLUMNS[:4]
+        assert facts["first_row_names"] == ROWS[:4]
+        assert facts["labels"] == KINDS
+        assert facts["warnings"] == []
 
     def test_poisson_counts_are_not_overdispersed_and_clusters_are(
         self, run, tmp_path, seed

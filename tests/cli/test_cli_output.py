@@ -12,8 +12,8 @@ import pytest
 from running import FILES, assert_one_line, contents, everything, runner, started, table
 
 import threecpo
-from threecpo.cli import _results
-from threecpo.cli._output import new_file, new_folder
+from threecpo.cli import _result_folder
+from threecpo.cli._output_paths import new_file, new_folder
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def test_force_replaces_them(run, tmp_path):
     assert run("fit", "cells.npz", "-k", "auto", "--max-clusters", 3).code == 0
     assert run("fit", "cells.npz", "-k", 2, "--force").code == 0
     assert {path.name for path in Path("cells.threecpo").iterdir()} == FILES
-    told = json.loads(Path("cells.threecpo/run.json").read_text())
-    assert told["parameters"]["n_clusters"] == 2
+    facts = json.loads(Path("cells.threecpo/run.json").read_text())
+    assert facts["parameters"]["n_clusters"] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "cells.npz",
         "cells.threecpo",
@@ -53,13 +53,13 @@ def test_an_empty_folder_may_be_filled(run):
     assert run("fit", "cells.npz", "-k", 2, "-o", "out", "--force").code == 0
 
 
-@pytest.mark.parametrize("told", [None, '{"format": "threecpo-run"}'])
-def test_force_does_not_replace_what_is_no_result(told, run):
+@pytest.mark.parametrize("run_file", [None, '{"format": "threecpo-run"}'])
+def test_force_does_not_replace_what_is_no_result(run_file, run):
     folder = Path("thesis")
     folder.mkdir()
     (folder / "chapter 1.txt").write_text("Count data are")
-    if told is not None:
-        (folder / "run.json").write_text(told)
+    if run_file is not None:
+        (folder / "run.json").write_text(run_file)
     before = contents(folder)
     done = run("fit", "cells.npz", "-k", 2, "-o", folder, "--force")
     assert_one_line(done, "thesis is something else and stays")
@@ -86,7 +86,7 @@ def test_folders_above_are_made(run):
     assert {path.name for path in Path("a/b/c").iterdir()} == FILES
 
 
-STEPS = ["fit", "write_report", "run_info"]
+STEPS = ["fit", "write_report", "run_facts"]
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -106,7 +106,7 @@ def test_what_fails_on_the_way_leaves_all_as_it_was(
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(_results, step, fail)
+    monkeypatch.setattr(_result_folder, step, fail)
     done = run("fit", "cells.npz", "-k", 3, "--force")
     assert done.code == code
     assert done.out == ""
@@ -206,8 +206,8 @@ def test_a_link_to_results_stays_a_link(run, tmp_path):
     Path("latest").symlink_to("run1")
     assert run("fit", "cells.npz", "-k", 3, "-o", "latest", "--force").code == 0
     assert Path("latest").is_symlink()
-    told = json.loads(Path("run1/run.json").read_text())
-    assert told["parameters"]["n_clusters"] == 3
+    facts = json.loads(Path("run1/run.json").read_text())
+    assert facts["parameters"]["n_clusters"] == 3
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no such signals")
@@ -251,3 +251,50 @@ def test_a_reader_that_goes_away_is_no_traceback(run):
     )
     assert done.stdout == "row,cluster,nearest,margin,outlier_score\n"
     assert "Traceback" not in done.stderr
+
+
+class TestForceReplacesOnlyOurResults:
+    @pytest.fixture
+    def results(self, run):
+        assert run("fit", "cells.npz", "-k", 2, "-o", "out").code == 0
+        return Path("out")
+
+    def refused(self, run, results):
+        before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
+        done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--force")
+        assert_one_line(done, "something else and stays")
+        assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
+
+    def test_unchanged_results_are_replaced(self, run, results):
+        assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--force").code == 0
+        assert run("report", "out").code == 0
+        assert run("fit", "cells.npz", "-k", 2, "-o", "out", "--force").code == 0
+
+    def test_results_without_a_report_too(self, run, results):
+        (results / "report.html").unlink()
+        assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--force").code == 0
+
+    def test_a_table_that_was_edited_stays(self, run, results):
+        with (results / "labels.csv").open("a") as file:
+            file.write("my own notes\n")
+        self.refused(run, results)
+
+    def test_a_file_of_another_hand_stays(self, run, results):
+        (results / "k_path.csv").write_text("mine")
+        self.refused(run, results)
+
+    def test_a_report_of_another_hand_stays(self, run, results):
+        (results / "report.html").write_text("<!doctype html>my own page")
+        self.refused(run, results)
+
+    def test_a_folder_in_it_stays(self, run, results):
+        (results / "labels.csv").unlink()
+        (results / "labels.csv").mkdir()
+        (results / "labels.csv" / "thesis.tex").write_text("all of it")
+        self.refused(run, results)
+
+    def test_a_folder_of_files_with_our_names_stays(self, run):
+        Path("out").mkdir()
+        for name in ("labels.csv", "run.json", "report.html"):
+            (Path("out") / name).write_text("{}")
+        self.refused(run, Path("out"))

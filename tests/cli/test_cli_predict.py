@@ -22,7 +22,6 @@ from running import (
 
 import threecpo
 from threecpo import CountTable, results
-from threecpo._validation import check_counts
 from threecpo.cli.predict import aligned
 
 NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
@@ -147,9 +146,9 @@ def test_json_has_the_labels_or_says_where_they_are(run):
     labels = run("predict", "model", "cells.npz", "--json").json["labels"]
     assert labels["cluster"] == expected["cluster"].tolist()
     assert labels["outlier_score"] == expected["outlier_score"].tolist()
-    told = run("predict", "model", "cells.npz", "--json", "-o", "new.csv").json
-    assert told["output"] == str(Path("new.csv").absolute())
-    assert "labels" not in told
+    facts = run("predict", "model", "cells.npz", "--json", "-o", "new.csv").json
+    assert facts["output"] == str(Path("new.csv").absolute())
+    assert "labels" not in facts
 
 
 def test_an_existing_file_is_not_replaced_unasked(run, tmp_path):
@@ -167,7 +166,7 @@ def test_what_is_no_model(model, run, tmp_path):
     assert_one_line(run("predict", model, "cells.npz"), model)
 
 
-def test_fractions_are_told(run, tmp_path):
+def test_fractions_are_reported(run, tmp_path):
     written_csv(tmp_path / "half.csv", X / 2)
     done = run("predict", "model", "half.csv", "-o", "new.csv")
     assert done.code == 0
@@ -195,16 +194,17 @@ def shuffled(draw):
 @given(shuffled())
 def test_every_count_finds_its_column(case):
     wanted, held, counts = case
-    model = SimpleNamespace(feature_names_in_=wanted, n_features_in_=len(wanted))
+    record = SimpleNamespace(column_names=wanted)
+    model = SimpleNamespace(record_=record, n_features_in_=len(wanted))
     table = CountTable(counts, column_names=held)
-    X, told = aligned(model, table, Path("file"), zero=True)
+    found, facts = aligned(model, table, Path("file"), zero=True)
     of_column = {name: counts[:, j] for j, name in enumerate(held)}
     expected = [of_column.get(name, np.zeros(len(counts))) for name in wanted]
-    np.testing.assert_array_equal(X.toarray(), np.column_stack(expected))
-    assert told["missing"] == [name for name in wanted if name not in held]
-    assert told["extra"] == [name for name in held if name not in wanted]
-    if told["missing"]:
-        with pytest.raises(ValueError, match=f"lacks {len(told['missing'])} column"):
+    np.testing.assert_array_equal(found.X.toarray(), np.column_stack(expected))
+    assert facts["missing"] == [name for name in wanted if name not in held]
+    assert facts["extra"] == [name for name in held if name not in wanted]
+    if facts["missing"]:
+        with pytest.raises(ValueError, match=f"lacks {len(facts['missing'])} column"):
             aligned(model, table, Path("file"), zero=False)
 
 
@@ -238,9 +238,9 @@ class TestTexts:
             lines, vocabulary=model.feature_names_in_.tolist()
         )
         found = results.read_table("new.csv")
-        predicted = model._describe(check_counts(expected.X))
-        assert same(found["margin"], predicted.margins)
-        assert found["cluster"].tolist() == predicted.nearest.tolist()
+        predicted = results.predicted_rows(model, expected)
+        assert same(found["margin"], predicted["margin"])
+        assert found["cluster"].tolist() == predicted["nearest"].tolist()
         assert found["cluster"][0] != found["cluster"][1]
 
     def test_texts_without_a_word_of_the_model_are_refused(self, run, texts, model):

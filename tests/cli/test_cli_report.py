@@ -16,7 +16,7 @@ def run(capsys, tmp_path, monkeypatch):
 
 
 class TestReport:
-    def test_it_is_made_anew_from_the_other_files(self, run):
+    def test_it_is_made_again_from_the_other_files(self, run):
         assert run("fit", "cells.npz", "-k", "auto", "--max-clusters", 4).code == 0
         before = contents("cells.threecpo")
         Path("cells.npz").unlink()
@@ -27,8 +27,8 @@ class TestReport:
 
     def test_json(self, run):
         run("fit", "cells.npz", "-k", 2)
-        told = run("report", "cells.threecpo", "--json").json
-        assert Path(told["report"]).name == "report.html"
+        facts = run("report", "cells.threecpo", "--json").json
+        assert Path(facts["report"]).name == "report.html"
 
     @pytest.mark.parametrize("name", ["nowhere", "cells.npz", "."])
     def test_what_is_no_result(self, name, run):

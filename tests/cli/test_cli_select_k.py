@@ -77,7 +77,7 @@ class TestSelectK:
         assert_one_line(done, "path.csv exists", "--force")
         assert (tmp_path / "path.csv").read_text() == "old"
 
-    def test_the_end_of_the_path_is_told(self, run):
+    def test_the_end_of_the_path_is_reported(self, run):
         done = run("select-k", "cells.npz", "--min", 2, "--max", 3)
         assert "a larger --max" in done.out
 

@@ -7,6 +7,7 @@ from threecpo._core import model
 from threecpo._core.codes import inner_labels
 from threecpo._core.counts import from_dense
 from threecpo._core.loops import rows as row_loops
+from threecpo._core.loops.records import loadable, rows_of
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
@@ -40,9 +41,8 @@ def scores_of_profile(case, prior, *, exact, background):
     rule = EXACT if exact else PRINTED
     profile = rule.profile(sums_of(case, prior), case.groups, background=background)
     out = np.empty((counts.n_rows, case.n_clusters + background))
-    row_loops.score_rows(
-        counts.indptr, counts.indices, counts.data, 0, counts.n_rows, profile, out
-    )
+    block = (0, counts.n_rows)
+    row_loops.score_rows(rows_of(counts), block, loadable(profile), out)
     return out
 
 

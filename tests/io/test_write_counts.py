@@ -1,6 +1,7 @@
 """What is written is read back, and nothing half-written ever has the name."""
 
 import contextlib
+import gzip
 
 import numpy as np
 import pandas as pd
@@ -320,3 +321,20 @@ def test_npz_cannot_keep_a_last_null(tmp_path):
 def test_only_tables_are_written(tmp_path):
     with pytest.raises(TypeError, match="table must be a CountTable, not ndarray"):
         write_counts(np.eye(2), tmp_path / "t.csv")
+
+
+def test_a_10x_folder_of_another_hand_is_not_replaced(tmp_path):
+    table = CountTable([[3, 0], [0, 5]])
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    for folder in (ours, other):
+        write_counts(table, folder, format="10x")
+    write_counts(table, ours, format="10x", force=True)
+    with gzip.open(other / "matrix.mtx.gz", "rt") as file:
+        lines = [line for line in file if "threecpo" not in line]
+    with gzip.open(other / "matrix.mtx.gz", "wt") as file:
+        file.writelines(lines)
+    with pytest.raises(FileExistsError, match="something else and stays"):
+        write_counts(table, other, format="10x", force=True)
+    (ours / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="something else and stays"):
+        write_counts(table, ours, format="10x", force=True)

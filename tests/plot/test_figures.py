@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from containers import planted
 from fitting import X, fit
 from threecpo import ThreeCPO, plot, results
-from threecpo.plot._axes import CLUSTERS, GREY, cluster_style
+from threecpo.plot.style import CLUSTERS, GREY, cluster_style
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")

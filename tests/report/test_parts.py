@@ -7,9 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threecpo.report._chart import around, ticks
-from threecpo.report._packed import pack, unpack
-from threecpo.report._text import number, on_axis, percent, plural, ratio, shade, shown
+from threecpo.report._formatting import (
+    number,
+    on_axis,
+    one_line,
+    percent,
+    plural,
+    ratio,
+    shade,
+    shown,
+)
+from threecpo.report._packed_numbers import pack, unpack
+from threecpo.report._svg_chart import around, ticks
 
 sizes = st.floats(1e-29, 1e30)
 
@@ -90,6 +99,21 @@ def test_ratios_and_shades():
         "more s2",
         "more s8",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a\nb", "a␊b"),
+        (1 / 3, "0.333333"),
+        (None, "None"),
+        (True, "True"),
+        ([1, "x", 0.5], "1, x, 0.5"),
+        (list(range(13)), "13 values"),
+    ],
+)
+def test_plain_values_are_one_line(value, text):
+    assert one_line(value) == text
 
 
 @given(st.text(st.characters(codec=None)))

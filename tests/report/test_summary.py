@@ -1,7 +1,7 @@
 """What a report says: true, plain, and for every model."""
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +11,9 @@ from report_models import EDGES, HOSTILE, fitted, hostile
 
 from containers import planted
 from threecpo import load, report, results
-from threecpo.report._packed import unpack
-from threecpo.results._parts import outliers
+from threecpo.cluster.fitting import keep
+from threecpo.report._packed_numbers import unpack
+from threecpo.results.figure_data import outliers
 
 
 def summary_of(model, X, **options):
@@ -99,7 +100,8 @@ def test_shared_columns_with_hardly_any_counts_set_no_scale():
     X, _ = planted(3, 40)
     rare = rng.poisson(0.02, size=(len(X), 3))
     model = fitted(np.hstack([X[:, :6], rare]), 3, column_init=[1] * 6 + [0] * 3)
-    model.column_groups_ = np.array([1] * 6 + [0] * 3, dtype=np.int8)
+    groups = np.array([1] * 6 + [0] * 3, dtype=np.int8)
+    keep(model, replace(model.record_, groups=groups))
     summary = report.summarise(model, results.row_table(model))
     for k, cluster in enumerate(summary["clusters"]):
         rows = X[model.labels_ == k, :6]
@@ -155,9 +157,8 @@ def test_only_scores_above_the_threshold_count():
     st.sampled_from([0.0, 1.0, 2.5]),
 )
 def test_bars_above_the_threshold_are_the_rows_above_it(scores, threshold):
-    model = SimpleNamespace(outlier_threshold=threshold)
     scores = np.array(scores, np.float64)
-    part = outliers({"outlier_score": scores}, model)
+    part = outliers({"outlier_score": scores}, threshold)
     above = np.array(part["edges"][:-1]) >= threshold
     assert np.sum(part["counts"]) == len(scores)
     assert np.array(part["counts"])[above].sum() == part["above"]

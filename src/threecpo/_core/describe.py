@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .loops import rows as row_loops
+from .loops.records import loadable, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .workers import Workers
 
 
@@ -34,18 +35,11 @@ def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescripti
         np.empty(n_rows, np.int32), *(np.empty(n_rows) for _ in range(3))
     )
 
+    columns = out.nearest, out.row_sizes, out.margins, out.outlier_scores
+    rows, profile = rows_of(counts), loadable(profile)
+
     def one(block: tuple[int, int]) -> None:
-        row_loops.describe_rows(
-            counts.indptr,
-            counts.indices,
-            counts.data,
-            *block,
-            profile,
-            out.nearest,
-            out.row_sizes,
-            out.margins,
-            out.outlier_scores,
-        )
+        row_loops.describe_rows(rows, block, profile, *columns)
 
     for _ in workers.map(one, counts.blocks):
         pass
@@ -54,12 +48,11 @@ def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescripti
 
 def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.float64]:
     """Score of every row in every cluster."""
-    out = np.empty((counts.n_rows, len(profile.ranks)))
+    out = np.empty((counts.n_rows, profile.n_clusters))
+    rows, profile = rows_of(counts), loadable(profile)
 
     def one(block: tuple[int, int]) -> None:
-        row_loops.score_rows(
-            counts.indptr, counts.indices, counts.data, *block, profile, out
-        )
+        row_loops.score_rows(rows, block, profile, out)
 
     for _ in workers.map(one, counts.blocks):
         pass

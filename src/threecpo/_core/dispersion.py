@@ -9,6 +9,7 @@ import numpy as np
 from .codes import NOISE, RELEVANT
 from .loops import columns as column_loops
 from .loops import rows as row_loops
+from .loops.records import RatioSums, rows_of
 from .model import Scales
 
 if TYPE_CHECKING:
@@ -36,29 +37,20 @@ def dispersions(
         inverse_shares = np.where(shares > 0, 1.0 / shares, 0.0)
     slots = np.empty(n_columns, dtype=np.int32)
     prior_size = prior * sum(column_loops.fill_slots(groups, slots))
-    squares, ratios = np.zeros(n_columns), np.zeros(n_columns)
-    inverse_sizes = np.zeros(len(shares))
+    found = RatioSums(
+        squares=np.zeros(n_columns),
+        ratios=np.zeros(n_columns),
+        inverse_sizes=np.zeros(len(shares)),
+    )
+    rows, options = rows_of(counts), (slots, prior, prior_size, inverse_shares)
     for block in counts.blocks:
-        row_loops.add_ratios(
-            counts.indptr,
-            counts.indices,
-            counts.data,
-            *block,
-            labels,
-            slots,
-            prior,
-            prior_size,
-            inverse_shares,
-            squares,
-            ratios,
-            inverse_sizes,
-        )
+        row_loops.add_ratios(rows, block, labels, *options, found)
     noise = groups == NOISE
-    inverses = inverse_sizes @ inverse_shares
+    inverses = found.inverse_sizes @ inverse_shares
     inverses[noise] = n_rows * inverse_shares[0, noise]
     expected = np.where(noise, sums.totals, size_sums @ shares)
-    pearson = squares + prior**2 * inverses - 2 * sums.totals + expected
-    excess = (ratios + prior * inverses) / n_rows
+    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    excess = (found.ratios + prior * inverses) / n_rows
     free = max(1, n_rows - sums.n_clusters)
     return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
 

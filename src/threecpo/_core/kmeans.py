@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .rules import CenterRule
     from .seeding import Start
     from .sums import Sums
@@ -57,7 +57,8 @@ def lloyd(
         n_iter += 1
         centers = rule.centers(sums)
         profile = rule.profile(centers)
-        profile.offsets[sums.cluster_sizes == 0] = -np.inf
+        offsets = np.where(sums.cluster_sizes == 0, -np.inf, profile.offsets)
+        profile = profile._replace(offsets=offsets)
         moved = assign(counts, profile, labels, sums, workers, with_sizes=False)
         filled = not sums.cluster_sizes.all() and _fill(counts, profile, labels)
         if filled:
@@ -123,7 +124,7 @@ def _fill(counts: Counts, profile: Profile, labels: NDArray[np.int32]) -> bool:
     """Give each empty cluster the worst-placed row of a cluster that has others."""
     own = scores(counts, profile, SERIAL)[np.arange(counts.n_rows), labels]
     distances = counts.row_lengths(2) ** 2 - 2 * own
-    cluster_sizes = np.bincount(labels, minlength=len(profile.ranks))
+    cluster_sizes = np.bincount(labels, minlength=profile.n_clusters)
     filled = False
     for row in np.argsort(-distances, kind="stable"):
         empty = np.flatnonzero(cluster_sizes == 0)

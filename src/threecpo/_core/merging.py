@@ -8,6 +8,7 @@ import numpy as np
 
 from .codes import RELEVANT, SHARED
 from .loops import distances as distance_loops
+from .loops.distances import Merging
 from .workers import SERIAL
 
 if TYPE_CHECKING:
@@ -38,18 +39,24 @@ def merge_clusters(
     values = np.empty((n + 1, len(relevant) + 1))
     values[:, :-1] = sums.table[:, relevant]
     values[:, -1] = sums.table[:, shared].sum(axis=1)
-    priors = prior * sums.members
+    priors = prior * sums.members.astype(np.float64)
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
-    near = np.empty(values.shape[1] // COLUMNS_PER_LOG)
-    own, costs, into = np.empty(n), np.full((n, n), np.inf), np.arange(n)
-    fixed, scratch = (values, priors, len(shared)), (near, own, costs)
+    into = np.arange(n)
+    merging = Merging(
+        values,
+        priors,
+        n_shared=len(shared),
+        near=np.empty(values.shape[1] // COLUMNS_PER_LOG),
+        own=np.empty(n),
+        costs=np.full((n, n), np.inf),
+        into=into,
+    )
     # Many clusters take long; between the steps an interrupt is heard.
     step = max(1, VALUES_AT_ONCE // values.size)
     for first in range(0, n, step):
         workers.check()
-        last = min(first + step, n)
-        distance_loops.price_pairs(*fixed, first, last, *scratch)
+        distance_loops.price_pairs(merging, first, min(first + step, n))
     for to_go in range(n - n_clusters, 0, -step):
         workers.check()
-        distance_loops.join_cheapest(*fixed, min(step, to_go), *scratch, into)
+        distance_loops.join_cheapest(merging, min(step, to_go))
     return (np.cumsum(into == np.arange(n), dtype=np.int32) - np.int32(1))[into]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -45,8 +45,7 @@ class SmoothedSums:
         return log(self.clusters)
 
 
-@dataclass(frozen=True)
-class Scales:
+class Scales(NamedTuple):
     """How row sizes divide over clusters and outliers for given sums and groups.
 
     ``portions`` is q, the share of C0 in each cluster's counts and in all counts;
@@ -107,21 +106,20 @@ def column_step(
     scores, tolerance = np.empty((n_columns, 3)), np.empty(n_columns)
     with np.errstate(divide="ignore"):
         log_factors = np.log(scales.row_factors)
-    column_loops.score_columns(
-        sums.clusters,
-        sums.logs,
-        sums.outliers,
-        sums.totals,
-        sums.log_sizes if scales.total > 0 else np.zeros(n_columns),
-        log(scales.cluster_totals),
-        log_factors,
-        price(sums.totals, sums.n_clusters, n_rows),
-        float(scales.cluster_scales.sum()) + scales.outlier_scale,
-        scales.outlier_scale,
-        np.log(n_rows),
-        scores,
-        tolerance,
+    terms = column_loops.ColumnTerms(
+        clusters=sums.clusters,
+        logs=sums.logs,
+        outliers=sums.outliers,
+        totals=sums.totals,
+        log_sizes=sums.log_sizes if scales.total > 0 else np.zeros(n_columns),
+        log_cluster_totals=log(scales.cluster_totals),
+        log_factors=log_factors,
+        prices=price(sums.totals, sums.n_clusters, n_rows),
+        scale_sum=float(scales.cluster_scales.sum()) + scales.outlier_scale,
+        outlier_scale=scales.outlier_scale,
+        log_n_rows=float(np.log(n_rows)),
     )
+    column_loops.score_columns(terms, scores, tolerance)
     for group in set(GROUPS).difference(allowed):
         scores[:, group - NOISE] = -np.inf
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
@@ -193,11 +191,10 @@ def log_likelihood(
 
 
 def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Logarithm with log 0 = 0, for products with values that are 0 themselves."""
-    positive = values > 0
-    if positive.all():
+    """Logarithm of values of 0 or more with log 0 = 0, for products with them."""
+    if values.all():
         return np.log(values)
-    return np.log(values, out=np.zeros_like(values), where=positive)
+    return np.log(values, out=np.zeros_like(values), where=values > 0)
 
 
 def _ratio(

@@ -9,8 +9,7 @@ import numpy as np
 
 from .codes import RELEVANT
 from .loops import columns as column_loops
-from .loops import rows as row_loops
-from .loops.rows import Profile
+from .loops.records import Profile, frozen, padded_rates
 from .model import Scales, log
 
 if TYPE_CHECKING:
@@ -48,52 +47,83 @@ class Rule(Protocol):
 
 
 @dataclass(frozen=True)
-class Exact:
+class _ShareRule:
+    """What the exact and the printed rule have in common: log(c_kj / c_k(U)) in C1."""
+
+    name: str
+
+    @property
+    def first(self) -> Rule:
+        return self
+
+    def profile(
+        self,
+        sums: SmoothedSums,
+        groups: NDArray[np.int8],
+        *,
+        background: bool = False,
+        threshold: float = 0.0,
+        ranks: NDArray[np.int32] | None = None,
+    ) -> Profile:
+        scales = Scales.of(sums, groups)
+        width = sums.n_clusters + background
+        slots = np.empty(len(groups), dtype=np.int32)
+        n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+        log_rates, log_rate_sums = _log_shares(
+            sums, groups, scales, slots, n_relevant, width
+        )
+        # Without C1 every cluster is C0 alone, one without any counts (prior 0) too.
+        portions = scales.portions[:width] if n_relevant else np.ones(width)
+        shared_weights, size_weights = self._weights(portions, n_shared)
+        profile = Profile(
+            slots=slots,
+            log_rates=log_rates,
+            offsets=sums.prior * log_rate_sums,
+            shared_weights=shared_weights,
+            size_weights=size_weights,
+            ranks=_ranks(sums.n_clusters, ranks),
+            background=background,
+            prior_shared=sums.prior * n_shared,
+            prior_size=sums.prior * (n_shared + n_relevant),
+            threshold=threshold,
+        )
+        return frozen(profile)
+
+    def _weights(
+        self, portions: NDArray[np.float64], n_shared: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Weights of a row's sum over C0 and of its size, from q, the share of C0."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Exact(_ShareRule):
     """Likelihood of the row with its size re-fitted, in C1 and in C0."""
 
     name: str = "exact"
 
-    @property
-    def first(self) -> Rule:
-        return self
-
-    def profile(
-        self,
-        sums: SmoothedSums,
-        groups: NDArray[np.int8],
-        *,
-        background: bool = False,
-        threshold: float = 0.0,
-        ranks: NDArray[np.int32] | None = None,
-    ) -> Profile:
-        shares = _Shares.of(sums, groups, background=background)
+    def _weights(
+        self, portions: NDArray[np.float64], n_shared: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        zeros = np.zeros(len(portions))
+        if not n_shared:
+            return zeros, zeros
         with np.errstate(divide="ignore"):
-            weights = np.log(shares.portions) if shares.n_shared else shares.zeros
-        return shares.profile(weights, shares.zeros, threshold, ranks)
+            return np.log(portions), zeros
 
 
 @dataclass(frozen=True)
-class Printed:
+class Printed(_ShareRule):
     """The score that the paper prints: what changes in C0 is left out."""
 
     name: str = "printed"
 
-    @property
-    def first(self) -> Rule:
-        return self
-
-    def profile(
+    def _weights(
         self,
-        sums: SmoothedSums,
-        groups: NDArray[np.int8],
-        *,
-        background: bool = False,
-        threshold: float = 0.0,
-        ranks: NDArray[np.int32] | None = None,
-    ) -> Profile:
-        shares = _Shares.of(sums, groups, background=background)
-        weights = shares.portions - 1.0
-        return shares.profile(shares.zeros, weights, threshold, ranks)
+        portions: NDArray[np.float64],
+        n_shared: int,  # noqa: ARG002
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        return np.zeros(len(portions)), portions - 1.0
 
 
 @dataclass(frozen=True)
@@ -125,22 +155,26 @@ class ChiSquared:
         with np.errstate(divide="ignore"):
             weights = clusters.sum(axis=1) / clusters.T
         n_columns, width = weights.shape
-        log_rates = row_loops.empty_log_rates(n_columns, width)
-        log_rates[:-1, :width] = -weights
+        log_rates, rates = padded_rates(n_columns, width)
+        rates[:] = -weights
         zeros = np.zeros(width)
-        return Profile(
+        profile = Profile(
             slots=np.arange(n_columns, dtype=np.int32),
             log_rates=log_rates,
-            offsets=-(sums.prior**2) * weights.sum(axis=0) if sums.prior else zeros,
+            offsets=-(sums.prior * sums.prior) * weights.sum(axis=0)
+            if sums.prior
+            else zeros,
             shared_weights=zeros,
             size_weights=zeros,
             ranks=_ranks(sums.n_clusters, ranks),
+            background=background,
             prior_shared=0.0,
             prior_size=sums.prior * n_columns,
             threshold=threshold,
             linear=2 * sums.prior,
             square=1.0,
         )
+        return frozen(profile)
 
 
 EXACT = Exact()
@@ -194,72 +228,33 @@ EUCLIDEAN = Euclidean()
 COSINE = Cosine()
 
 
-@dataclass(frozen=True)
-class _Shares:
-    """What the exact and the printed rule have in common: log(c_kj / c_k(U)) in C1.
-
-    ``portions`` is q, the share of C0 in each cluster and, last, in the background.
-    """
-
-    slots: NDArray[np.int32]
-    log_rates: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    portions: NDArray[np.float64]
-    n_clusters: int
-    n_shared: int
-    n_relevant: int
-    prior: float
-
-    @classmethod
-    def of(
-        cls, sums: SmoothedSums, groups: NDArray[np.int8], *, background: bool
-    ) -> _Shares:
-        scales = Scales.of(sums, groups)
-        width = sums.n_clusters + background
-        slots = np.empty(len(groups), dtype=np.int32)
-        n_shared, n_relevant = column_loops.fill_slots(groups, slots)
-        log_rates = row_loops.empty_log_rates(n_relevant, width)
-        log_rate_sums = np.zeros(width)
-        out = (slots, log_rates, log_rate_sums)
-        column_loops.fill_profile(sums.logs, log(scales.cluster_totals), *out, 0)
-        if background:
-            overall = log(sums.totals)[None], log(np.array([scales.total]))
-            column_loops.fill_profile(*overall, *out, sums.n_clusters)
-        if not sums.prior:
-            cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
-            log_rates[:-1, :width][cells.T == 0] = -np.inf
-        # Without C1 every cluster is C0 alone, one without any counts (prior 0) too.
-        portions = scales.portions[:width] if n_relevant else np.ones(width)
-        offsets = sums.prior * log_rate_sums
-        sizes = sums.n_clusters, n_shared, n_relevant
-        return cls(slots, log_rates, offsets, portions, *sizes, sums.prior)
-
-    @property
-    def zeros(self) -> NDArray[np.float64]:
-        return np.zeros_like(self.offsets)
-
-    def profile(
-        self,
-        shared_weights: NDArray[np.float64],
-        size_weights: NDArray[np.float64],
-        threshold: float,
-        ranks: NDArray[np.int32] | None,
-    ) -> Profile:
-        return Profile(
-            slots=self.slots,
-            log_rates=self.log_rates,
-            offsets=self.offsets,
-            shared_weights=shared_weights,
-            size_weights=size_weights,
-            ranks=_ranks(self.n_clusters, ranks),
-            prior_shared=self.prior * self.n_shared,
-            prior_size=self.prior * (self.n_shared + self.n_relevant),
-            threshold=threshold,
-        )
+def _log_shares(
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+    scales: Scales,
+    slots: NDArray[np.int32],
+    n_relevant: int,
+    width: int,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Log rates of a profile, c_kj / c_k(U) and last that of all rows; their sums."""
+    log_rates, rates = padded_rates(n_relevant, width)
+    log_rate_sums = np.zeros(width)
+    out = (slots, log_rates, log_rate_sums)
+    column_loops.fill_profile(sums.logs, log(scales.cluster_totals), *out, 0)
+    if width > sums.n_clusters:
+        overall = log(sums.totals)[None], log(np.array([scales.total]))
+        column_loops.fill_profile(*overall, *out, sums.n_clusters)
+    if not sums.prior:
+        cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
+        rates[cells.T == 0] = -np.inf
+    return log_rates, log_rate_sums
 
 
 def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32]:
-    return np.array(range(n_clusters) if ranks is None else ranks, dtype=np.int32)
+    """Own ranks; without any, the first cluster wins a tie."""
+    if ranks is None:
+        return np.arange(n_clusters, dtype=np.int32)
+    return np.array(ranks, dtype=np.int32)
 
 
 def _divided(
@@ -272,17 +267,19 @@ def _center_profile(
     centers: NDArray[np.float64], offsets: NDArray[np.float64]
 ) -> Profile:
     n_clusters, n_columns = centers.shape
-    log_rates = row_loops.empty_log_rates(n_columns, n_clusters)
-    log_rates[:-1, :n_clusters] = centers.T
+    log_rates, rates = padded_rates(n_columns, n_clusters)
+    rates[:] = centers.T
     zeros = np.zeros(n_clusters)
-    return Profile(
+    profile = Profile(
         slots=np.arange(n_columns, dtype=np.int32),
         log_rates=log_rates,
         offsets=offsets,
         shared_weights=zeros,
         size_weights=zeros,
         ranks=_ranks(n_clusters, None),
+        background=False,
         prior_shared=0.0,
         prior_size=0.0,
         threshold=0.0,
     )
+    return frozen(profile)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .model import ColumnStep, SmoothedSums
     from .prices import Price
     from .rules import Rule
@@ -119,10 +119,9 @@ class Running:
     @property
     def request(self) -> Request:
         groups = self.step.groups
-        return Request(
-            self.settings.profile(self.step.sums, groups),
-            with_sizes=bool(((groups != NOISE) != (self.groups != NOISE)).any()),
-        )
+        profile = self.settings.profile(self.step.sums, groups)
+        in_use, before = groups != NOISE, self.groups != NOISE
+        return Request(profile, with_sizes=not _same(in_use, before))
 
     def take(self, sums: Sums, moved: int | None) -> NDArray[np.intp]:
         """Go on from the sums of the pass that was asked for.
@@ -132,7 +131,7 @@ class Running:
         """
         before, self.groups = self.groups, self.step.groups
         self.behind = self.sums
-        self.converged = np.array_equal(self.groups, before) and (
+        self.converged = _same(self.groups, before) and (
             moved == 0 or _equal_sums(sums, self.behind)
         )
         self.sums, kept = without_empty(sums)
@@ -143,7 +142,7 @@ class Running:
         loss = model.loss(self.step.scores, self.groups)
         repeated = self._comes_back(loss)
         moved = 0 if self.converged else UNKNOWN if moved is None else moved
-        self.lines.append(_entry(loss, before, self.groups, moved))
+        self.lines.append(_line(loss, before, self.groups, moved))
         full = len(self.lines) == self.settings.max_iter
         self.finished = self.converged or repeated or full
         return kept
@@ -171,7 +170,7 @@ class Running:
 
     def _comes_back(self, loss: float) -> bool:
         """Whether rules other than the exact one are where they have been before."""
-        if not self.lines or loss < min(line["loss"] for line in self.lines):
+        if not self.lines or loss < min([line["loss"] for line in self.lines]):
             return False
         state = digest(self.sums, self.groups)
         repeated = state in self.seen
@@ -231,6 +230,11 @@ def digest(sums: Sums, groups: NDArray[np.int8]) -> bytes:
     return blake2b(b"".join(part.tobytes() for part in parts)).digest()
 
 
+def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    """Whether two short arrays are equal: a tenth of the time of ``array_equal``."""
+    return a.tobytes() == b.tobytes()
+
+
 def _equal_sums(a: Sums, b: Sums) -> bool:
     return np.array_equal(a.members, b.members) and np.array_equal(a.table, b.table)
 
@@ -254,20 +258,18 @@ def _renumbered(
     return new[labels]
 
 
-def _entry(
+def _line(
     loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
 ) -> dict[str, float]:
     """One line of the history."""
     n = len(GROUPS)
-    codes = (before - NOISE) * n + groups - NOISE
-    pairs = np.bincount(codes, minlength=n**2).reshape(n, n)
-    stayed, was, is_ = pairs.diagonal(), pairs.sum(axis=1), pairs.sum(axis=0)
-    into, out_of = (is_ - stayed).tolist(), (was - stayed).tolist()
-    entry: dict[str, float] = {"loss": loss}
+    pairs = np.bincount((before - NOISE) * n + groups - NOISE, minlength=n**2).tolist()
+    line: dict[str, float] = {"loss": loss}
     for group, name in GROUP_NAMES.items():
         at = group - NOISE
-        entry[name] = int(is_[at])
-        entry[f"into_{name}"] = into[at]
-        entry[f"out_of_{name}"] = out_of[at]
-    entry["rows_moved"] = moved
-    return entry
+        now, earlier, stayed = pairs[at::n], pairs[at * n :][:n], pairs[at * n + at]
+        line[name] = sum(now)
+        line[f"into_{name}"] = sum(now) - stayed
+        line[f"out_of_{name}"] = sum(earlier) - stayed
+    line["rows_moved"] = moved
+    return line

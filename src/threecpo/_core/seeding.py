@@ -10,6 +10,8 @@ import numpy as np
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
 from .kmeans import lloyd
 from .loops import distances as distance_loops
+from .loops.records import CsrRows, read_only_rows, rows_of
+from .model import log
 from .sums import sum_by_labels
 from .workers import SERIAL
 
@@ -31,12 +33,12 @@ TABLE_SIZE = 1 << 18
 
 def x_log_x_table(largest: float, prior: float) -> NDArray[np.float64]:
     """X log X at X = 0 + prior, 1 + prior, …; larger counts take the logarithm."""
-    x = np.arange(min(largest, TABLE_SIZE - 1) + 1) + prior
-    return x * np.log(x, out=np.zeros_like(x), where=x > 0)
+    return x_log_x(np.arange(min(largest, TABLE_SIZE - 1) + 1) + prior)
 
 
 def x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return x * np.log(x, out=np.zeros_like(x), where=x > 0)
+    """X log X, which is 0 at 0."""
+    return x * log(x)
 
 
 def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
@@ -53,15 +55,9 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
-    distance_loops.x_log_x_sums(
-        counts.indptr,
-        counts.indices,
-        counts.data,
-        prior,
-        x_log_x_table(float(counts.data.max(initial=0.0)), prior),
-        np.zeros(counts.n_rows),
-        above,
-    )
+    table = x_log_x_table(float(counts.data.max(initial=0.0)), prior)
+    unused = np.zeros(counts.n_rows)
+    distance_loops.x_log_x_sums(rows_of(counts), prior, table, unused, above)
     return above
 
 
@@ -94,25 +90,23 @@ def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
 class RowTerms:
     """What one row alone adds to its distances: its entries, size and own terms."""
 
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float64]
+    rows: CsrRows
     row_sizes: NDArray[np.float64]
     own: NDArray[np.float64]
 
     @classmethod
     def of(cls, counts: Counts, prior: float) -> RowTerms:
-        arrays = counts.indptr, counts.indices, counts.data
+        rows = rows_of(counts)
         largest = float(counts.data.max(initial=0.0))
         single, double = np.zeros(counts.n_rows), np.zeros(counts.n_rows)
         for p, out in ((prior, single), (2 * prior, double)):
             table, unused = x_log_x_table(largest, p), np.zeros(counts.n_columns)
-            distance_loops.x_log_x_sums(*arrays, p, table, out, unused)
+            distance_loops.x_log_x_sums(rows, p, table, out, unused)
         at_zero = x_log_x(np.array([prior, 2 * prior]))
         row_sizes = counts.row_lengths(1) + prior * counts.n_columns
         own = single - double - x_log_x(row_sizes)
         own += counts.n_columns * (at_zero[0] - at_zero[1] / 2)
-        return cls(*arrays, row_sizes, own)
+        return cls(rows, row_sizes, own)
 
 
 @dataclass(frozen=True)
@@ -124,45 +118,40 @@ class RowDistances:
     visited; what the others add is known from each row alone.
     """
 
-    rows: RowTerms
-    indptr: NDArray[np.int64]
-    row_indices: NDArray[np.int32]
-    data: NDArray[np.float64]
+    terms: RowTerms
+    by_column: CsrRows
     prior: float
     table: NDArray[np.float64]
 
     @classmethod
     def of(cls, counts: Counts, prior: float) -> RowDistances:
-        by_column = counts.matrix().tocsc()
+        matrix = counts.matrix().tocsc()
+        by_column = read_only_rows(
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32, copy=False),
+            matrix.data,
+        )
         return cls(
             RowTerms.of(counts, prior),
-            by_column.indptr.astype(np.int64),
-            by_column.indices.astype(np.int32, copy=False),
-            by_column.data,
+            by_column,
             prior,
             x_log_x_table(2 * float(counts.data.max(initial=0.0)), 2 * prior),
         )
 
     def to_row(self, row: int) -> NDArray[np.float64]:
         """Distances of all rows to one of them."""
-        return self.to(self.rows, row)
+        return self.to(self.terms, row)
 
     def to(self, others: RowTerms, row: int) -> NDArray[np.float64]:
         """Distances of all rows to a row of ``others``."""
-        common = np.zeros(len(self.rows.row_sizes))
-        part = slice(others.indptr[row], others.indptr[row + 1])
-        distance_loops.add_common_columns(
-            self.indptr,
-            self.row_indices,
-            self.data,
-            others.indices[part],
-            others.data[part],
-            2 * self.prior,
-            self.table,
-            common,
-        )
-        both = x_log_x(self.rows.row_sizes + others.row_sizes[row])
-        return np.maximum(self.rows.own + others.own[row] - common + both, 0.0)
+        common = np.zeros(len(self.terms.row_sizes))
+        rows = others.rows
+        part = slice(rows.indptr[row], rows.indptr[row + 1])
+        entries = rows.indices[part], rows.data[part]
+        options = 2 * self.prior, self.table
+        distance_loops.add_common_columns(self.by_column, *entries, *options, common)
+        both = x_log_x(self.terms.row_sizes + others.row_sizes[row])
+        return np.maximum(self.terms.own + others.own[row] - common + both, 0.0)
 
 
 def pairwise_distances(
@@ -170,8 +159,8 @@ def pairwise_distances(
 ) -> NDArray[np.float64]:
     """All distances d(a, b) of rows of x and y (of x and x: exactly symmetric)."""
     distances = RowDistances.of(y or x, prior)
-    rows = distances.rows if y is None else RowTerms.of(x, prior)
-    out = np.empty((x.n_rows, len(distances.rows.row_sizes)))
+    rows = distances.terms if y is None else RowTerms.of(x, prior)
+    out = np.empty((x.n_rows, len(distances.terms.row_sizes)))
     for i in range(len(out)):
         out[i] = distances.to(rows, i)
         if y is None:

@@ -14,13 +14,14 @@ import numpy as np
 from .codes import NOWHERE
 from .loops import columns as column_loops
 from .loops import rows as row_loops
+from .loops.records import SumArrays, loadable, rows_of
 from .model import SmoothedSums
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .loops.rows import Profile
+    from .loops.records import Profile
     from .workers import Workers
 
 
@@ -75,16 +76,20 @@ class Sums:
     def n_outliers(self) -> int:
         return int(self.members[-1])
 
-    def __sizeof__(self) -> int:
-        """Bytes of the arrays, which is how Dask weighs what it moves."""
-        arrays = (
+    @property
+    def arrays(self) -> SumArrays:
+        """The arrays as loops add to them."""
+        return SumArrays(
             self.table,
             self.members,
             self.log_sizes,
             self.log_size_total,
             self.totals,
         )
-        return sum(array.nbytes for array in arrays)
+
+    def __sizeof__(self) -> int:
+        """Bytes of the arrays, which is how Dask weighs what it moves."""
+        return sum(array.nbytes for array in self.arrays)
 
     def add(self, other: Sums) -> None:
         """Add the sums of other rows."""
@@ -151,6 +156,7 @@ def assign(
     """
     fresh = not counts.whole
     in_place = workers.n_jobs == 1 and not fresh
+    rows, profile = rows_of(counts), loadable(profile)
     if fresh:
         sums.table[:] = 0.0
         sums.members[:] = 0
@@ -163,8 +169,9 @@ def assign(
         part = sums
         if not in_place:
             part = Sums.zeros(sums.n_clusters, counts.n_columns)
-        options = {"fresh": fresh, "with_sizes": with_sizes}
-        return _assign_block(counts, block, profile, labels, part, **options), part
+        into = labels, part.arrays
+        moved = row_loops.assign_rows(rows, block, profile, fresh, with_sizes, *into)
+        return moved, part
 
     n_moved = 0
     for moved, part in workers.map(one, counts.blocks):
@@ -176,37 +183,12 @@ def assign(
 
 def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Sums:
     """Sums of the clusters that a profile puts these rows in."""
-    total = Sums.zeros(len(profile.ranks), counts.n_columns)
+    total = Sums.zeros(profile.n_clusters, counts.n_columns)
     labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    everything, options = (0, counts.n_rows), {"with_sizes": with_sizes}
-    _assign_block(counts, everything, profile, labels, total, fresh=True, **options)
+    rows, everything, into = rows_of(counts), (0, counts.n_rows), (labels, total.arrays)
+    fresh = True
+    row_loops.assign_rows(rows, everything, loadable(profile), fresh, with_sizes, *into)
     return total
-
-
-def _assign_block(
-    counts: Counts,
-    block: tuple[int, int],
-    profile: Profile,
-    labels: NDArray[np.int32],
-    into: Sums,
-    *,
-    fresh: bool,
-    with_sizes: bool,
-) -> int:
-    return row_loops.assign_rows(
-        counts.indptr,
-        counts.indices,
-        counts.data,
-        *block,
-        profile,
-        fresh,
-        with_sizes,
-        labels,
-        into.table,
-        into.members,
-        into.log_sizes,
-        into.log_size_total,
-    )
 
 
 def sum_by_labels(
@@ -221,24 +203,12 @@ def sum_by_labels(
     prior_size = prior * sum(column_loops.fill_slots(groups, slots))
     total = Sums.zeros(n_clusters, counts.n_columns)
     total.n_rows = counts.n_rows
+    rows = rows_of(counts)
     for block in counts.blocks:
         part = total
         if not counts.whole:
             part = Sums.zeros(n_clusters, counts.n_columns)
-        row_loops.sum_rows(
-            counts.indptr,
-            counts.indices,
-            counts.data,
-            *block,
-            labels,
-            slots,
-            prior_size,
-            part.table,
-            part.members,
-            part.log_sizes,
-            part.log_size_total,
-            part.totals,
-        )
+        row_loops.sum_rows(rows, block, labels, slots, prior_size, part.arrays)
         if part is not total:
             total.add(part)
     return total

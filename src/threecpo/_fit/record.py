@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
@@ -89,6 +89,13 @@ class FitRecord:
     def of(cls, run: Run, plan: Plan, restart_losses: Sequence[float]) -> FitRecord:
         """Record the kept run of a plan, without its rows."""
         settings = plan.settings
+        if not np.isfinite(run.loss):
+            message = (
+                f"The loss of this fit is {run.loss}: with column totals up to "
+                f"{run.sums.totals.max(initial=0.0):g} and prior={settings.prior:g} it "
+                "cannot be computed. Scale the values to the size of counts."
+            )
+            raise ValueError(message)
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)

@@ -44,7 +44,7 @@ def _write_block(
         # A block that is worked on a second time writes the same again.
         path = folder / f"{each.name}-{index:06d}.npy"
         try:
-            with replaced(path) as beside, beside.open("xb") as file:
+            with replaced(path, alone=True) as beside, beside.open("xb") as file:
                 np.save(file, getattr(results, each.name), allow_pickle=False)
         except OSError as error:
             message = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.rows import Profile
+    from .._core.loops.records import Profile
     from .._core.workers import Workers
 
 

@@ -1,4 +1,4 @@
-"""The command ``threecpo``: parses, calls the library and tells people."""
+"""The command ``threecpo``: parses, calls the library and prints."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
-from ._options import examples
-from ._say import note
-from ._source import READING
+from ._input_file import READING
+from ._printing import print_note
+from ._shared_options import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,28 +74,28 @@ def run(arguments: Sequence[str] | None) -> int:
     """Run a command and return its exit code."""
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with _told_warnings(), _ended_by_signals():
+        with _printed_warnings(), _ended_by_signals():
             code = commands.main(
                 given, prog_name="threecpo", standalone_mode=False, obj=tuple(given)
             )
     except (click.Abort, KeyboardInterrupt):
-        note("interrupted.")
+        print_note("interrupted.")
         return 130
     except click.ClickException as error:
-        note(_spelled(error))
+        print_note(_about_usage(error))
         return 2
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        note(_as_options(_about(error)))
+        print_note(_as_options(_about(error)))
         return 2
     except MemoryError:
-        note("not enough memory for this; try a part of the rows or columns.")
+        print_note("not enough memory for this; try a part of the rows or columns.")
         return 1
     return code if isinstance(code, int) else 0
 
 
-def _spelled(error: click.ClickException) -> str:
+def _about_usage(error: click.ClickException) -> str:
     text = error.format_message()
     context = getattr(error, "ctx", None)
     if context is None:
@@ -112,7 +112,7 @@ def _about(error: Exception) -> str:
 def _as_options(text: str) -> str:
     """Options of functions, which messages name, as those of commands."""
 
-    def spelled(found: re.Match[str]) -> str:
+    def as_option(found: re.Match[str]) -> str:
         name, value = found[1], found[2] or found[3]
         if value in ("", "True"):
             return f"--{name}"
@@ -120,20 +120,20 @@ def _as_options(text: str) -> str:
 
     names = "|".join(("force", *READING))
     one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
-    return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", spelled, text)
+    return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", as_option, text)
 
 
 @contextmanager
-def _told_warnings() -> Iterator[None]:
-    """Show what the library warns of as one line each, and nothing else."""
+def _printed_warnings() -> Iterator[None]:
+    """Print warnings of the library as one line each, and no others."""
 
-    def tell(message: Warning | str, *_: object, **__: object) -> None:
-        note(f"note: {message}")
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        print_note(f"note: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.showwarning = tell
+        warnings.showwarning = show
         yield
 
 

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._progress import progress
-from ._options import (
+from ._input_file import InputFile, source_options
+from ._output_paths import table_file
+from ._printing import listed, print_json, print_note, print_table
+from ._shared_options import (
     AT_LEAST_ONE,
     examples,
     force_option,
@@ -19,16 +22,11 @@ from ._options import (
     output_option,
     seed_option,
 )
-from ._output import table_file
-from ._say import listed, note, say_json, say_table
-from ._source import Source, source_options
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ..table import CountTable
-
-SCORES = ("ARI", "NMI", "ACC", "purity")
 
 
 @click.command(
@@ -62,7 +60,7 @@ SCORES = ("ARI", "NMI", "ACC", "purity")
 @force_option
 @json_option
 def command(
-    source: Source,
+    source: InputFile,
     n_clusters: int | None,
     methods: str | None,
     n_init: int,
@@ -89,9 +87,9 @@ def command(
         rows = compared(table, chosen, n_clusters, n_init, random_state)
         write(rows)
     if as_json:
-        say_json({"n_clusters": n_clusters, "methods": rows})
+        print_json({"n_clusters": n_clusters, "methods": rows})
     else:
-        say_table(rows)
+        print_table(rows)
 
 
 def _chosen(names: str | None) -> dict[str, Any]:
@@ -119,8 +117,10 @@ def compared(
     random_state: int,
 ) -> dict[str, list[Any]]:
     """Scores of each method; a method that cannot take these counts has none."""
+    from ..results import SCORE_NAMES
+
     rows: dict[str, list[Any]] = {
-        name: [] for name in ("method", *SCORES, "clusters", "seconds")
+        name: [] for name in ("method", *SCORE_NAMES, "clusters", "seconds")
     }
     with progress("Methods", len(chosen), shown=sys.stderr.isatty()) as advance:
         for name, make in chosen.items():
@@ -141,16 +141,16 @@ def _labels(name: str, estimator: Any, table: CountTable) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return estimator.fit(table.X).labels_
+            return estimator.fit(table).labels_
     except (ValueError, MemoryError) as error:
-        note(f"{name} left out: {error or 'not enough memory.'}")
+        print_note(f"{name} left out: {error or 'not enough memory.'}")
         return None
 
 
 def _scores(table: CountTable, labels: Any) -> list[Any]:
-    from ._run_info import agreement
+    from ..results import SCORE_NAMES, agreement
 
-    if labels is None:
-        return [math.nan] * len(SCORES) + [0]
+    if labels is None or table.labels is None:
+        return [math.nan] * len(SCORE_NAMES) + [0]
     scores = agreement(table.labels, labels)
-    return [*(scores[name] for name in SCORES), len(set(labels.tolist()) - {-1})]
+    return [*scores.values(), len(set(labels.tolist()) - {-1})]

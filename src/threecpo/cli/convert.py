@@ -7,11 +7,12 @@ from pathlib import Path
 import click
 
 from .._writing import folders_above
-from ._options import examples, force_option, json_option
-from ._say import number_of, say, say_json
-from ._source import Source, source_options
+from ..io.formats import FORMATS
+from ._input_file import InputFile, source_options
+from ._printing import print_json, print_line, size_of
+from ._shared_options import examples, force_option, json_option
 
-WRITTEN = ("csv", "parquet", "npz", "mtx", "10x", "h5ad")
+WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
 
 
 @click.command(
@@ -35,7 +36,7 @@ WRITTEN = ("csv", "parquet", "npz", "mtx", "10x", "h5ad")
 @force_option
 @json_option
 def command(
-    source: Source,
+    source: InputFile,
     output: Path,
     new_format: str | None,
     *,
@@ -54,7 +55,7 @@ def command(
         write_counts(table, output, format=new_format, triples=long, force=force)
     n_rows, n_columns = table.shape
     if as_json:
-        told = {"output": output.absolute(), "rows": n_rows, "columns": n_columns}
-        say_json(told)
+        facts = {"output": output.absolute(), "rows": n_rows, "columns": n_columns}
+        print_json(facts)
     else:
-        say(f"{output}: {number_of(n_rows, 'row')} x {number_of(n_columns, 'column')}.")
+        print_line(f"{output}: {size_of(table.shape)}.")

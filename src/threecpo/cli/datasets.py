@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ._options import examples, force_option, json_option, output_option
-from ._output import new_file
-from ._say import listed, number_of, say, say_json, say_table
+from ._output_paths import new_file
+from ._printing import listed, print_json, print_line, print_table, size_of
+from ._shared_options import examples, force_option, json_option, output_option
 
 
 @click.group(
@@ -37,14 +37,16 @@ def list_(*, as_json: bool) -> None:
     names = ("name", "paper_name", "description", "licence", "home")
     columns = {name: [getattr(entry, name) for entry in entries] for name in names}
     if as_json:
-        say_json(
+        print_json(
             [
                 dict(zip(names, row, strict=True))
                 for row in zip(*columns.values(), strict=True)
             ]
         )
     else:
-        say_table({name: columns[name] for name in ("name", "description", "licence")})
+        print_table(
+            {name: columns[name] for name in ("name", "description", "licence")}
+        )
 
 
 @command.command(
@@ -80,8 +82,8 @@ def fetch(
         write_counts(table, beside, format="npz")
     n_rows, n_columns = table.shape
     if as_json:
-        say_json({"output": target.absolute(), "rows": n_rows, "columns": n_columns})
+        print_json({"output": target.absolute(), "rows": n_rows, "columns": n_columns})
     else:
-        say(f"{target}: {number_of(n_rows, 'row')} x {number_of(n_columns, 'column')}.")
-        say(f"Terms: {table.licence}")
-        say(f"Please cite: {table.citation}")
+        print_line(f"{target}: {size_of(table.shape)}.")
+        print_line(f"Terms: {table.licence}")
+        print_line(f"Please cite: {table.citation}")

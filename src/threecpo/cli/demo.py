@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._options import examples, force_option, jobs_option, json_option, output_option
+from ._shared_options import (
+    examples,
+    force_option,
+    jobs_option,
+    json_option,
+    output_option,
+)
 
 if TYPE_CHECKING:
     from ..table import CountTable
@@ -36,7 +42,8 @@ class Digits:
             **names,
         )
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
+        """Return what is known beside the table: nothing."""
         return {}
 
 
@@ -58,8 +65,9 @@ def command(
     (0 to 16). Nothing is downloaded.
     """
     from ..cluster import ThreeCPO
-    from ._results import fit_to_folder, tell
+    from ._result_folder import fit_to_folder, print_summary
 
     target = output or Path("digits.threecpo")
     model = ThreeCPO(10, outliers="final", random_state=0, n_jobs=n_jobs)
-    tell(fit_to_folder(Digits(), model, target, force=force), target, as_json=as_json)
+    facts = fit_to_folder(Digits(), model, target, force=force)
+    print_summary(facts, target, as_json=as_json)

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._blocks import NAMES, block_options, blocks_of
-from ._options import (
+from .._names import CRITERIA, OUTLIERS
+from ._block_input import BLOCK_OPTIONS, block_input, block_options
+from ._input_file import InputFile, source_options
+from ._shared_options import (
     AT_LEAST_ONE,
-    CRITERIA,
     NOT_NEGATIVE,
     NumberOfClusters,
     examples,
@@ -19,7 +20,6 @@ from ._options import (
     output_option,
     run_options,
 )
-from ._source import Source, source_options
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @output_option("Folder for the results. [default: FILE's name with .threecpo]")
 @click.option(
     "--outliers",
-    type=click.Choice(["iterative", "final"]),
+    type=click.Choice([name for name in OUTLIERS if name is not None]),
     help="Mark rows that fit no cluster: in every iteration, or once in the end.",
 )
 @click.option(
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def command(
-    source: Source,
+    source: InputFile,
     output: Path | None,
     *,
     no_report: bool,
@@ -82,12 +82,12 @@ def command(
     (what was done) and, for auto, k_path.csv. It appears when it is complete.
     """
     from ..cluster import ThreeCPO
-    from ._results import default_folder, fit_to_folder, tell
+    from ._result_folder import default_folder, fit_to_folder, print_summary
 
     target = output or default_folder(source.path)
-    blocks = blocks_of(source, {name: options.pop(name) for name in NAMES})
+    blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     model = ThreeCPO(**given(options))
-    told = fit_to_folder(
+    facts = fit_to_folder(
         blocks or source, model, target, force=force, with_report=not no_report
     )
-    tell(told, target, as_json=as_json)
+    print_summary(facts, target, as_json=as_json)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ._options import examples, json_option
-from ._output import RUN_FILE, is_results
-from ._say import say, say_json
+from ._output_paths import REPORT, RUN_FILE, is_results
+from ._printing import print_json, print_line
+from ._shared_options import examples, json_option
 
 
 @click.command(
@@ -20,23 +20,23 @@ from ._say import say, say_json
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @json_option
 def command(folder: Path, *, as_json: bool) -> None:
-    """Write report.html anew from the other files in DIR.
+    """Write report.html again, from the other files in DIR.
 
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
     """
     from ..persistence import load
     from ..results import read_table
-    from ._results import REPORT, write_report
+    from ._result_folder import write_report
 
     if not is_results(folder):
         message = f"{folder} is no folder of results; `threecpo fit` makes one."
         raise ValueError(message)
-    told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
     path = folder / "k_path.csv"
     model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:
         k_path = read_table(path) if path.exists() else None
-        write_report(folder, model, rows, k_path, told)
+        write_report(folder, model, rows, k_path, facts)
     except (KeyError, TypeError, AttributeError) as error:
         message = (
             f"The files in {folder} do not fit together ({error}); run threecpo fit "
@@ -44,6 +44,6 @@ def command(folder: Path, *, as_json: bool) -> None:
         )
         raise ValueError(message) from error
     if as_json:
-        say_json({"report": (folder / REPORT).absolute()})
+        print_json({"report": (folder / REPORT).absolute()})
     else:
-        say(f"report: {folder / REPORT}")
+        print_line(f"report: {folder / REPORT}")

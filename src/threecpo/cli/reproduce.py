@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._options import AT_LEAST_ONE, examples, json_option
-from ._say import say, say_json
+from ._printing import print_json, print_line
+from ._shared_options import AT_LEAST_ONE, examples, json_option
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -71,16 +71,16 @@ def command(name: str | None, *, as_json: bool, **options: Any) -> None:
     experiments = _experiments()
     if name is None:
         if as_json:
-            say_json(list(experiments.EXPERIMENTS))
+            print_json(list(experiments.EXPERIMENTS))
         else:
             for each in experiments.EXPERIMENTS:
-                say(each)
+                print_line(each)
         return
     experiments.reproduce(name, **options, quiet=not sys.stderr.isatty())
     if as_json:
-        say_json({"output": options["output"].absolute()})
+        print_json({"output": options["output"].absolute()})
     else:
-        say(f"results: {options['output']}")
+        print_line(f"results: {options['output']}")
 
 
 def _experiments() -> ModuleType:

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._options import (
+from .._names import CRITERIA
+from ._input_file import InputFile, source_options
+from ._output_paths import table_file
+from ._printing import number_of, print_json, print_line, print_table
+from ._shared_options import (
     AT_LEAST_ONE,
-    CRITERIA,
     examples,
     force_option,
     given,
@@ -17,12 +20,12 @@ from ._options import (
     output_option,
     run_options,
 )
-from ._output import table_file
-from ._say import number_of, plain, say, say_json, say_table
-from ._source import Source, source_options
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ..select import KPath
+    from ..table import CountTable
 
 
 @click.command(
@@ -50,7 +53,7 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def command(
-    source: Source,
+    source: InputFile,
     least: int,
     most: int,
     criterion: str,
@@ -65,9 +68,7 @@ def command(
     Tries every number K from --min to --max; the best has the smallest total. For the
     results of the best one use `threecpo fit FILE -k auto`.
     """
-    from ..cluster import ThreeCPO
     from ..results import path_table
-    from ..select import select_n_clusters
 
     if least > most:
         message = f"--min {least} is larger than --max {most}."
@@ -79,25 +80,38 @@ def command(
             held = number_of(table.shape[0], "row")
             message = f"{source.path} has only {held}, fewer than --min {least}."
             raise ValueError(message)
-        path = select_n_clusters(
-            table.X,
-            wanted,
-            estimator=ThreeCPO(**given(options)),
-            n_init=given(options).get("n_init"),
-            criterion=criterion,
-            verbose=int(sys.stderr.isatty()),
-        )
+        path = _path(table, wanted, criterion, given(options))
         rows = path_table(path)
         if not as_json:
-            shown = {name: rows[name] for name in rows if name != "criterion"}
-            say_table(plain(shown))
+            print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
         if len(path.n_clusters) < len(wanted):
             # Only what was finished before Ctrl-C.
             raise KeyboardInterrupt
         write(rows)
     if as_json:
-        say_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
-        return
-    say(f"best by {criterion}: {number_of(path.best_k, 'cluster')}")
-    if path.best_k == wanted[-1] > 2:
-        say("the best is the last one tried: a larger --max may find a better one")
+        print_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
+    else:
+        _print_best(path, wanted[-1])
+
+
+def _path(
+    table: CountTable, wanted: range, criterion: str, options: dict[str, Any]
+) -> KPath:
+    from ..cluster import ThreeCPO
+    from ..select import select_n_clusters
+
+    return select_n_clusters(
+        table,
+        wanted,
+        estimator=ThreeCPO(**options),
+        n_init=options.get("n_init"),
+        criterion=criterion,
+        verbose=int(sys.stderr.isatty()),
+    )
+
+
+def _print_best(path: KPath, last: int) -> None:
+    print_line(f"best by {path.criterion}: {number_of(path.best_k, 'cluster')}")
+    if path.best_k == last > 2:
+        text = "the best is the last one tried: a larger --max may find a better one"
+        print_line(text)

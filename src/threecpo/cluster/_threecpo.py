@@ -8,9 +8,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
+from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
-from ._top_columns import top_columns
+from .top_columns import named_top_columns
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -260,7 +261,8 @@ default="information"
             1), ``column`` and ``value``; a dict of lists where pandas is not installed.
         """
         check_is_fitted(self)
-        return top_columns(self, _options.check_integer("n", n, 1))
+        n = _options.check_integer("n", n, 1)
+        return frame(named_top_columns(self.record_, n))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.

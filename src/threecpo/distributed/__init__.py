@@ -3,5 +3,6 @@
 from .._fit.row_files import read_rows
 from ._dask import local_client
 from ._door import fit
+from ._patience import ClusterLostError
 
-__all__ = ["fit", "local_client", "read_rows"]
+__all__ = ["ClusterLostError", "fit", "local_client", "read_rows"]

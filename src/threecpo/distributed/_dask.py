@@ -3,30 +3,39 @@
 A task reads its share of the blocks one by one and adds up as it goes, so that what
 moves is one result a share, not one a block; those are added on workers, few by few.
 Readers are what tasks get, never data: a worker that dies costs its shares once more.
+What a pass asks for is a task too, so that no worker has to be alive at any moment. A
+pass that is lost with all workers or with the scheduler is asked for again.
 """
 
 from __future__ import annotations
 
 import sys
-from concurrent.futures import CancelledError
+import time
 from contextlib import contextmanager
-from copy import deepcopy
-from functools import reduce
-from itertools import islice, pairwise
-from typing import TYPE_CHECKING, Any, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._extras import require
+from ._answer import DeadlyTaskError, LostPassError, answer_of
+from ._connection import POLL_SECONDS, Connection
+from ._shares import combined, fold_share, pickled, unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from .._core.blocks import Reader, Work
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from .._fit.engine import Reader, Work
+    from ._patience import Patience
 
 T = TypeVar("T")
 
 SHARES_PER_THREAD = 4
 ADDED_AT_ONCE = 8
-ATTEMPTS = 4
+# Dask gives up a task whose worker has died four times; we ask so often for that.
+DEADLY_ATTEMPTS = 3
+LONGEST_PAUSE = 10.0
 
 
 def current_client() -> Any:
@@ -68,72 +77,110 @@ def local_client(n_workers: int) -> Iterator[Any]:
         yield client
 
 
+class _Share(NamedTuple):
+    """Blocks for one task: their readers as a future, and what these need beside."""
+
+    readers: Any
+    first: int
+    persisted: list[Any]
+
+
 class Cluster:
     """An engine on the workers of a client."""
 
-    def __init__(self, client: Any, readers: Sequence[Reader]) -> None:
+    def __init__(
+        self, client: Any, readers: Sequence[Reader], patience: Patience
+    ) -> None:
         require("distributed", "dask", "Working on a Dask cluster")
-        self._client = client
-        threads = sum(client.nthreads().values()) or 1
-        n_shares = min(len(readers), SHARES_PER_THREAD * threads)
-        bounds = [i * len(readers) // n_shares for i in range(n_shares + 1)]
-        self._firsts = bounds[:-1]
-        shares = [tuple(readers[a:b]) for a, b in pairwise(bounds)]
+        self._connection = Connection(client)
+        self._readers = readers
+        self._patience = patience
         # Sent once; the scheduler keeps them for workers that come later.
-        self._shares = [client.submit(_itself, share, pure=False) for share in shares]
-        self._persisted = [
-            [future for read in share for future in getattr(read, "futures", ())]
-            for share in shares
-        ]
+        self._shares: list[_Share] = []
+
+    def close(self) -> None:
+        self._shares = []
+        self._connection.close()
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on every block; combine what comes out in the order of the blocks."""
-        for attempt in range(ATTEMPTS):
+        request = pickled(work)
+        self._patience.start()
+        n_lost = n_deadly = 0
+        while True:
             try:
-                return self._fold(work, combine)
-            except CancelledError:
-                # What was asked is lost with the workers that had it: ask again.
-                if attempt == ATTEMPTS - 1:
-                    raise
-        raise AssertionError
+                return self._fold(request, combine)
+            except LostPassError as fault:
+                n_lost += 1
+                n_deadly += isinstance(fault, DeadlyTaskError)
+                if n_deadly == DEADLY_ATTEMPTS:
+                    raise self._patience.error(str(fault)) from fault
+                self._shares = []
+                self._pause(min(POLL_SECONDS * 2**n_lost, LONGEST_PAUSE), fault)
+                self._check_persisted()
 
-    def _fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        client = self._client
-        asked = client.scatter(work, broadcast=True, hash=False)
+    def _fold(self, request: NDArray[np.uint8], combine: Callable[[T, T], T]) -> T:
+        threads = self._connection.await_workers(self._patience)
+        if not self._shares:
+            self._shares = list(self._sent_shares(threads))
+        asked = self._send(request)
         parts = [
-            client.submit(_fold_share, *share, asked, combine, pure=False)
-            for share in zip(self._shares, self._firsts, self._persisted, strict=True)
+            self._submit(fold_share, *share, asked, combine) for share in self._shares
         ]
         while len(parts) > 1:
             parts = [
-                client.submit(
-                    _combined, combine, parts[i : i + ADDED_AT_ONCE], pure=False
-                )
+                self._submit(combined, combine, parts[i : i + ADDED_AT_ONCE])
                 for i in range(0, len(parts), ADDED_AT_ONCE)
             ]
-        return parts[0].result()
+        return answer_of(parts[0], self._connection, self._patience)
+
+    def _sent_shares(self, threads: int) -> Iterator[_Share]:
+        readers = self._readers
+        n_shares = min(len(readers), SHARES_PER_THREAD * threads)
+        bounds = [i * len(readers) // n_shares for i in range(n_shares + 1)]
+        for first, end in pairwise(bounds):
+            share = tuple(readers[first:end])
+            futures = [each for read in share for each in _futures_of(read)]
+            yield _Share(self._send(pickled(share)), first, futures)
+
+    def _send(self, content: NDArray[np.uint8]) -> Any:
+        """Have a value made on a worker; the scheduler can have it made again."""
+        import dask
+
+        # The warning about large graphs is for data; a request is K x m for each run.
+        key = "distributed.admin.large-graph-warning-threshold"
+        with dask.config.set({key: 2 * content.nbytes + 10_000_000}):
+            return self._submit(unpickled, content)
+
+    def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return self._connection.client.submit(task, *arguments, pure=False)
+        except Exception as error:
+            # A client that is closed meanwhile raises errors of many kinds.
+            if not self._connection.lost:
+                raise
+            raise LostPassError(self._connection.state(None)) from error
+
+    def _pause(self, seconds: float, fault: LostPassError) -> None:
+        """Do not ask again at once; the time counts as waiting."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self._patience.wait(str(fault), fault)
+            time.sleep(min(POLL_SECONDS, left))
+
+    def _check_persisted(self) -> None:
+        """What only the cluster had cannot be asked for again."""
+        futures = [future for read in self._readers for future in _futures_of(read)]
+        if futures and (
+            self._connection.renewed or any(future.cancelled() for future in futures)
+        ):
+            reason = (
+                "The Dask array was persisted on the cluster and is lost with it; "
+                "persist it again"
+            )
+            raise self._patience.error(reason)
 
 
-def _itself(readers: tuple[Reader, ...]) -> tuple[Reader, ...]:
-    return readers
-
-
-def _fold_share(
-    readers: Sequence[Reader],
-    first: int,
-    persisted: Sequence[Any],
-    work: Work[T],
-    combine: Callable[[T, T], T],
-) -> T:
-    values = iter(persisted)
-    results = (
-        work(first + i, read(*islice(values, getattr(read, "n_values", 0))))
-        for i, read in enumerate(readers)
-    )
-    return reduce(combine, results)
-
-
-def _combined(combine: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    # Combining may add to its first argument, which a worker keeps for other tasks.
-    first, *others = parts
-    return reduce(combine, others, deepcopy(first))
+def _futures_of(read: Reader) -> Sequence[Any]:
+    """Futures of a chunk that was persisted."""
+    return getattr(read, "futures", ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from contextlib import ExitStack
 from functools import partial
@@ -16,14 +17,13 @@ from .._fit.checkpoint import Checkpoint
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
 from .._fit.plan import check_enough_rows
-from .._options import check_integer
+from .._options import check_integer, check_non_negative
 from .._validation import bad_entry_message, fractional_message
 from ..cluster.fitting import PoissonClusterer, keep, plan_of, progress_of
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
+from ._patience import SECONDS, Patience
 
 if TYPE_CHECKING:
-    import os
-
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine
     from .._fit.plan import Plan
@@ -46,6 +46,7 @@ def fit(
     sample_rows: int | None = SAMPLE_ROWS,
     write_to: str | os.PathLike[str] | None = None,
     drop_hopeless: bool = False,
+    patience: float = SECONDS,
     progress: Progress | None = None,
 ) -> Model:
     """Fit an estimator to rows that come in blocks.
@@ -92,6 +93,11 @@ def fit(
         :func:`read_rows`). The estimator then has no attributes of single rows.
     drop_hopeless : bool, default=False
         End runs that would need ten times their last gain to become the best.
+    patience : float, default=300
+        Seconds that one pass waits, in all, for a Dask cluster without workers or
+        without its scheduler. When that is back at the same address, the pass is asked
+        for again, and the result is the same. Logger ``threecpo.distributed`` warns
+        every 10 seconds meanwhile. Without ``client`` there is nothing to wait for.
     progress : Progress or None, default=None
         Listens to the runs; None prints them if the estimator is ``verbose``.
 
@@ -101,6 +107,12 @@ def fit(
         The estimator itself, fitted. Entries of ``history_`` are passes over all rows;
         ``rows_moved`` is -1 there, as labels are not kept between passes, but 0 where
         nothing changes any more.
+
+    Raises
+    ------
+    ClusterLostError
+        The Dask cluster did not come back in time. With ``checkpoint`` the same call
+        goes on after the last finished pass.
 
     Examples
     --------
@@ -116,6 +128,7 @@ def fit(
     budget = budget_of(max_memory)
     if sample_rows is not None:
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
+    waiting = Patience(check_non_negative("patience", patience), _advice(checkpoint))
     target = None if write_to is None else Path(write_to)
     if target is not None:
         row_files.check_new(target)
@@ -132,7 +145,11 @@ def fit(
             from ._dask import current_client
 
             client = current_client()
-        work = _place(plan, source, budget, client, stack)
+        work = (
+            _place(plan, source, budget, stack)
+            if client is None
+            else _place_on_cluster(plan, source, budget, client, waiting, stack)
+        )
         if target is None:
             budget.check_rows(work.look.sums.n_rows)
         heard = progress_of(estimator) if progress is None else progress
@@ -170,17 +187,10 @@ class _Place(NamedTuple):
 
 
 def _place(
-    plan: Plan, source: BlockSource, budget: MemoryBudget, client: Any, stack: ExitStack
+    plan: Plan, source: BlockSource, budget: MemoryBudget, stack: ExitStack
 ) -> _Place:
-    """Choose where to work, and look at all blocks once."""
+    """Look at all blocks once, by threads of this process."""
     readers = source.readers
-    if client is not None:
-        from ._dask import Cluster
-
-        cluster = Cluster(client, readers)
-        look = _first_look(plan, source, cluster)
-        threads = budget.threads(1, max(look.n_stored))
-        return _Place(UnchangedBlocks(cluster, look), look, threads)
     # Blocks of unknown size are looked at one by one where memory is short.
     threads = 1 if source.largest is None and budget.limit else plan.n_jobs
     with Workers(budget.threads(threads, source.largest or 1)) as workers:
@@ -188,6 +198,37 @@ def _place(
     threads = budget.threads(plan.n_jobs, max(look.n_stored))
     workers = stack.enter_context(Workers(threads))
     return _Place(UnchangedBlocks(ThreadEngine(readers, workers), look), look, threads)
+
+
+def _place_on_cluster(
+    plan: Plan,
+    source: BlockSource,
+    budget: MemoryBudget,
+    client: Any,
+    patience: Patience,
+    stack: ExitStack,
+) -> _Place:
+    """Look at all blocks once, by the workers of a client."""
+    from ._dask import Cluster
+
+    cluster = Cluster(client, source.readers, patience)
+    stack.callback(cluster.close)
+    look = _first_look(plan, source, cluster)
+    threads = budget.threads(1, max(look.n_stored))
+    return _Place(UnchangedBlocks(cluster, look), look, threads)
+
+
+def _advice(checkpoint: str | os.PathLike[str] | None) -> str:
+    """How to go on after the cluster is lost."""
+    if checkpoint is None:
+        return (
+            "Call fit again when the cluster is back; with checkpoint= such a call "
+            "goes on after the last finished pass."
+        )
+    return (
+        f"The state after the last finished pass is in {os.fspath(checkpoint)}: make "
+        "the same call when the cluster is back, and it goes on from there."
+    )
 
 
 def _first_look(plan: Plan, source: BlockSource, engine: Engine) -> FirstLook:

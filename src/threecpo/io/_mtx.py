@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     # Rows and columns from 0, and counts.
     Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
+# Comment of the files that we write.
+WRITTEN_BY = "written by threecpo"
+
 
 class Header(NamedTuple):
     """Sizes of a matrix, and how its counts are listed."""
@@ -195,5 +198,6 @@ def write_matrix(matrix: Any, path: Path) -> None:
     """Write a matrix, compressed if the name says so."""
     from scipy.io import mmwrite
 
+    whole = matrix.dtype.kind == "i"
     with open_new(path) as file:
-        mmwrite(file, matrix, field="integer" if matrix.dtype.kind == "i" else "real")
+        mmwrite(file, matrix, WRITTEN_BY, field="integer" if whole else "real")

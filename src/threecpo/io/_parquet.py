@@ -22,6 +22,7 @@ from ._file_content import (
 )
 from .delimited.column_roles import find_layout
 from .delimited.triples import Places, of_triples, written_triples
+from .delimited.wide_rows import joined
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -94,7 +95,7 @@ def _wide(file: Any, layout: Layout) -> FileContent:
         raise DataFormatError(message)
     found = {} if layout.labels is None else encoded(labels)
     rows = None if layout.index is None else names
-    return FileContent(sp.vstack(blocks, format="csr"), rows, layout.names, **found)
+    return FileContent(joined(blocks), rows, layout.names, **found)
 
 
 def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:

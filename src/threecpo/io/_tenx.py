@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from .._errors import DataFormatError
 from .._writing import open_new
 from ._file_content import FileContent, shown, written_names
-from ._mtx import read_matrix, write_matrix
-from .archives import opened
+from ._mtx import WRITTEN_BY, read_matrix, write_matrix
+from .archives import DAMAGE, opened
 from .delimited.lines import Lines
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MATRIX = "matrix.mtx"
 _FEATURES = ("features.tsv", "genes.tsv")
 _BARCODES = ("barcodes.tsv",)
-PARTS = r"(matrix\.mtx|features\.tsv|genes\.tsv|barcodes\.tsv)(\.gz)?"
+_WRITTEN = {"matrix.mtx.gz", "features.tsv.gz", "barcodes.tsv.gz"}
 
 
 def is_part(path: Path) -> bool:
@@ -125,6 +125,20 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
         with open_new(path / f"{name}.tsv.gz") as file:
             file.write("".join(f"{line}\n" for line in names).encode())
     write_matrix(table.counts.whole_matrix().T, path / "matrix.mtx.gz")
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is one that ``write`` has made: the matrix says so."""
+    entries = list(folder.iterdir())
+    if {entry.name for entry in entries} != _WRITTEN:
+        return False
+    if not all(entry.is_file() for entry in entries):
+        return False
+    try:
+        with opened(folder / "matrix.mtx.gz") as file:
+            return WRITTEN_BY.encode() in file.read(200)
+    except DAMAGE:
+        return False
 
 
 def _of_one_line(names: list[str]) -> list[str]:

@@ -71,8 +71,8 @@ def write_counts(
         raise TypeError(message)
     target = Path(path)
     module = check_target(target, format, triples=triples, force=force)
-    parts = getattr(module, "PARTS", None)
-    with put_in_place(target, force=force, parts=parts) as beside:
+    is_ours = getattr(module, "is_ours", None)
+    with put_in_place(target, force=force, is_ours=is_ours) as beside:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -100,5 +100,5 @@ def check_target(target: Path, name: str | None, *, triples: bool, force: bool) 
         )
         raise DataFormatError(message)
     module = FORMATS[name].load()
-    refuse_existing(target, getattr(module, "PARTS", None), force=force)
+    refuse_existing(target, getattr(module, "is_ours", None), force=force)
     return module

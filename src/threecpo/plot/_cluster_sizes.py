@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._axes import BLUE, GREY, axes, whole_ticks
+from .style import BLUE, GREY, axes, whole_ticks
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -37,13 +37,14 @@ def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
     >>> cluster_sizes(ThreeCPO(3, random_state=0).fit(X)).get_ylabel()
     'rows'
     """
-    from ..results._parts import sizes
+    from ..results import figure_data
+    from ..results.fitted import record_of
 
-    return draw(sizes(model), axes(ax))
+    return draw(figure_data.cluster_sizes(record_of(model)), axes(ax))
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.sizes``."""
+    """Draw from the numbers of ``figure_data.cluster_sizes``."""
     sizes = part["sizes"]
     bars = ax.bar(range(len(sizes)), sizes, color=BLUE)
     if part["outliers"]:

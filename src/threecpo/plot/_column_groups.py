@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._axes import GROUPS, axes
+from .style import GROUPS, axes
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -34,13 +34,15 @@ def column_groups(model: ThreeCPO, ax: Any = None) -> Any:
     >>> column_groups(ThreeCPO(3, random_state=0).fit(X)).get_xlabel()
     'share in %'
     """
-    from ..results._parts import column_groups
+    from ..results import figure_data
+    from ..results.fitted import record_of
 
-    return draw(column_groups(model), axes(ax, (6.4, 2.2)))
+    part = figure_data.column_groups(record_of(model))
+    return draw(part, axes(ax, (6.4, 2.2)))
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.column_groups``."""
+    """Draw from the numbers of ``figure_data.column_groups``."""
     whole = sum(part["columns"])
     left = [0.0, 0.0]
     for group, n_columns, counts in zip(

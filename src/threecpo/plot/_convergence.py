@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import BLUE, ORANGE, axes, whole_ticks
+from .style import BLUE, ORANGE, axes, whole_ticks
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -36,13 +36,14 @@ def convergence(model: ThreeCPO, ax: Any = None) -> Any:
     >>> convergence(ThreeCPO(3, random_state=0).fit(X)).get_xlabel()
     'iteration'
     """
-    from ..results._parts import convergence
+    from ..results import figure_data
+    from ..results.fitted import record_of
 
-    return draw(convergence(model), axes(ax))
+    return draw(figure_data.convergence(record_of(model)), axes(ax))
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.convergence``."""
+    """Draw from the numbers of ``figure_data.convergence``."""
     iterations = range(1, len(part["loss"]) + 1)
     ax.plot(
         iterations, np.array(part["loss"], float), color=BLUE, marker="o", markersize=4

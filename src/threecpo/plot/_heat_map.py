@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extras import require
-from ._axes import axes, shortened
+from .style import axes, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,9 +54,10 @@ def heat_map(
     >>> heat_map(ThreeCPO(3, random_state=0).fit(X)).get_xlabel()
     'cluster'
     """
-    from ..results._parts import heat_map
+    from ..results import figure_data
+    from ..results.fitted import record_of
 
-    part = heat_map(model, n_columns, column_names)
+    part = figure_data.heat_map(record_of(model), n_columns, column_names)
     return draw(part, axes(ax, figure_size(part)))
 
 
@@ -67,7 +68,7 @@ def figure_size(part: dict[str, Any]) -> tuple[float, float]:
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.heat_map``."""
+    """Draw from the numbers of ``figure_data.heat_map``."""
     powers = np.asarray(part["powers"]).T
     if powers.size:
         image = ax.imshow(

@@ -6,18 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import BLUE, GREEN, ORANGE, axes, whole_ticks
+from .style import BLUE, CRITERION_TITLES, GREEN, ORANGE, axes, whole_ticks
 
 if TYPE_CHECKING:
     from ..select import KPath
-
-TITLES = {
-    "mdl": "loss + v(K)",
-    "mdl-dispersion": "loss over dispersion + v(K)",
-    "elbow": "inertia",
-    "silhouette": "silhouette",
-    "bic": "BIC",
-}
 
 
 def k_path(path: KPath, ax: Any = None) -> Any:
@@ -45,18 +37,17 @@ def k_path(path: KPath, ax: Any = None) -> Any:
     >>> k_path(path).get_xlabel()
     'clusters K'
     """
-    from ..results import path_table
-    from ..results._parts import k_path
+    from ..results import figure_data, path_table
 
-    return draw(k_path(path_table(path)), axes(ax))
+    return draw(figure_data.k_path(path_table(path)), axes(ax))
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.k_path``."""
+    """Draw from the numbers of ``figure_data.k_path``."""
     k = part["n_clusters"]
     ax.plot(k, np.array(part["values"], float), color=BLUE, marker="o", markersize=3)
     ax.set_xlabel("clusters K")
-    ax.set_ylabel(f"{TITLES[part['criterion']]} (●)")
+    ax.set_ylabel(f"{CRITERION_TITLES[part['criterion']]} (●)")
     ax.axvline(k[part["best"]], color=ORANGE, linestyle="--")
     found = part["found"]
     ax.set_title(f"{found} clusters" if found > 1 else "no clusters found")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._axes import BLUE, ORANGE, axes
+from .style import BLUE, ORANGE, axes
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -35,14 +35,15 @@ def outliers(model: ThreeCPO, ax: Any = None) -> Any:
     >>> outliers(ThreeCPO(3, random_state=0).fit(X)).get_ylabel()
     'rows'
     """
-    from ..results import row_table
-    from ..results._parts import outliers
+    from ..results import figure_data, row_table
+    from ..results.fitted import record_of
 
-    return draw(outliers(row_table(model), model), axes(ax))
+    threshold = record_of(model).settings.threshold
+    return draw(figure_data.outliers(row_table(model), threshold), axes(ax))
 
 
 def draw(part: dict[str, Any], ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.outliers``."""
+    """Draw from the numbers of ``figure_data.outliers``."""
     edges, threshold = part["edges"], part["threshold"]
     for left, right, count in zip(edges[:-1], edges[1:], part["counts"], strict=True):
         beyond = left >= threshold

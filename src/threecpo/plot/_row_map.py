@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._axes import GREY, axes, cluster_style
+from .style import GREY, axes, cluster_style
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -19,7 +19,7 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     ----------
     model : ThreeCPO
         A fitted model.
-    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
         The counts it was fitted on.
     ax : matplotlib Axes or None, default=None
         Where to draw; None makes a new figure.
@@ -39,15 +39,15 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     >>> row_map(ThreeCPO(3, random_state=0).fit(X), X).get_xlabel()
     'first direction (nats per count)'
     """
-    from ..results import row_table
-    from ..results._parts import row_map
+    from ..results import figure_data, row_table
+    from ..results.fitted import record_of
 
-    part = row_map(row_table(model, X), model.n_clusters_)
+    part = figure_data.row_map(row_table(model, X), record_of(model).n_clusters)
     return draw(part, axes(ax, (6.4, 4.8)))
 
 
 def draw(part: dict[str, Any] | None, ax: Any) -> Any:
-    """Draw from the numbers of ``results._parts.row_map``."""
+    """Draw from the numbers of ``figure_data.row_map``."""
     ax.set_xlabel("first direction (nats per count)")
     ax.set_ylabel("second direction")
     if part is None:

@@ -1,7 +1,7 @@
 """One self-contained HTML page about a fit: summarise, then render."""
 
-from ._render import render
+from ._html_page import render
+from ._page_file import write, write_page
 from ._summary import summarise
-from ._write import write
 
-__all__ = ["render", "summarise", "write"]
+__all__ = ["render", "summarise", "write", "write_page"]

@@ -1,4 +1,4 @@
-"""All that a report says, as one dict of plain values."""
+"""The content of a report as one dict of plain values."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import _parts
-from ..results._shares import TypicalCounts
-from ..results._tables import column_names_of
-from ._packed import pack
-from ._text import finite, number, percent, plain, plural, shown, whole
+from .._core.codes import GROUP_NAMES, NOISE, RELEVANT, SHARED
+from .._plain import plain
+from ..results import figure_data
+from ..results.fitted import column_names_of, record_of, rows_of
+from ..results.shares import TypicalCounts
+from ._findings import about_columns, about_rows
+from ._formatting import finite, number, one_line, shown
+from ._packed_numbers import pack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
-    from ..results._csv import Table
+    from ..results import Table
 
     Part = dict[str, Any]
 
@@ -24,8 +28,8 @@ HEAT_MAP_COLUMNS = 50
 OUTLIERS_LISTED = 20
 # Scores that differ by less, in nats, are equal.
 ROUNDING = 1e-6
-# On the answer.
-_WITHOUT_EFFECT = ("n_jobs", "verbose")
+# Parameters that do not change the result.
+WITHOUT_EFFECT = ("n_jobs", "verbose")
 # Less than a factor of 20 between the likelihoods of the two best clusters.
 UNCLEAR_MARGIN = 3.0
 
@@ -39,7 +43,7 @@ def summarise(
     run: Mapping[str, Any] | None = None,
     title: str = "",
 ) -> dict[str, Any]:
-    """Collect what a report says about a fit, without the counts.
+    """Collect the content of a report about a fit, without the counts.
 
     Parameters
     ----------
@@ -76,93 +80,70 @@ are noise.'
     """
     from .. import __version__
 
-    if len(rows["row"]) != len(model.labels_):
-        message = (
-            f"rows has {len(rows['row'])} rows, but the model was fitted on "
-            f"{len(model.labels_)}."
-        )
-        raise ValueError(message)
-    named = column_names is not None or hasattr(model, "feature_names_in_")
-    names = [
-        shown(name) if named else f"column {name}"
-        for name in column_names_of(model, column_names)
-    ]
-    n_top = 10 if model.n_clusters_ <= 20 else 5
+    record = record_of(model)
+    _check_rows(record, rows)
+    names = _names(record, column_names)
     return {
         "title": shown(title) or "Clusters of counts",
-        "findings": [_about_rows(model), _about_columns(model)],
-        "n_rows": len(model.labels_),
-        "n_columns": model.n_features_in_,
-        "n_clusters": model.n_clusters_,
-        "sizes": _parts.sizes(model),
-        "clusters": _clusters(model, rows, names, n_top),
-        "heat_map": _parts.heat_map(model, HEAT_MAP_COLUMNS, names),
-        "groups": _parts.column_groups(model),
-        "group_columns": _group_columns(model, names, n_top),
-        "lone_shared": int((model.column_groups_ == 0).sum()) == 1,
-        "columns": _columns(model, names),
-        "convergence": _parts.convergence(model) | {"loss_text": number(model.loss_)},
-        "path": None if path is None else _parts.k_path(path),
-        "outliers": _outliers(model, rows),
-        "map": _parts.row_map(rows, model.n_clusters_),
-        "unclear": _unclear(model),
-        "parameters": [
-            [name, plain(value)]
-            for name, value in sorted(model.get_params(deep=False).items())
-            if name not in _WITHOUT_EFFECT
-        ],
+        "findings": [about_rows(record), about_columns(record)],
+        "n_rows": record.n_rows,
+        "n_columns": record.n_columns,
+        "n_clusters": record.n_clusters,
+        "sizes": figure_data.cluster_sizes(record),
+        "clusters": _clusters(record, rows, names),
+        "heat_map": figure_data.heat_map(record, HEAT_MAP_COLUMNS, names),
+        "groups": figure_data.column_groups(record),
+        "group_columns": _group_columns(record, names),
+        "lone_shared": int((record.groups == SHARED).sum()) == 1,
+        "columns": _columns(record, names),
+        "convergence": _convergence(record),
+        "path": None if path is None else figure_data.k_path(path),
+        "outliers": _outliers(record, rows),
+        "map": figure_data.row_map(rows, record.n_clusters),
+        "unclear": _unclear(record),
+        "parameters": _parameters(record),
         "run": _flat(run or {}),
         "version": __version__,
     }
 
 
-def _about_rows(model: ThreeCPO) -> str:
-    part = _parts.sizes(model)
-    sizes, n_rows = part["sizes"], len(model.labels_)
-    outliers = ""
-    if part["outliers"]:
-        outliers = (
-            f"; {plural(part['outliers'], 'row is an outlier', 'rows are outliers')}"
+def _check_rows(record: FitRecord, rows: Table) -> None:
+    if len(rows["row"]) != len(rows_of(record).labels):
+        message = (
+            f"rows has {len(rows['row'])} rows, but the model was fitted on "
+            f"{record.n_rows}."
         )
-    if len(sizes) == 1:
-        return f"{plural(n_rows, 'row')}: one cluster only{outliers}."
-    return (
-        f"{plural(n_rows, 'row')} in {len(sizes)} clusters: the largest has "
-        f"{plural(max(sizes), 'row')} ({percent(max(sizes) / n_rows)}), the smallest "
-        f"{whole(min(sizes))}{outliers}."
-    )
+        raise ValueError(message)
 
 
-def _about_columns(model: ThreeCPO) -> str:
-    relevant, shared, noise = _parts.column_groups(model)["columns"]
-    if not relevant:
-        return (
-            f"None of the {plural(model.n_features_in_, 'column')} tells clusters "
-            f"apart: {whole(shared)} only follow the size of a row and {whole(noise)} "
-            "are noise."
-        )
-    follow = "follows" if shared == 1 else "follow"
-    return (
-        f"Of {plural(model.n_features_in_, 'column')}, {whole(relevant)} "
-        f"{'tells' if relevant == 1 else 'tell'} the clusters apart, {whole(shared)} "
-        f"only {follow} the size of a row and {whole(noise)} "
-        f"{'is' if noise == 1 else 'are'} noise."
-    )
+def _names(record: FitRecord, given: Iterable[Any] | None) -> list[str]:
+    """Names as a page can show them; numbers with a word in front."""
+    named = given is not None or record.column_names is not None
+    return [
+        shown(name) if named else f"column {name}"
+        for name in column_names_of(record, given)
+    ]
 
 
-def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> list[Part]:
+def _n_top(record: FitRecord) -> int:
+    """Columns to list for each cluster and group."""
+    return 10 if record.n_clusters <= 20 else 5
+
+
+def _clusters(record: FitRecord, rows: Table, names: list[str]) -> list[Part]:
     """Size, clearness and best columns of each cluster."""
-    typical = TypicalCounts.of(model)
-    ratios, counts = typical.ratios, typical.without(model.prior)
-    relevant = np.flatnonzero(model.column_groups_ == 1)
+    typical = TypicalCounts.of(record)
+    ratios, counts = typical.ratios, typical.without(record.settings.prior)
+    relevant = np.flatnonzero(record.groups == RELEVANT)
     out = []
-    for k, size in enumerate(_parts.sizes(model)["sizes"]):
+    for k, size in enumerate(figure_data.cluster_sizes(record)["sizes"]):
         margins = rows["margin"][rows["cluster"] == k]
+        best = typical.best(k, relevant, _n_top(record))
         out.append(
             {
                 "cluster": k,
                 "size": size,
-                "share": size / len(model.labels_),
+                "share": size / record.n_rows,
                 "margin": finite(float(np.median(margins))) if len(margins) else None,
                 "columns": [
                     {
@@ -171,48 +152,54 @@ def _clusters(model: ThreeCPO, rows: Table, names: list[str], n_top: int) -> lis
                         "overall": finite(counts.overall[j]),
                         "ratio": finite(ratios[k, j]),
                     }
-                    for j in typical.best(k, relevant, n_top)
+                    for j in best
                 ],
             }
         )
     return out
 
 
-def _group_columns(model: ThreeCPO, names: list[str], n_top: int) -> list[Part]:
+def _group_columns(record: FitRecord, names: list[str]) -> list[Part]:
     """Largest columns of C0 and of C-."""
-    counts = TypicalCounts.of(model).without(model.prior).overall
+    counts = TypicalCounts.of(record).without(record.settings.prior).overall
     out = []
-    for group, name in _parts.GROUPS[1:]:
-        places = np.flatnonzero(model.column_groups_ == group)
-        largest = places[np.argsort(-counts[places], kind="stable")[:n_top]]
-        columns = [{"name": names[j], "overall": finite(counts[j])} for j in largest]
-        out.append({"group": name, "columns": columns})
+    for group in (SHARED, NOISE):
+        places = np.flatnonzero(record.groups == group)
+        order = np.argsort(-counts[places], kind="stable")[: _n_top(record)]
+        columns = [
+            {"name": names[j], "overall": finite(counts[j])} for j in places[order]
+        ]
+        out.append({"group": GROUP_NAMES[group], "columns": columns})
     return out
 
 
-def _columns(model: ThreeCPO, names: list[str]) -> Part:
+def _columns(record: FitRecord, names: list[str]) -> Part:
     """All columns: group, how far behind the best group each is, typical counts."""
-    scores = model.column_scores_
+    scores = record.column_scores
     with np.errstate(invalid="ignore"):
         behind = scores.max(axis=1, keepdims=True) - scores
     behind[behind < ROUNDING] = 0.0
-    typical = TypicalCounts.of(model).without(model.prior)
+    typical = TypicalCounts.of(record).without(record.settings.prior)
     return {
         "names": names,
-        "groups": model.column_groups_.tolist(),
+        "groups": record.groups.tolist(),
         "overall": pack(typical.overall),
         "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
         "rates": [pack(rates) for rates in typical.clusters],
     }
 
 
-def _outliers(model: ThreeCPO, rows: Table) -> Part:
+def _convergence(record: FitRecord) -> Part:
+    return figure_data.convergence(record) | {"loss_text": number(record.loss)}
+
+
+def _outliers(record: FitRecord, rows: Table) -> Part:
     scores = rows["outlier_score"]
     order = np.argsort(-scores, kind="stable")[:OUTLIERS_LISTED]
     numbered = all(name == str(i) for i, name in enumerate(rows["row"]))
-    part = _parts.outliers(rows, model)
+    part = figure_data.outliers(rows, record.settings.threshold)
     return part | {
-        "rule": model.outliers,
+        "rule": record.settings.outliers,
         "marked": int((rows["cluster"] < 0).sum()),
         "listed": [
             {
@@ -227,9 +214,18 @@ def _outliers(model: ThreeCPO, rows: Table) -> Part:
     }
 
 
-def _unclear(model: ThreeCPO) -> Part:
-    count = int((model.margins_ < UNCLEAR_MARGIN).sum())
-    return {"rows": count, "share": count / len(model.labels_)}
+def _unclear(record: FitRecord) -> Part:
+    count = int((rows_of(record).margins < UNCLEAR_MARGIN).sum())
+    return {"rows": count, "share": count / record.n_rows}
+
+
+def _parameters(record: FitRecord) -> list[list[str]]:
+    """Parameters that the fit used."""
+    return [
+        [name, one_line(value)]
+        for name, value in sorted(record.parameters.items())
+        if name not in WITHOUT_EFFECT
+    ]
 
 
 def _flat(run: Mapping[str, Any], before: str = "") -> list[list[str]]:
@@ -240,5 +236,5 @@ def _flat(run: Mapping[str, Any], before: str = "") -> list[list[str]]:
         if hasattr(value, "items"):
             pairs += _flat(value, f"{name}: ")
         else:
-            pairs.append([shown(name), plain(value)])
+            pairs.append([shown(name), one_line(plain(value))])
     return pairs

@@ -172,26 +172,34 @@ class KPath:
         return self
 
     def to_frame(self) -> Any:
-        """Return the path as a table, one row for each number of clusters.
+        """Return the path as a frame, one row for each number of clusters.
 
         Returns
         -------
         pandas.DataFrame or dict of str to ndarray
+            The columns of :meth:`to_table`; a dict where pandas is not installed.
+        """
+        return frame(self.to_table())
+
+    def to_table(self) -> dict[str, NDArray[Any]]:
+        """Return the path as a table, one row for each number of clusters.
+
+        Returns
+        -------
+        dict of str to ndarray
             ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
             and ``seconds``; for 3CPO also ``price`` of the relevant columns (a part of
             the loss), ``v`` = L0(K) + n log K and the number of ``relevant`` columns;
-            for k-means ``bic`` and, where made, ``silhouette``. A dict where pandas is
-            not installed.
+            for k-means ``bic`` and, where made, ``silhouette``.
         """
         fits = self._ordered()
-        table = {
+        return {
             "n_clusters": self.n_clusters,
             "found": np.array([fit.n_found for fit in fits]),
             **self.family.table(fits),
             "total": self.totals,
             "seconds": np.array([fit.seconds for fit in fits]),
         }
-        return frame(table)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criterion, and the number of relevant columns, over K.

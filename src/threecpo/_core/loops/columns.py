@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
 from ..codes import NOISE, NOISE_SLOT, RELEVANT, SHARED, SHARED_SLOT
-from .compiling import array_type, compiled, f8, i1, i4, i8, inlined
+from .compiling import array_type, compiled, f8, i1, i4, i8, inlined, record_type
 from .rows import TIE
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 @compiled(array_type(i1), array_type(i4, write=True))
@@ -65,51 +70,58 @@ def fill_scales(clusters, outliers, totals, groups, out):
     out[3, n_clusters] = 1.0 / everything
 
 
-@compiled(
-    array_type(f8, 2),
-    array_type(f8, 2),
-    *(array_type(f8),) * 6,
+class ColumnTerms(NamedTuple):
+    """What column scores are made of; see ``model.Scales`` for the names."""
+
+    clusters: NDArray[np.float64]
+    logs: NDArray[np.float64]
+    outliers: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    log_sizes: NDArray[np.float64]
+    log_cluster_totals: NDArray[np.float64]
+    log_factors: NDArray[np.float64]
+    prices: NDArray[np.float64]
+    scale_sum: float
+    outlier_scale: float
+    log_n_rows: float
+
+
+# Their arrays are new in every step, thus writeable.
+_TERMS = record_type(
+    ColumnTerms,
+    *(array_type(f8, 2, write=True),) * 2,
+    *(array_type(f8, write=True),) * 6,
     *(f8,) * 3,
-    array_type(f8, 2, write=True),
-    array_type(f8, write=True),
 )
-def score_columns(
-    clusters,
-    logs,
-    outliers,
-    totals,
-    log_sizes,
-    log_cluster_totals,
-    log_factors,
-    prices,
-    scale_sum,
-    outlier_scale,
-    log_n_rows,
-    scores,
-    tolerance,
-):
+
+
+@compiled(_TERMS, array_type(f8, 2, write=True), array_type(f8, write=True))
+def score_columns(terms, scores, tolerance):
     """Write L_j(-), L_j(0), L_j(1), and below what difference they are tied.
 
     With a prior of 0, a column that a cluster lacks adds nothing, whatever the factor.
+    The factor behind those of the clusters is the outliers'.
     """
-    n_clusters = len(clusters)
-    for j in range(len(totals)):
-        total, outlier = totals[j], outliers[j]
+    n_clusters = len(terms.clusters)
+    log_factors, log_cluster_totals = terms.log_factors, terms.log_cluster_totals
+    for j in range(len(terms.totals)):
+        total, outlier = terms.totals[j], terms.outliers[j]
         log_total = np.log(total) if total > 0.0 else 0.0
-        shared = relevant = log_sizes[j]
+        shared = relevant = terms.log_sizes[j]
         for k in range(n_clusters):
-            c = clusters[k, j]
+            c = terms.clusters[k, j]
             if c > 0.0:
                 shared += c * log_factors[k]
-                relevant += c * (logs[k, j] - log_cluster_totals[k])
+                relevant += c * (terms.logs[k, j] - log_cluster_totals[k])
         if outlier > 0.0:
             shared += outlier * log_factors[n_clusters]
             relevant += outlier * (log_factors[n_clusters] + log_total + 1.0)
-        relevant -= total * (1.0 + outlier_scale)
-        scores[j, 0] = total * (log_total - log_n_rows - 1.0)
-        scores[j, 1] = shared + total * (log_total - scale_sum)
-        scores[j, 2] = relevant - prices[j]
-        tolerance[j] = TIE * (abs(log_sizes[j]) + total * abs(log_total) + total)
+        relevant -= total * (1.0 + terms.outlier_scale)
+        scores[j, 0] = total * (log_total - terms.log_n_rows - 1.0)
+        scores[j, 1] = shared + total * (log_total - terms.scale_sum)
+        scores[j, 2] = relevant - terms.prices[j]
+        size_of_terms = abs(terms.log_sizes[j]) + total * abs(log_total) + total
+        tolerance[j] = TIE * size_of_terms
 
 
 @compiled(array_type(f8, 2), array_type(f8), array_type(i1, write=True))

@@ -27,6 +27,11 @@ def array_type(dtype: types.Type, ndim: int = 1, *, write: bool = False) -> type
     return types.Array(dtype, ndim, "C", readonly=not write)
 
 
+def record_type(cls: type, *fields: types.Type) -> types.BaseTuple:
+    """Type of a NamedTuple; its arrays must be read-only where their types are."""
+    return types.BaseTuple.from_types(fields, cls)
+
+
 def compiled(*signature: types.Type) -> Callable[[F], F]:
     """Compile with a cache where one can be written, and without where not."""
 

@@ -5,11 +5,18 @@ Column indices are unsigned, as in ``rows``.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
-from .compiling import array_type, compiled, f8, i4, i8, inlined
+from .compiling import array_type, compiled, f8, i4, i8, inlined, record_type
+from .records import ROWS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 U = np.uint64
+_OUT = array_type(f8, write=True)
 
 
 @inlined
@@ -21,58 +28,67 @@ def _x_log_x(count, prior, table):
     return x * np.log(x) if x > 0.0 else 0.0
 
 
-@compiled(
-    array_type(i8),
-    array_type(i4),
-    array_type(f8),
-    f8,
-    array_type(f8),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-)
-def x_log_x_sums(indptr, indices, data, prior, table, by_row, by_column):
+@compiled(ROWS, f8, array_type(f8), _OUT, _OUT)
+def x_log_x_sums(rows, prior, table, by_row, by_column):
     """Sum X log X above its value at 0 over rows and over columns."""
     at_zero = _x_log_x(0.0, prior, table)
     for i in range(U(len(by_row))):
-        for t in range(U(indptr[i]), U(indptr[i + U(1)])):
-            value = _x_log_x(data[t], prior, table) - at_zero
+        for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
+            value = _x_log_x(rows.data[t], prior, table) - at_zero
             by_row[i] += value
-            by_column[U(indices[t])] += value
+            by_column[U(rows.indices[t])] += value
 
 
-@compiled(
-    array_type(i8),
-    array_type(i4),
-    array_type(f8),
-    array_type(i4),
-    array_type(f8),
-    f8,
-    array_type(f8),
-    array_type(f8, write=True),
-)
-def add_common_columns(indptr, rows, data, row_columns, row_data, prior, table, out):
+@compiled(ROWS, array_type(i4), array_type(f8), f8, array_type(f8), _OUT)
+def add_common_columns(by_column, row_columns, row_data, prior, table, out):
     """Add, for each row, what columns shared with one given row change.
 
     The matrix is stored by columns; for a column where both rows count, the change of X
     log X of the sum against the columns where only one of them does.
     """
+    rows, data = by_column.indices, by_column.data
     at_zero = _x_log_x(0.0, prior, table)
     for s in range(U(len(row_columns))):
         j = U(row_columns[s])
         alone = _x_log_x(row_data[s], prior, table) - at_zero
-        for t in range(U(indptr[j]), U(indptr[j + U(1)])):
+        for t in range(U(by_column.indptr[j]), U(by_column.indptr[j + U(1)])):
             both = _x_log_x(row_data[s] + data[t], prior, table)
             other = _x_log_x(data[t], prior, table)
             out[U(rows[t])] += (both - other) - alone
 
 
+class Merging(NamedTuple):
+    """Clusters on their way to being joined, and room for the work.
+
+    ``values`` has a row of sums for each cluster, over each column of C1 and, last,
+    over all of C0, and ``priors`` the prior's share of each column; the row behind the
+    clusters is empty. ``costs[a, b]`` is what it costs to join b to a before it, and
+    ``into[b]`` the cluster that b has become part of.
+    """
+
+    values: NDArray[np.float64]
+    priors: NDArray[np.float64]
+    n_shared: int
+    near: NDArray[np.float64]
+    own: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    into: NDArray[np.int64]
+
+
+_TABLE = array_type(f8, 2, write=True)
+_MERGING = record_type(
+    Merging, _TABLE, _OUT, i8, _OUT, _OUT, _TABLE, array_type(i8, write=True)
+)
+
+
 @inlined
-def _union(values, priors, a, b, n_shared, near):
+def _union(merging, a, b):
     """Σ f(x) - f(Σ x) over the sum of rows a and b, with f(x) = x log x.
 
-    The last value is that of all of C0. Most counts are small and whole; their f is
-    worked out once for all columns, since a column's share of the prior is the same.
+    Most counts are small and whole; their f is worked out once for all columns, since a
+    column's share of the prior is the same.
     """
+    near, values, priors = merging.near, merging.values, merging.priors
     prior = priors[a] + priors[b]
     for count in range(len(near)):
         near[count] = _x_log_x(count, prior, near[:0])
@@ -83,52 +99,33 @@ def _union(values, priors, a, b, n_shared, near):
         count = first[j] + second[j]
         above += _x_log_x(count, prior, near)
         total += count
-    shared = first[last] + second[last] + n_shared * prior
+    shared = first[last] + second[last] + merging.n_shared * prior
     above += _x_log_x(shared, 0.0, near[:0])
     return above - _x_log_x(total + shared + last * prior, 0.0, near[:0])
 
 
-@compiled(
-    array_type(f8, 2),
-    array_type(f8),
-    i8,
-    i8,
-    i8,
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-    array_type(f8, 2, write=True),
-)
-def price_pairs(values, priors, n_shared, first, last, near, own, costs):
-    """Write what it costs to join each of these rows with each row before it.
-
-    The row after all others is empty.
-    """
-    n = len(own)
+@compiled(_MERGING, i8, i8)
+def price_pairs(merging, first, last):
+    """Write what it costs to join each of these rows with each row before it."""
+    own = merging.own
+    empty = len(own)
     for a in range(first, last):
-        own[a] = _union(values, priors, a, n, n_shared, near)
+        own[a] = _union(merging, a, empty)
         for b in range(a):
-            joined = _union(values, priors, a, b, n_shared, near)
-            costs[b, a] = own[a] + own[b] - joined
+            joined = _union(merging, a, b)
+            merging.costs[b, a] = own[a] + own[b] - joined
 
 
-@compiled(
-    array_type(f8, 2, write=True),
-    array_type(f8, write=True),
-    i8,
-    i8,
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-    array_type(f8, 2, write=True),
-    array_type(i8, write=True),
-)
-def join_cheapest(values, priors, n_shared, times, near, own, costs, into):
+@compiled(_MERGING, i8)
+def join_cheapest(merging, times):
     """Add up the two rows of least d(a, b), in place; ties go to the first pair."""
-    n = len(own)
+    own, costs, into = merging.own, merging.costs, merging.into
+    empty = n = len(own)
     for _ in range(times):
         a, b = divmod(int(np.argmin(costs)), n)
-        values[a] += values[b]
-        priors[a] += priors[b]
-        own[a] = _union(values, priors, a, n, n_shared, near)
+        merging.values[a] += merging.values[b]
+        merging.priors[a] += merging.priors[b]
+        own[a] = _union(merging, a, empty)
         costs[b, :] = np.inf
         costs[:, b] = np.inf
         for other in range(n):
@@ -136,5 +133,5 @@ def join_cheapest(values, priors, n_shared, times, near, own, costs, into):
                 into[other] = a
             elif into[other] == other and other != a:
                 cost = own[a] + own[other]
-                cost -= _union(values, priors, a, other, n_shared, near)
+                cost -= _union(merging, a, other)
                 costs[min(a, other), max(a, other)] = cost

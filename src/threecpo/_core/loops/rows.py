@@ -1,22 +1,20 @@
 """The compiled loops over rows: the pass, row scores, column sums.
 
-Arrays in, arrays out; one call works on one row block. Row and column indices are
-unsigned inside the loops, because numba otherwise tests each for being negative.
+Records and arrays in, arrays out; one call works on one row block. Row and column
+indices are unsigned inside the loops, because numba otherwise tests each for being
+negative.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import types
 
 from ..codes import NOWHERE, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i4, i8, inlined
+from .records import PROFILE, RATIOS, ROWS, SUMS
+from .records import Profile as Profile  # noqa: PLC0414 - for others to import
 from .simd import LANES, add_products, add_to_pair
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 TIE = 1e-12
 U = np.uint64
@@ -26,78 +24,23 @@ U = np.uint64
 COARSE = 2.0**-22
 FINE = 2.0**-48
 
-
-class Profile(NamedTuple):
-    """What scores a row, whichever assignment rule it stands for.
-
-    The score of row i in cluster k is the sum over C1 of Y_ij (``linear`` + ``square``
-    Y_ij) ``log_rates[slot, k]``, plus ``offsets[k]`` for the prior's share of it, plus
-    ``shared_weights[k]`` times the row's sum over C0, plus ``size_weights[k]`` r_i.
-    One more profile than there are ``ranks`` is the background's. The last row of
-    ``log_rates`` is zeros.
-    """
-
-    slots: NDArray[np.int32]
-    log_rates: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    shared_weights: NDArray[np.float64]
-    size_weights: NDArray[np.float64]
-    ranks: NDArray[np.int32]
-    prior_shared: float
-    prior_size: float
-    threshold: float
-    linear: float = 1.0
-    square: float = 0.0
-
-
-def empty_log_rates(n_relevant: int, n_profiles: int) -> NDArray[np.float64]:
-    """Zeros for a profile: one more row, whole vectors, none across cache lines."""
-    width = -(-n_profiles // LANES) * LANES
-    size = (n_relevant + 1) * width
-    room = np.zeros(size + LANES)
-    start = -room.ctypes.data % (8 * LANES) // 8
-    return room[start : start + size].reshape(n_relevant + 1, width)
-
-
-def owned(profile: Profile) -> Profile:
-    """Return a profile in memory of its own, as loops want it: pickling loses that."""
-    rates = profile.log_rates
-    if rates.flags.writeable and rates.ctypes.data % (8 * LANES) == 0:
-        return profile
-    log_rates = empty_log_rates(len(rates) - 1, rates.shape[1])
-    log_rates[:] = rates
-    copies: dict[str, Any] = {
-        name: value.copy()
-        for name, value in profile._asdict().items()
-        if isinstance(value, np.ndarray)
-    }
-    return profile._replace(**copies | {"log_rates": log_rates})
-
-
-_ROWS = (array_type(i8), array_type(i4), array_type(f8), i8, i8)
-_OWN = array_type(f8, write=True)
-_PROFILE = types.NamedTuple(
-    (
-        array_type(i4, write=True),
-        array_type(f8, 2, write=True),
-        *(_OWN, _OWN, _OWN),
-        array_type(i4, write=True),
-        *(f8, f8, f8, f8, f8),
-    ),
-    Profile,
-)
+_BLOCK = types.UniTuple(i8, 2)
+_LABELS = array_type(i4)
+_SLOTS = array_type(i4)
+_OUT = array_type(f8, write=True)
+_OUT_LABELS = array_type(i4, write=True)
 
 
 @inlined
-def _score_row(indptr, indices, data, row, profile, log_rates, places, values, scores):
+def _score_row(rows, row, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(len(scores))
     found = U(0)
     shared = 0.0
     size = 0.0
-    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        slot = profile.slots[U(indices[t])]
-        value = data[t]
+    for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+        slot = profile.slots[U(rows.indices[t])]
+        value = rows.data[t]
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
@@ -106,7 +49,7 @@ def _score_row(indptr, indices, data, row, profile, log_rates, places, values, s
         shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
     size += profile.prior_size
-    # The last, empty row of the profile makes the number even.
+    # The row of zeros behind the last slot makes the number even.
     places[found] = U(len(log_rates)) - width
     values[found] = 0.0
     found += found % U(2)
@@ -133,7 +76,10 @@ def _choose(scores, ranks):
 
 @inlined
 def _excess(scores, best, n_clusters, size):
-    """Background score minus the best one, 0 where they differ by rounding only."""
+    """Background score minus the best one, 0 where they differ by rounding only.
+
+    The background's score stands behind those of the clusters.
+    """
     background, own = scores[n_clusters], scores[best]
     if own == background:  # two scores of minus infinity too
         return 0.0
@@ -143,10 +89,11 @@ def _excess(scores, best, n_clusters, size):
 
 
 @inlined
-def _buffers(indptr, start, stop, width):
+def _buffers(rows, block, width):
+    """Room for the places and values of the longest row, and for scores."""
     longest = 0
-    for i in range(start, stop):
-        longest = max(longest, indptr[i + 1] - indptr[i])
+    for i in range(block[0], block[1]):
+        longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
     return (
         np.empty(longest + 1, np.uint64),
         np.empty(longest + 1, np.float64),
@@ -155,103 +102,67 @@ def _buffers(indptr, start, stop, width):
 
 
 @inlined
-def _add_log_size(indptr, indices, data, row, size, log_sizes, log_size_total):
+def _add_log_size(rows, row, size, sums):
     """Add a row's counts times the logarithm of its size, and that logarithm."""
     log_size = np.log(size)
     coarse, fine = log_size, 0.0
     if size > 0.0:
         coarse = np.rint(log_size / COARSE) * COARSE
         fine = np.rint((log_size - coarse) / FINE) * FINE
-    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        add_to_pair(log_sizes, U(indices[t]), data[t], coarse, fine)
-    log_size_total[0] += coarse
-    log_size_total[1] += fine
+    for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+        add_to_pair(sums.log_sizes, U(rows.indices[t]), rows.data[t], coarse, fine)
+    sums.log_size_total[0] += coarse
+    sums.log_size_total[1] += fine
 
 
 @inlined
-def _add_row(indptr, indices, data, row, target, sign, table, members):
+def _add_row(rows, row, target, sign, sums):
+    """Add a row to the sums of a cluster or, where sign is -1, take it away."""
     target = U(target)
-    for t in range(U(indptr[row]), U(indptr[row + U(1)])):
-        table[target, U(indices[t])] += sign * data[t]
-    members[target] += np.int64(sign)
+    for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+        sums.table[target, U(rows.indices[t])] += sign * rows.data[t]
+    sums.members[target] += np.int64(sign)
 
 
-@compiled(
-    *_ROWS,
-    _PROFILE,
-    types.boolean,
-    types.boolean,
-    array_type(i4, write=True),
-    array_type(f8, 2, write=True),
-    array_type(i8, write=True),
-    array_type(f8, 2, write=True),
-    array_type(f8, write=True),
-)
-def assign_rows(
-    indptr,
-    indices,
-    data,
-    start,
-    stop,
-    profile,
-    fresh,
-    with_sizes,
-    labels,
-    table,
-    members,
-    log_sizes,
-    log_size_total,
-):
+@compiled(ROWS, _BLOCK, PROFILE, types.boolean, types.boolean, _OUT_LABELS, SUMS)
+def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
     A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
     the sums started from nothing) and joins those of its new one; outliers are the last
-    row of the sums. Returns the number of rows moved.
+    row of the table. Returns the number of rows moved.
     """
-    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
-    outlier = len(profile.ranks)
-    background = len(profile.offsets) > outlier
+    n_clusters = len(profile.ranks)
     moved = 0
-    for i in range(U(start), U(stop)):
-        _, size = _score_row(
-            indptr, indices, data, i, profile, log_rates, places, values, scores
-        )
+    for i in range(U(block[0]), U(block[1])):
+        _, size = _score_row(rows, i, profile, log_rates, places, values, scores)
         label = _choose(scores, profile.ranks)
-        if background and _excess(scores, label, outlier, size) > profile.threshold:
-            label = outlier
+        if profile.background:
+            excess = _excess(scores, label, n_clusters, size)
+            label = n_clusters if excess > profile.threshold else label
         old = labels[i]
         if label != old:
             moved += 1
             labels[i] = label
         if fresh or label != old:
             if not fresh and old != NOWHERE:
-                _add_row(indptr, indices, data, i, old, -1.0, table, members)
-            _add_row(indptr, indices, data, i, label, 1.0, table, members)
+                _add_row(rows, i, old, -1.0, sums)
+            _add_row(rows, i, label, 1.0, sums)
         if with_sizes:
-            _add_log_size(indptr, indices, data, i, size, log_sizes, log_size_total)
+            _add_log_size(rows, i, size, sums)
     return moved
 
 
-@compiled(
-    *_ROWS,
-    _PROFILE,
-    array_type(i4, write=True),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-)
-def describe_rows(
-    indptr, indices, data, start, stop, profile, nearest, row_sizes, margins, excess
-):
+@compiled(ROWS, _BLOCK, PROFILE, _OUT_LABELS, _OUT, _OUT, _OUT)
+def describe_rows(rows, block, profile, nearest, row_sizes, margins, outlier_scores):
     """Write nearest cluster, size, margin to the second best, background excess."""
     n_clusters = len(profile.ranks)
-    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
-    for i in range(U(start), U(stop)):
-        _, size = _score_row(
-            indptr, indices, data, i, profile, log_rates, places, values, scores
-        )
+    for i in range(U(block[0]), U(block[1])):
+        _, size = _score_row(rows, i, profile, log_rates, places, values, scores)
         best = _choose(scores, profile.ranks)
         second = -np.inf
         for k in range(n_clusters):
@@ -263,101 +174,53 @@ def describe_rows(
         margins[i] = scores[best] - second if n_clusters > 1 else np.inf
         if n_clusters > 1 and scores[best] == second:
             margins[i] = 0.0
-        excess[i] = _excess(scores, best, n_clusters, size)
+        outlier_scores[i] = _excess(scores, best, n_clusters, size)
 
 
-@compiled(*_ROWS, _PROFILE, array_type(f8, 2, write=True))
-def score_rows(indptr, indices, data, start, stop, profile, out):
+@compiled(ROWS, _BLOCK, PROFILE, array_type(f8, 2, write=True))
+def score_rows(rows, block, profile, out):
     """Write the score of every row in every cluster."""
-    places, values, scores = _buffers(indptr, start, stop, profile.log_rates.shape[1])
+    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
-    for i in range(U(start), U(stop)):
-        _score_row(indptr, indices, data, i, profile, log_rates, places, values, scores)
+    for i in range(U(block[0]), U(block[1])):
+        _score_row(rows, i, profile, log_rates, places, values, scores)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
 
-@compiled(
-    *_ROWS,
-    array_type(i4),
-    array_type(i4),
-    f8,
-    array_type(f8, 2, write=True),
-    array_type(i8, write=True),
-    array_type(f8, 2, write=True),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-)
-def sum_rows(
-    indptr,
-    indices,
-    data,
-    start,
-    stop,
-    labels,
-    slots,
-    prior_size,
-    table,
-    members,
-    log_sizes,
-    log_size_total,
-    totals,
-):
+@compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, SUMS)
+def sum_rows(rows, block, labels, slots, prior_size, sums):
     """Add up rows whose labels are known."""
-    for i in range(U(start), U(stop)):
+    for i in range(U(block[0]), U(block[1])):
         if labels[i] != NOWHERE:
-            _add_row(indptr, indices, data, i, labels[i], 1.0, table, members)
+            _add_row(rows, i, labels[i], 1.0, sums)
         size = prior_size
-        for t in range(U(indptr[i]), U(indptr[i + U(1)])):
-            j = U(indices[t])
-            totals[j] += data[t]
+        for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
+            j = U(rows.indices[t])
+            sums.totals[j] += rows.data[t]
             if slots[j] >= SHARED_SLOT:
-                size += data[t]
-        _add_log_size(indptr, indices, data, i, size, log_sizes, log_size_total)
+                size += rows.data[t]
+        _add_log_size(rows, i, size, sums)
 
 
-@compiled(
-    *_ROWS,
-    array_type(i4),
-    array_type(i4),
-    f8,
-    f8,
-    array_type(f8, 2),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-    array_type(f8, write=True),
-)
-def add_ratios(
-    indptr,
-    indices,
-    data,
-    start,
-    stop,
-    labels,
-    slots,
-    prior,
-    prior_size,
-    inverse_shares,
-    squares,
-    ratios,
-    inverse_sizes,
-):
+@compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, f8, array_type(f8, 2), RATIOS)
+def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, out):
     """Add what stored counts put into the sums of X²/μ and X/μ of each column.
 
     Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
     """
-    for i in range(U(start), U(stop)):
-        first, last = U(indptr[i]), U(indptr[i + U(1)])
+    for i in range(U(block[0]), U(block[1])):
+        first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
         size = prior_size
         for t in range(first, last):
-            if slots[U(indices[t])] >= SHARED_SLOT:
-                size += data[t]
+            if slots[U(rows.indices[t])] >= SHARED_SLOT:
+                size += rows.data[t]
         k = U(labels[i])
         inverse = 1.0 / size if size > 0.0 else 0.0
-        inverse_sizes[k] += inverse
+        out.inverse_sizes[k] += inverse
         for t in range(first, last):
-            j = U(indices[t])
-            scale = inverse if slots[j] >= SHARED_SLOT else 1.0
-            ratio = data[t] * inverse_shares[k, j] * scale
-            ratios[j] += ratio
-            squares[j] += (data[t] + 2.0 * prior) * ratio
+            j = U(rows.indices[t])
+            factor = inverse if slots[j] >= SHARED_SLOT else 1.0
+            ratio = rows.data[t] * inverse_shares[k, j] * factor
+            out.ratios[j] += ratio
+            out.squares[j] += (rows.data[t] + 2.0 * prior) * ratio

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._writing import put_in_place
+from ..._writing import new_folder
 from .block_source import counts_of
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ def write_blocks(
     >>> model.column_groups_
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
     """
-    with put_in_place(Path(folder), force=False, parts=r".*") as beside:
-        beside.mkdir()
+    with new_folder(Path(folder)) as beside:
         i = -1
         for i, block in enumerate(blocks):
             # As a fit wants them, once: what it would have to sort at every reading.

@@ -27,6 +27,28 @@ if TYPE_CHECKING:
     from .lines import Lines
 
 
+def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
+    """Rows of blocks below each other; the list is emptied.
+
+    Each block is freed once it is copied, so that there is never a second copy of all.
+    """
+    stored = sum(block.nnz for block in blocks)
+    small = stored <= np.iinfo(np.int32).max
+    n_rows, n_columns = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
+    data, indices = np.empty(stored), np.empty(stored, dtype=np.int32)
+    indptr = np.zeros(n_rows + 1, dtype=np.int32 if small else np.int64)
+    row, end = n_rows, stored
+    while blocks:
+        block = blocks.pop()
+        start = end - block.nnz
+        data[start:end], indices[start:end] = block.data, block.indices
+        indptr[row - block.shape[0] + 1 : row + 1] = (
+            block.indptr[1:].astype(int) + start
+        )
+        row, end = row - block.shape[0], start
+    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+
+
 class WideRows:
     """Rows that were read so far."""
 
@@ -39,7 +61,7 @@ class WideRows:
         self._column[layout.counted] = np.arange(len(layout.counted))
 
     def parts(self) -> FileContent:
-        X = sp.vstack(self._blocks, format="csr")
+        X = joined(self._blocks)
         labels = {} if self._layout.labels is None else encoded(self._labels)
         rows = None if self._layout.index is None else self._names
         return FileContent(X, rows, self._layout.names, **labels)

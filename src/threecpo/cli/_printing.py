@@ -1,6 +1,6 @@
-"""What people and machines are told: lines, tables, JSON.
+"""What commands print: lines, tables, JSON.
 
-Names come from files and may hold anything: whatever is shown on a terminal goes
+Names come from files and may hold any character: all that is shown on a terminal goes
 through ``clean``, and rich never takes them for markup.
 """
 
@@ -27,13 +27,13 @@ def clean(text: object) -> str:
     )
 
 
-def say(text: object = "") -> None:
-    """Tell a line on stdout."""
+def print_line(text: object = "") -> None:
+    """Print a line on stdout."""
     _echo(clean(text), err=False)
 
 
-def note(text: object) -> None:
-    """Tell a line beside the results, on stderr."""
+def print_note(text: object) -> None:
+    """Print a line beside the results, on stderr."""
     _echo(f"threecpo: {clean(text)}", err=True)
 
 
@@ -43,28 +43,15 @@ def _echo(line: str, *, err: bool) -> None:
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
 
 
-def say_json(value: Any) -> None:
-    """Tell machines; numbers that JSON does not know become null."""
+def print_json(value: Any) -> None:
+    """Print JSON; numbers that it does not know become null."""
+    from .._plain import plain
+
     click.echo(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
-def plain(value: Any) -> Any:
-    """Arrays, numpy's numbers and paths as what JSON holds."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): plain(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(entry) for entry in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return str(value)
-
-
-def say_table(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Tell a table; numbers are shown in few digits and stand right."""
+def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
+    """Print a table; numbers have few digits and stand right."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -101,3 +88,8 @@ def listed(names: Iterable[object], few: int = FEW) -> str:
 def number_of(count: int, thing: str) -> str:
     """``1 row``, ``2 rows``."""
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+
+
+def size_of(shape: tuple[int, int]) -> str:
+    """``3 rows x 1 column``."""
+    return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"

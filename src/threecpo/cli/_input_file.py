@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from ..io.formats import FORMATS, find_format
+from ._output_paths import digest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ..table import CountTable
 
-FORMATS = ("csv", "parquet", "npz", "mtx", "10x", "h5ad", "biom", "texts", "jsonl")
-
 _OPTIONS = {
     "format": click.option(
         "--format",
-        type=click.Choice(FORMATS),
+        type=click.Choice(list(FORMATS)),
         help="Kind of file. [default: by its name and content]",
     ),
     "layer": click.option(
@@ -63,7 +64,7 @@ _OPTIONS = {
 READING = tuple(name for name in _OPTIONS if name != "no_index")
 
 
-class Source(NamedTuple):
+class InputFile(NamedTuple):
     """A file of counts and how to read it."""
 
     path: Path
@@ -77,13 +78,12 @@ class Source(NamedTuple):
     def holds_texts(self) -> bool:
         """Whether its words are counted when it is read."""
         from ..io.errors import file_errors
-        from ..io.formats import FORMATS, find_format
 
         with file_errors(self.path):
             name = find_format(self.path, self.options.get("format"))
         return "text_options" in FORMATS[name].options
 
-    def told(self) -> dict[str, Any]:
+    def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""
         return {
             "path": str(self.path),
@@ -94,13 +94,13 @@ class Source(NamedTuple):
     def sha256(self) -> str:
         """Hash of a file, or of the names and contents of a folder."""
         if not self.path.is_dir():
-            return _hash_of(self.path)
+            return digest(self.path)
         import hashlib
 
         total = hashlib.sha256()
         for path in sorted(_files(self.path)):
             name = path.relative_to(self.path).as_posix()
-            total.update(os.fsencode(name) + b"\0" + _hash_of(path).encode() + b"\n")
+            total.update(os.fsencode(name) + b"\0" + digest(path).encode() + b"\n")
         return total.hexdigest()
 
 
@@ -110,7 +110,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapped(*, file: Path, **given: Any) -> Any:
         options = _read_options({name: given.pop(name) for name in _OPTIONS})
-        return function(source=Source(file, options), **given)
+        return function(source=InputFile(file, options), **given)
 
     decorated = wrapped
     for option in reversed(_OPTIONS.values()):
@@ -131,10 +131,3 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
 
 def _files(folder: Path) -> Iterator[Path]:
     return (path for path in folder.rglob("*") if path.is_file())
-
-
-def _hash_of(path: Path) -> str:
-    import hashlib
-
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -7,22 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._names import ASSIGNMENTS, INITS, PENALTIES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-INITS = (
-    "merge",
-    "poisson-k-means++",
-    "random-labels",
-    "random-centers",
-    "k-means++",
-    "k-means",
-    "rf-k-means++",
-    "rf-k-means",
-)
-CRITERIA = ("mdl-dispersion", "mdl")
+NO_PENALTY = "none"
 
 
 def examples(*lines: str) -> str:
@@ -105,12 +97,12 @@ def run_options(n_init: str) -> Decorator:
         ),
         click.option(
             "--column-penalty",
-            type=click.Choice(["mdl", "bic", "none"]),
+            type=click.Choice([name or NO_PENALTY for name in PENALTIES]),
             help="Price of a relevant column. [default: mdl]",
         ),
         click.option(
             "--assignment",
-            type=click.Choice(["exact", "printed"]),
+            type=click.Choice(ASSIGNMENTS),
             help="Row rule. [default: exact; printed is the paper's]",
         ),
         click.option(
@@ -124,6 +116,6 @@ def run_options(n_init: str) -> Decorator:
 def given(options: dict[str, Any]) -> dict[str, Any]:
     """Parameters that were set on the command line."""
     out = {name: value for name, value in options.items() if value is not None}
-    if out.get("column_penalty") == "none":
+    if out.get("column_penalty") == NO_PENALTY:
         out["column_penalty"] = None
     return out

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plot._axes import CLUSTERS
-from ..plot._k_path import TITLES
-from ._chart import Chart, around, ticks, whole_ticks
-from ._text import whole
+from ..plot.style import CLUSTERS, CRITERION_TITLES
+from ._formatting import whole
+from ._svg_chart import Chart, around, ticks, whole_ticks
 
 # More clusters than this leave no room for the number of each.
 MOST_LABELLED = 25
@@ -146,7 +145,7 @@ def _two_curves(
 
 def _path(part: dict[str, Any]) -> str:
     k = part["n_clusters"]
-    curves = [(TITLES[part["criterion"]], part["values"])]
+    curves = [(CRITERION_TITLES[part["criterion"]], part["values"])]
     if "relevant" in part:
         curves.append(("relevant columns", part["relevant"]))
     return _two_curves(k, curves, "clusters K", marked=k[part["best"]])

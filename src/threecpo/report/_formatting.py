@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 # Control characters as their pictures: a line break in a name must be seen.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
+# Longer lists are only counted.
+FEW = 12
 _MINUS, _THIN_SPACE = "\u2212", "\u202f"
 
 
@@ -81,22 +83,16 @@ def plural(count: int, one: str, many: str = "") -> str:
     return f"{whole(count)} {one if count == 1 else many or one + 's'}"
 
 
-def plain(value: Any) -> str:
-    """A parameter or a fact about the run as one line of text."""
+def one_line(value: Any) -> str:
+    """A parameter or a fact about the run, as ``_plain.plain`` gives it, as text."""
     if isinstance(value, str):
-        text = shown(value)
-    elif value is None or isinstance(value, bool | int):
-        text = str(value)
-    elif isinstance(value, float):
-        text = f"{value:.6g}"
-    elif hasattr(value, "shape"):
-        text = f"array of shape {value.shape}"
-    elif isinstance(value, list | tuple):
-        few = len(value) <= 12
-        text = ", ".join(map(plain, value)) if few else f"{len(value)} values"
-    else:
-        text = getattr(value, "__name__", type(value).__name__)
-    return text
+        return shown(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, list):
+        few = len(value) <= FEW
+        return ", ".join(map(one_line, value)) if few else f"{len(value)} values"
+    return str(value)
 
 
 def finite(value: float) -> float | None:

@@ -8,19 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
-from ._fitting import fit
-from ._output import RUN_FILE, new_file, new_folder
-from ._run_info import input_info, remembered_warnings, run_info
-from ._say import number_of, plain, say, say_json
+from ._output_paths import REPORT, RUN_FILE, digest, new_folder
+from ._printing import number_of, print_json, print_line
+from ._run_facts import input_facts, remembered_warnings, run_facts
+from ._watched_fit import fit
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
+    from ..results import Table
     from ..table import CountTable
-    from ._blocks import OnDisk
+    from ._block_input import FileInBlocks
 
-    Table = dict[str, Any]
-
-REPORT = "report.html"
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -36,9 +34,9 @@ REPORTED = (
 class Readable(Protocol):
     """Where counts come from, and what is known of that place."""
 
-    def read(self) -> CountTable | OnDisk: ...
+    def read(self) -> CountTable | FileInBlocks: ...
 
-    def told(self) -> dict[str, Any]: ...
+    def facts(self) -> dict[str, Any]: ...
 
 
 def fit_to_folder(
@@ -49,36 +47,44 @@ def fit_to_folder(
     force: bool,
     with_report: bool = True,
 ) -> dict[str, Any]:
-    """Read, fit and write everything; return what run.json says."""
+    """Read, fit and write everything; return the content of run.json."""
+    from .._plain import plain
+
     if with_report:
-        # A long fit should not end in what could be told before.
+        # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
-        table = source.read()
+        counts = source.read()
         read = time.perf_counter()
-        fit(model, table)
+        fit(model, counts)
         fitted = time.perf_counter()
-        told = run_info(model, table) | {
-            "input": source.told() | input_info(table),
+        facts = run_facts(model, counts) | {
+            "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
         }
-        rows, path = write_tables(folder, model, table)
+        rows, path = write_tables(folder, model, counts)
         model.save(folder / "model.npz")
-        write_run(folder, told)
+        # What --force compares with before it replaces the folder.
+        facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
+        facts = plain(facts)
+        write_run(folder, facts)
         if with_report:
-            write_report(folder, model, rows, path, plain(told))
-    return told
+            write_report(folder, model, rows, path, facts)
+    return facts
 
 
 def write_tables(
-    folder: Path, model: ThreeCPO, table: CountTable | OnDisk
+    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
 ) -> tuple[Table, Table | None]:
     """Write the csv files; return the table of rows and that of the path."""
     from .. import results
+    from ..table import CountTable
 
-    rows = results.row_table(model, table.X, row_names=table.row_names)
+    # Counts that stay on disk have no map.
+    in_memory = counts if isinstance(counts, CountTable) else None
+    rows = results.row_table(model, in_memory)
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
@@ -89,9 +95,9 @@ def write_tables(
     return rows, path
 
 
-def write_run(folder: Path, told: dict[str, Any]) -> None:
+def write_run(folder: Path, facts: dict[str, Any]) -> None:
     """Write run.json."""
-    text = json.dumps(plain(told), indent=2, allow_nan=False)
+    text = json.dumps(facts, indent=2, allow_nan=False)
     (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
 
 
@@ -100,38 +106,38 @@ def write_report(
     model: ThreeCPO,
     rows: Table,
     path: Table | None,
-    told: dict[str, Any],
+    facts: dict[str, Any],
 ) -> None:
     """Write report.html from what the other files hold."""
     from .. import report
 
-    title = told["input"].get("name", "")
-    facts = {name: told[name] for name in REPORTED if told.get(name)}
-    summary = report.summarise(model, rows, path=path, run=facts, title=title)
-    with new_file(folder / REPORT, force=True) as beside:
-        beside.write_text(report.render(summary), encoding="utf-8", newline="\n")
+    title = facts["input"].get("name", "")
+    run = {name: facts[name] for name in REPORTED if facts.get(name)}
+    summary = report.summarise(model, rows, path=path, run=run, title=title)
+    report.write_page(summary, folder / REPORT)
 
 
-def tell(told: dict[str, Any], target: Path, *, as_json: bool) -> None:
-    """Say what was found and where it is."""
+def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None:
+    """Print what was found and where it is."""
     if as_json:
-        say_json(told | {"output": target.absolute()})
+        print_json(facts | {"output": target.absolute()})
         return
-    sizes, groups = told["cluster_sizes"], told["column_groups"]
-    outliers = told["outliers"]
-    say(
-        f"{number_of(told['rows'], 'row')} in {number_of(len(sizes), 'cluster')} "
+    sizes, groups = facts["cluster_sizes"], facts["column_groups"]
+    outliers = facts["outliers"]
+    print_line(
+        f"{number_of(facts['rows'], 'row')} in {number_of(len(sizes), 'cluster')} "
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
-    say(
-        f"{number_of(told['columns'], 'column')}: {groups['relevant']} relevant, "
+    print_line(
+        f"{number_of(facts['columns'], 'column')}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
-    if "agreement" in told:
-        say(f"adjusted Rand index with the labels: {told['agreement']['ARI']:.3f}")
+    if "agreement" in facts:
+        score = facts["agreement"]["ARI"]
+        print_line(f"adjusted Rand index with the labels: {score:.3f}")
     page = target / REPORT
-    say(f"report: {page}" if page.exists() else f"results: {target}")
+    print_line(f"report: {page}" if page.exists() else f"results: {target}")
 
 
 def default_folder(path: Path) -> Path:

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..cluster._top_columns import have_common_scale
+from .._core.codes import NOISE
+from ..cluster.top_columns import have_common_scale
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..cluster import ThreeCPO
+    from .._fit.record import FitRecord
+
+__all__ = ["Shares", "TypicalCounts"]
 
 
 @dataclass(frozen=True)
@@ -23,11 +26,12 @@ class Shares:
     overall: NDArray[np.float64]
 
     @classmethod
-    def of(cls, model: ThreeCPO) -> Shares:
-        used = model.column_groups_ >= 0
+    def of(cls, record: FitRecord) -> Shares:
+        """Shares of a fit."""
+        rates, used = record.rates, record.groups != NOISE
         return cls(
-            _normalised(np.nan_to_num(model.cluster_rates_, posinf=0.0), used),
-            _normalised(model.shared_rates_[None], used)[0],
+            _normalised(np.nan_to_num(rates.cluster, posinf=0.0), used),
+            _normalised(rates.shared[None], used)[0],
         )
 
 
@@ -35,20 +39,21 @@ class Shares:
 class TypicalCounts:
     """Expected count of each column in a row of mean size: by cluster, and overall.
 
-    Rows of equal size have equal counts in C0, whatever their cluster. Where C0 does
-    not say how large the rows of a cluster are, rows with equal totals are compared.
+    Rows of equal size have equal counts in C0 in every cluster. Where C0 does not show
+    how large the rows of a cluster are, rows with equal totals are compared.
     """
 
     clusters: NDArray[np.float64]
     overall: NDArray[np.float64]
 
     @classmethod
-    def of(cls, model: ThreeCPO) -> TypicalCounts:
-        overall = model.noise_rates_
-        if have_common_scale(model):
-            return cls(model.cluster_rates_ / model.record_.n_rows, overall)
-        mean_size = float(overall[model.column_groups_ >= 0].sum())
-        return cls(Shares.of(model).clusters * mean_size, overall)
+    def of(cls, record: FitRecord) -> TypicalCounts:
+        """Typical counts of a fit, with those that come from the prior."""
+        rates = record.rates
+        if have_common_scale(record):
+            return cls(rates.cluster / record.n_rows, rates.noise)
+        mean_size = float(rates.noise[record.groups != NOISE].sum())
+        return cls(Shares.of(record).clusters * mean_size, rates.noise)
 
     @property
     def ratios(self) -> NDArray[np.float64]:

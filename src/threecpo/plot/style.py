@@ -1,4 +1,4 @@
-"""What the figures share: axes to draw on, colours, names that fit."""
+"""What the figures share: axes to draw on, colours, titles, names that fit."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ CLUSTERS = (
 )
 MARKERS = "os^DvPX<>*"
 GROUPS = {"relevant": BLUE, "shared": ORANGE, "noise": GREY}
+# What the axis of a criterion is called.
+CRITERION_TITLES = {
+    "mdl": "loss + v(K)",
+    "mdl-dispersion": "loss over dispersion + v(K)",
+    "elbow": "inertia",
+    "silhouette": "silhouette",
+    "bic": "BIC",
+}
 
 
 def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:

@@ -72,7 +72,7 @@ def write_table(
         file.write(",".join(map(_quoted, columns)) + "\n")
         for start in range(0, max(map(len, columns.values()), default=0), BATCH):
             cells = [
-                _spelled(name, values[start : start + BATCH])
+                _cells(name, values[start : start + BATCH])
                 for name, values in columns.items()
             ]
             file.writelines(",".join(line) + "\n" for line in zip(*cells, strict=True))
@@ -133,7 +133,7 @@ def _batches(
             if len(line) != width:
                 message = (
                     f"{path}, line {lines.line_num}: {len(line)} cells where the "
-                    f"header has {width}. Write the file anew."
+                    f"header has {width}. Write the file again."
                 )
                 raise ValueError(message)
             batch.append(line)
@@ -142,7 +142,7 @@ def _batches(
             return
 
 
-def _spelled(name: str, array: NDArray[Any]) -> list[str]:
+def _cells(name: str, array: NDArray[Any]) -> list[str]:
     if name in TEXT or array.dtype.kind not in "fiub":
         return [
             _quoted(f"'{text}" if _FORMULA.match(text) else text)
@@ -168,5 +168,5 @@ def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any
     try:
         return np.array(list(map(int if kind is np.int64 else float, cells)), kind)
     except (ValueError, OverflowError) as error:
-        message = f"{path}, column {name!r}: {error}. Write the file anew."
+        message = f"{path}, column {name!r}: {error}. Write the file again."
         raise ValueError(message) from error

@@ -1,4 +1,4 @@
-"""A fit that people can watch."""
+"""A fit with a bar for people who wait."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from .._progress import RunBar
-from ._blocks import OnDisk
+from ._block_input import FileInBlocks
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
 
 
-def fit(model: ThreeCPO, table: CountTable | OnDisk) -> None:
+def fit(model: ThreeCPO, counts: CountTable | FileInBlocks) -> None:
     """Fit, with a bar on a terminal."""
     shown = RunBar() if sys.stderr.isatty() else nullcontext()
     with shown as progress:
-        if isinstance(table, OnDisk):
-            table.fit(model, progress)
+        if isinstance(counts, FileInBlocks):
+            counts.fit(model, progress)
         else:
-            model.fit(table, progress=progress)
+            model.fit(counts, progress=progress)

@@ -1,4 +1,4 @@
-"""Fits of files that do not fit into memory, or of several processes."""
+"""Files that are read in blocks of rows during the fit."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._extras import require
-from ._options import AT_LEAST_ONE, together
+from ._shared_options import AT_LEAST_ONE, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .._fit.progress import Progress
     from ..cluster import ThreeCPO
-    from ._source import Source
+    from ._input_file import InputFile
 
 block_options = together(
     click.option(
@@ -42,20 +42,19 @@ block_options = together(
         "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
     ),
 )
-NAMES = ("max_memory", "checkpoint", "sample_rows", "dask", "workers")
+BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", "dask", "workers")
 
 
-class OnDisk:
-    """A file whose counts stay there: what results need to know of it."""
+class FileInBlocks:
+    """A file whose counts stay on disk, with what results show of it."""
 
-    X = labels = row_names = column_names = None
+    labels = None
     citation = ""
 
     def __init__(self, path: Path, options: dict[str, Any]) -> None:
         self._path, self._options = path, options
         self.name = path.stem
         self.source = str(path)
-        self.shape = (0, 0)
 
     def fit(self, model: ThreeCPO, progress: Progress | None) -> None:
         """Fit a model to the blocks of the file."""
@@ -66,23 +65,24 @@ class OnDisk:
             distributed.fit(
                 model, self._path, client=client, progress=progress, **options
             )
-        self.shape = (len(model.labels_), model.n_features_in_)
 
 
-class Blocks(NamedTuple):
-    """A source whose counts are read in blocks, by these options of a fit."""
+class BlockInput(NamedTuple):
+    """An input file that is read in blocks, and the options of such a fit."""
 
-    source: Source
+    source: InputFile
     options: dict[str, Any]
 
-    def read(self) -> OnDisk:
-        return OnDisk(self.source.path, self.options)
+    def read(self) -> FileInBlocks:
+        """Return the file; it is read during the fit."""
+        return FileInBlocks(self.source.path, self.options)
 
-    def told(self) -> dict[str, Any]:
-        return self.source.told()
+    def facts(self) -> dict[str, Any]:
+        """What a later reader needs to know about the file."""
+        return self.source.facts()
 
 
-def blocks_of(source: Source, given: dict[str, Any]) -> Blocks | None:
+def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
     """Return the source in blocks, if some option asks for that."""
     options = {name: value for name, value in given.items() if value is not None}
     if not options:
@@ -95,7 +95,7 @@ def blocks_of(source: Source, given: dict[str, Any]) -> Blocks | None:
     if "dask" in options and "workers" in options:
         message = "--dask and --workers are two ways to say where to work; pass one."
         raise click.UsageError(message)
-    return Blocks(source, options | source.options)
+    return BlockInput(source, options | source.options)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
 
 RUN_FORMAT = "threecpo-run"
 RUN_FILE = "run.json"
-# Only folders that hold nothing else are replaced.
-RESULTS = r"(labels|columns|top_columns|k_path)\.csv|model\.npz|run\.json|report\.html"
+# At the start of every report.
+REPORT_MARK = b'<meta name="generator" content="threecpo'
+REPORT = "report.html"
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     if Path.cwd().is_relative_to(target.resolve()):
         message = f"{target} is where we are and stays; choose another folder with -o."
         raise FileExistsError(message)
-    with _writing.new_folder(target, force=force, parts=RESULTS) as folder:
+    with _writing.new_folder(target, force=force, is_ours=is_unchanged) as folder:
         yield folder
 
 
@@ -65,8 +67,38 @@ def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
 
 def is_results(folder: Path) -> bool:
     """Whether a folder is one that ``threecpo fit`` wrote."""
-    try:
-        told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    return bool(_run_facts(folder))
+
+
+def is_unchanged(folder: Path) -> bool:
+    """Whether a folder holds just the results that ``threecpo fit`` wrote into it.
+
+    Only such a folder is replaced: files that somebody added or edited stay.
+    """
+    digests = _run_facts(folder).get("files")
+    if not isinstance(digests, dict):
         return False
-    return isinstance(told, dict) and told.get("format") == RUN_FORMAT
+    entries = {entry.name: entry for entry in folder.iterdir()}
+    if not all(entry.is_file() for entry in entries.values()):
+        return False
+    report = entries.pop(REPORT, None)
+    if report is not None and REPORT_MARK not in report.read_bytes()[:2000]:
+        return False
+    del entries[RUN_FILE]
+    return {name: digest(entry) for name, entry in entries.items()} == digests
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _run_facts(folder: Path) -> dict[str, Any]:
+    """Content of run.json if it is one of ours, else nothing."""
+    try:
+        facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    ours = isinstance(facts, dict) and facts.get("format") == RUN_FORMAT
+    return facts if ours else {}

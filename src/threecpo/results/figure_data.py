@@ -6,54 +6,57 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._shares import TypicalCounts
-from ._tables import column_names_of, labels_of
+from .._core.codes import GROUP_NAMES, RELEVANT
+from .._plain import plain
+from .fitted import column_names_of, rows_of
+from .shares import TypicalCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
-    from ..cluster import ThreeCPO
-    from ._csv import Table
+    from .._fit.record import FitRecord
+    from ._csv_tables import Table
 
     Part = dict[str, Any]
 
-GROUPS = ((1, "relevant"), (0, "shared"), (-1, "noise"))
-# A map of more points says no more, and makes a report heavy.
+# A map of more points shows no more, and makes a report heavy.
 MAP_POINTS = 4000
 
 
-def sizes(model: ThreeCPO) -> Part:
+def cluster_sizes(record: FitRecord) -> Part:
     """Rows in each cluster, and outliers."""
-    labels = labels_of(model)
-    counted = np.bincount(labels[labels >= 0], minlength=model.n_clusters_)
+    labels = rows_of(record).labels
+    counted = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
     return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
 
 
-def column_groups(model: ThreeCPO) -> Part:
+def column_groups(record: FitRecord) -> Part:
     """Columns in each group, and the share of all counts that they hold."""
-    groups, totals = model.column_groups_, model.shared_rates_
+    groups, totals = record.groups, record.rates.shared
     whole = float(totals.sum()) or 1.0
     return {
-        "groups": [name for _, name in GROUPS],
-        "columns": [int((groups == group).sum()) for group, _ in GROUPS],
-        "counts": [float(totals[groups == group].sum()) / whole for group, _ in GROUPS],
+        "groups": list(GROUP_NAMES.values()),
+        "columns": [int((groups == group).sum()) for group in GROUP_NAMES],
+        "counts": [
+            float(totals[groups == group].sum()) / whole for group in GROUP_NAMES
+        ],
     }
 
 
 def heat_map(
-    model: ThreeCPO, n_columns: int, column_names: Iterable[Any] | None = None
+    record: FitRecord, n_columns: int, column_names: Iterable[Any] | None = None
 ) -> Part:
     """Ratios of the clusters' best columns to the overall rate, as powers of 2.
 
     Every cluster gives its best columns in turn until there are enough of them; they
     stand in the order of the cluster that they are highest in.
     """
-    names = column_names_of(model, column_names)
-    typical = TypicalCounts.of(model)
-    relevant = np.flatnonzero(model.column_groups_ == 1)
-    best = [typical.best(k, relevant, n_columns) for k in range(model.n_clusters_)]
+    names = column_names_of(record, column_names)
+    typical = TypicalCounts.of(record)
+    relevant = np.flatnonzero(record.groups == RELEVANT)
+    best = [typical.best(k, relevant, n_columns) for k in range(record.n_clusters)]
     places = _in_turn(best)[:n_columns]
     with np.errstate(divide="ignore"):
         powers = np.log2(typical.ratios[:, places])
@@ -73,20 +76,19 @@ def _in_turn(lists: list[NDArray[np.intp]]) -> NDArray[np.intp]:
     return entries[np.sort(first)]
 
 
-def convergence(model: ThreeCPO) -> Part:
+def convergence(record: FitRecord) -> Part:
     """The kept run by iteration, and the loss of every run."""
-    return {name: _finite(values) for name, values in model.history_.items()} | {
-        "restarts": _finite(model.restart_losses_)
+    return {name: plain(values) for name, values in record.history.items()} | {
+        "restarts": plain(record.restart_losses)
     }
 
 
-def outliers(rows: Table, model: ThreeCPO) -> Part:
+def outliers(rows: Table, threshold: float) -> Part:
     """Histogram of the outlier scores, and how many lie above the threshold.
 
     It ends at the 1st and 99th percentile; what lies beyond is in its last bars.
     """
     scores = rows["outlier_score"]
-    threshold = float(model.outlier_threshold)
     finite = scores[np.isfinite(scores)]
     low, high = np.percentile(finite, [1, 99]) if len(finite) else (0.0, 0.0)
     # The threshold is an edge, so that every bar is on one side of it.
@@ -160,18 +162,10 @@ def k_path(table: Table) -> Part:
     part = {
         "criterion": criterion,
         "n_clusters": table["n_clusters"].tolist(),
-        "values": _finite(values),
+        "values": plain(values),
         "best": best,
         "found": int(table["found"][best]),
     }
     if "relevant" in table:
         part["relevant"] = table["relevant"].tolist()
     return part
-
-
-def _finite(values: NDArray[Any]) -> list[Any]:
-    """Values as JSON has them: None where there is no number."""
-    return [
-        value if known else None
-        for value, known in zip(values.tolist(), np.isfinite(values), strict=True)
-    ]

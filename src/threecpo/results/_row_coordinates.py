@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.linalg
 
-from ._shares import Shares
+from .._core.codes import NOISE, RELEVANT, SHARED
+from .._validation import check_counts
+from .fitted import record_of, rows_of
+from .shares import Shares
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
 
 
@@ -28,7 +32,7 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
     ----------
     model : ThreeCPO
         A fitted model.
-    X : array-like, frame or sparse matrix of shape (n_rows, n_columns)
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
         Counts of the model's columns.
 
     Returns
@@ -45,19 +49,17 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
     >>> row_map(ThreeCPO(3, random_state=0).fit(X), X).shape
     (1000, 2)
     """
-    from .._validation import check_counts
-
-    counts = check_counts(X)
-    if counts.n_columns != model.n_features_in_:
+    record, counts = record_of(model), check_counts(X)
+    if counts.n_columns != record.n_columns:
         message = (
             f"X has {counts.n_columns} columns, but the model was fitted on "
-            f"{model.n_features_in_}."
+            f"{record.n_columns}."
         )
         raise ValueError(message)
-    weights, origin = _directions(model)
-    used = (model.column_groups_ >= 0).astype(np.float64)
+    weights, origin = _directions(record)
+    used = (record.groups != NOISE).astype(np.float64)
     weights = np.column_stack([weights, used])
-    sums = counts.matrix() @ weights + model.prior * weights.sum(axis=0)
+    sums = counts.matrix() @ weights + record.settings.prior * weights.sum(axis=0)
     sizes = sums[:, 2:]
     some = sizes[:, 0] > 0
     out = np.zeros((counts.n_rows, 2))
@@ -65,17 +67,17 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
     return out
 
 
-def _directions(model: ThreeCPO) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _directions(record: FitRecord) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Weight of each column in each coordinate (m x 2), and the clusters' mean place.
 
     einsum adds in one order for any number of threads.
     """
-    groups = model.column_groups_
-    relevant, shared = groups == 1, groups == 0
+    groups = record.groups
+    relevant, shared = groups == RELEVANT, groups == SHARED
     weights = np.zeros((len(groups), 2))
-    if model.n_clusters_ == 1 or not relevant.any():
+    if record.n_clusters == 1 or not relevant.any():
         return weights, np.zeros(2)
-    shares = Shares.of(model)
+    shares = Shares.of(record)
     profiles = np.vstack([shares.clusters, shares.overall])
     # Without a prior a share may be 0; it then counts as a millionth of the overall.
     floor = np.maximum(1e-6 * shares.overall, np.finfo(float).tiny)
@@ -85,7 +87,8 @@ def _directions(model: ThreeCPO) -> tuple[NDArray[np.float64], NDArray[np.float6
     centres = np.einsum("cj,kj->ck", shares.clusters[:, relevant], logs)
     centres += np.outer(portions[:-1], log_portions)
     centres -= centres.mean(axis=1, keepdims=True)
-    sizes = np.maximum(np.bincount(model.nearest_labels_, minlength=len(centres)), 1)
+    nearest = rows_of(record).nearest_labels
+    sizes = np.maximum(np.bincount(nearest, minlength=len(centres)), 1)
     away = centres - np.average(centres, axis=0, weights=sizes)
     spread = np.einsum("ck,c,cl->kl", away, sizes / sizes.sum(), away)
     axes = _principal_axes(spread)

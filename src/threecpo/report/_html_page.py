@@ -9,9 +9,9 @@ from importlib.resources import files
 from typing import Any
 
 from .._extras import require
-from ..plot._axes import CLUSTERS, GREY
-from . import _text
-from ._figures import figures
+from ..plot.style import CLUSTERS, GREY
+from . import _formatting
+from ._svg_figures import figures
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -46,7 +46,7 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        name: getattr(_text, name)
+        name: getattr(_formatting, name)
         for name in ("number", "percent", "plural", "ratio", "shade", "whole")
     }
     style, script = _file("report.css") + _palette(), _file("report.js")
@@ -87,7 +87,7 @@ def _policy(style: str, script: str) -> str:
 
 
 def _island(data: Any) -> str:
-    """JSON that can stand inside a script element whatever the names in it are."""
+    """JSON that is safe inside a script element, with any names in it."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")

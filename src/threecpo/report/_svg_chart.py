@@ -1,4 +1,4 @@
-"""Axes and marks as SVG text. Only numbers and words of our own get in here.
+"""Axes and marks as SVG text. Only numbers and fixed words are put in here.
 
 Colours are classes of the style sheet, so that a chart follows the theme of its page.
 """
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING
 
-from ._text import on_axis
+from ._formatting import on_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,0 +1,80 @@
+"""The content of run.json: what was done with what, and what came out."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import time
+import warnings
+from contextlib import contextmanager
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .. import __version__
+from ._output_paths import RUN_FORMAT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..cluster import ThreeCPO
+    from ..table import CountTable
+    from ._block_input import FileInBlocks
+
+RUN_VERSION = 1
+_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+
+
+def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, Any]:
+    """Facts about a fit, without those that only its caller knows."""
+    from ..results import agreement, fit_facts
+
+    facts = {
+        "format": RUN_FORMAT,
+        "version": RUN_VERSION,
+        "command": shlex.join(["threecpo", *_arguments()]),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "versions": {
+            "threecpo": __version__,
+            "python": platform.python_version(),
+            **{name: metadata.version(name) for name in _LIBRARIES},
+        },
+        **fit_facts(model),
+    }
+    if counts.labels is not None and (counts.labels >= 0).any():
+        facts["agreement"] = agreement(counts.labels, model.labels_)
+    return facts
+
+
+def _arguments() -> tuple[str, ...]:
+    """What the command line was called with."""
+    arguments: tuple[str, ...] = click.get_current_context().obj
+    return arguments
+
+
+def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:
+    """What is known of the data beside the file they are in."""
+    facts = {
+        "name": counts.name,
+        "citation": counts.citation,
+        "source": counts.source,
+    }
+    return {name: text for name, text in facts.items() if text}
+
+
+@contextmanager
+def remembered_warnings() -> Iterator[list[str]]:
+    """Show warnings as before, and keep their texts."""
+    kept: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *rest: Any, **more: Any) -> None:
+        kept.append(str(message))
+        before(message, *rest, **more)
+
+    warnings.showwarning = show
+    try:
+        yield kept
+    finally:
+        warnings.showwarning = before

@@ -1,0 +1,79 @@
+"""Columns of a table in the order of a model's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..table import CountTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class MatchedColumns(NamedTuple):
+    """A table of the wanted columns, names that it lacked, and names left out."""
+
+    table: CountTable
+    missing: list[str]
+    extra: list[str]
+
+
+def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
+    """Put the columns of a table in the order of these names.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the wanted columns, such as those of a model.
+    table : CountTable
+        Counts with names of columns.
+
+    Returns
+    -------
+    MatchedColumns
+        ``table`` with the wanted columns, of zeros where the given table lacks them;
+        the ``missing`` names; and the ``extra`` ones, which were left out.
+
+    Examples
+    --------
+    >>> from threecpo import CountTable
+    >>> from threecpo.results import match_columns
+    >>> table = CountTable([[3, 5]], column_names=["bees", "ants"])
+    >>> matched = match_columns(["ants", "wasps"], table)
+    >>> matched.table.X.toarray()
+    array([[5., 0.]])
+    >>> matched.missing, matched.extra
+    (['wasps'], ['bees'])
+    """
+    wanted, held = list(names), _names(table)
+    if held == wanted:
+        return MatchedColumns(table, [], [])
+    places, known = {name: j for j, name in enumerate(held)}, set(wanted)
+    matched = CountTable(
+        _taken(table.X, [places.get(name, -1) for name in wanted]),
+        row_names=table.row_names,
+        column_names=wanted,
+    )
+    missing = [name for name in wanted if name not in places]
+    return MatchedColumns(
+        matched, missing, [name for name in held if name not in known]
+    )
+
+
+def _names(table: CountTable) -> list[Any]:
+    if table.column_names is None:
+        message = "The table has no column names to match columns by."
+        raise ValueError(message)
+    return table.column_names.tolist()
+
+
+def _taken(X: sp.csr_array, places: list[int]) -> sp.csr_array:
+    """Columns at these places; zeros for -1."""
+    new = np.array(places)
+    there = np.flatnonzero(new >= 0)
+    shape = (X.shape[1], len(new))
+    ones = np.ones(len(there), dtype=X.dtype)
+    return (X @ sp.csr_array((ones, (new[there], there)), shape=shape)).tocsr()

@@ -1,0 +1,53 @@
+"""A fit in a few numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import figure_data
+from .fitted import record_of
+
+if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
+
+
+def fit_facts(model: ThreeCPO) -> dict[str, Any]:
+    """Parameters of a fit and what it found, as plain values.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+
+    Returns
+    -------
+    dict
+        ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
+        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``, ``column_groups``
+        and ``iterations``; and the ``loss``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import fit_facts
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> fit_facts(ThreeCPO(2, random_state=0).fit(X))["cluster_sizes"]
+    [2, 2]
+    """
+    record = record_of(model)
+    rows, columns = (
+        figure_data.cluster_sizes(record),
+        figure_data.column_groups(record),
+    )
+    return {
+        "parameters": dict(record.parameters),
+        "seed": record.parameters["random_state"],
+        "rows": record.n_rows,
+        "columns": record.n_columns,
+        "clusters": record.n_clusters,
+        "cluster_sizes": rows["sizes"],
+        "outliers": rows["outliers"],
+        "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
+        "loss": record.loss,
+        "iterations": record.n_iter,
+    }

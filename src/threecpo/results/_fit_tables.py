@@ -1,0 +1,230 @@
+"""Rows, columns and numbers of clusters of a fit as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.workers import Workers
+from .._options import check_integer, resolve_n_jobs
+from .._validation import check_counts
+from ..cluster.top_columns import top_columns_table
+from ..table import CountTable
+from ._row_coordinates import row_map
+from .fitted import column_names_of, names_array, record_of, row_names_of, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .._fit.row_results import RowResults
+    from ..cluster import ThreeCPO
+    from ..select import KPath
+    from ._csv_tables import Table
+
+
+def row_table(
+    model: ThreeCPO, X: Any = None, *, row_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of the rows that a model was fitted on.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : CountTable, array-like, frame or sparse matrix, default=None
+        The counts it was fitted on, for the map; without them the map is NaN.
+    row_names : sequence of str, default=None
+        Names of the rows; None takes those of a CountTable, else those of the fit,
+        else their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin``,
+        ``outlier_score``, ``scale``, ``map_x`` and ``map_y`` (see :func:`row_map`).
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import row_table
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> rows = row_table(ThreeCPO(2, random_state=0).fit(X), X, row_names="abcd")
+    >>> list(rows)
+    ['row', 'cluster', 'nearest', 'margin', 'outlier_score', 'scale', 'map_x', 'map_y']
+    >>> rows["row"][rows["cluster"] == rows["cluster"][0]].tolist()
+    ['a', 'b']
+    """
+    record = record_of(model)
+    rows = rows_of(record)
+    places = np.full((record.n_rows, 2), np.nan) if X is None else row_map(model, X)
+    if len(places) != record.n_rows:
+        message = (
+            f"X has {len(places)} rows, but the model was fitted on {record.n_rows}; "
+            "pass the counts of the fit."
+        )
+        raise ValueError(message)
+    return _of_rows(row_names_of(record, X, row_names), rows) | {
+        "scale": rows.row_scales,
+        "map_x": places[:, 0],
+        "map_y": places[:, 1],
+    }
+
+
+def predicted_rows(
+    model: ThreeCPO, X: Any, *, row_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of other rows under a fitted model.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts of the model's columns.
+    row_names : sequence of str, default=None
+        Names of the rows; None takes those of a CountTable, else their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns of :func:`row_table` that hold for rows that a model was not fitted
+        on: ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin`` and
+        ``outlier_score``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import predicted_rows
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> rows = predicted_rows(model, [[7, 0, 4]], row_names=["new"])
+    >>> list(rows)
+    ['row', 'cluster', 'nearest', 'margin', 'outlier_score']
+    >>> bool(rows["cluster"][0] == model.labels_[0])
+    True
+    """
+    record = record_of(model)
+    counts = check_counts(X, model, reset=False)
+    if row_names is None and isinstance(X, CountTable):
+        row_names = X.row_names
+    names = names_array("row_names", row_names, counts.n_rows, of="X")
+    with Workers(resolve_n_jobs(model.n_jobs)) as workers:
+        return _of_rows(names, record.describe(counts, workers))
+
+
+def _of_rows(names: NDArray[np.object_], rows: RowResults) -> Table:
+    """Columns that hold for all rows, those of the fit and others."""
+    return {
+        "row": names,
+        "cluster": rows.labels.astype(np.int64),
+        "nearest": rows.nearest_labels.astype(np.int64),
+        "margin": rows.margins,
+        "outlier_score": rows.outlier_scores,
+    }
+
+
+def column_table(
+    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of the columns of a fitted model.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``column``, ``group`` (1, 0 or -1), ``noise_score``, ``shared_score``,
+        ``relevant_score`` and ``rate_0`` to ``rate_{K-1}``, the rate in each cluster.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import column_table
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> list(column_table(ThreeCPO(2, random_state=0).fit(X)))[:5]
+    ['column', 'group', 'noise_score', 'shared_score', 'relevant_score']
+    """
+    record = record_of(model)
+    scores = record.column_scores
+    return {
+        "column": column_names_of(record, column_names),
+        "group": record.groups.astype(np.int64),
+        "noise_score": scores[:, 0],
+        "shared_score": scores[:, 1],
+        "relevant_score": scores[:, 2],
+        **{f"rate_{k}": rates for k, rates in enumerate(record.rates.cluster)},
+    }
+
+
+def top_table(
+    model: ThreeCPO, n: int = 10, *, column_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of the columns that mark each cluster and group.
+
+    ``ThreeCPO.top_columns`` gives the same as a frame.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    n : int, default=10
+        Most columns to list for each cluster and group.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``group``, ``cluster`` (-1 outside C1), ``rank`` (from 1), ``column`` and
+        ``value``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import top_table
+    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
+    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))
+    ['group', 'cluster', 'rank', 'column', 'value']
+    """
+    record = record_of(model)
+    listed = top_columns_table(record, check_integer("n", n, 1))
+    names = column_names_of(record, column_names)
+    table = {name: np.array(values) for name, values in listed.items()}
+    return table | {"column": names[table["column"]]}
+
+
+def path_table(path: KPath) -> Table:
+    """Table of a path over the number of clusters, as ``KPath.to_table`` gives it.
+
+    Parameters
+    ----------
+    path : KPath
+        What :func:`threecpo.select_n_clusters` returns.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The columns of ``KPath.to_table`` and the name of the ``criterion``.
+
+    Examples
+    --------
+    >>> from threecpo import select_n_clusters
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.results import path_table
+    >>> X, _ = make_synth(300, random_state=0)
+    >>> path = select_n_clusters(X, range(1, 5), n_init=3, random_state=0)
+    >>> path_table(path)["n_clusters"].tolist()
+    [1, 2, 3, 4]
+    """
+    n_fits = len(path.n_clusters)
+    return path.to_table() | {
+        "criterion": np.full(n_fits, path.criterion, dtype=object)
+    }

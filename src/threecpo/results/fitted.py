@@ -1,0 +1,71 @@
+"""What tables and figures take from a fitted model: its record, rows and names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..table import CountTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .._fit.record import FitRecord
+    from .._fit.row_results import RowResults
+    from ..cluster import ThreeCPO
+
+__all__ = ["column_names_of", "names_array", "record_of", "row_names_of", "rows_of"]
+
+
+def record_of(model: ThreeCPO) -> FitRecord:
+    """Return the record of a fitted model, which ``set_params`` does not change."""
+    check_is_fitted(model)
+    return model.record_
+
+
+def rows_of(record: FitRecord) -> RowResults:
+    """Return the results of the rows of a fit, or say why there are none."""
+    if record.rows is None:
+        message = (
+            "This model holds nothing of its rows, as write_to= had them written; "
+            "threecpo.distributed.read_rows reads them."
+        )
+        raise ValueError(message)
+    return record.rows
+
+
+def column_names_of(
+    record: FitRecord, given: Iterable[Any] | None = None
+) -> NDArray[np.object_]:
+    """Names that are given, else those of the fit, else numbers."""
+    names = record.column_names if given is None else given
+    return names_array("column_names", names, record.n_columns)
+
+
+def row_names_of(
+    record: FitRecord, X: Any = None, given: Iterable[Any] | None = None
+) -> NDArray[np.object_]:
+    """Names that are given, else those of a table, else of the fit, else numbers."""
+    names = given
+    if names is None and isinstance(X, CountTable):
+        names = X.row_names
+    if names is None:
+        names = record.row_names
+    return names_array("row_names", names, record.n_rows)
+
+
+def names_array(
+    field: str, given: Iterable[Any] | None, length: int, of: str = "the model"
+) -> NDArray[np.object_]:
+    """Names as an array of str, as many as there must be; None for numbers."""
+    listed = [str(name) for name in (range(length) if given is None else given)]
+    if len(listed) != length:
+        message = f"{field} has {len(listed)} names, but {of} has {length}."
+        raise ValueError(message)
+    names = np.empty(length, dtype=object)
+    names[:] = listed
+    return names

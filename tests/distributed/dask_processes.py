@@ -1,0 +1,183 @@
+"""Dask clusters that are ended and started again, and what a fit does meanwhile."""
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
+
+import dask
+
+import distributed
+
+TIMEOUT = 120
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Processes:
+    """A scheduler at one address, and workers of one thread without nannies."""
+
+    def __init__(self, folder):
+        self.port = free_port()
+        self.address = f"tcp://127.0.0.1:{self.port}"
+        self.scheduler = None
+        self.workers = []
+        self._folder = folder
+
+    def start_scheduler(self):
+        self.scheduler = self._start(
+            *("scheduler", "--host", "127.0.0.1", "--port", str(self.port)),
+            "--no-dashboard",
+        )
+        deadline = time.monotonic() + TIMEOUT
+        while time.monotonic() < deadline:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            assert self.scheduler.poll() is None, "the scheduler has ended"
+            time.sleep(0.02)
+        raise TimeoutError
+
+    def start_workers(self, n_workers=2):
+        self.workers += [
+            self._start(
+                *("worker", self.address, "--nthreads", "1", "--no-nanny"),
+                *("--no-dashboard", "--host", "127.0.0.1"),
+                *("--local-directory", str(self._folder)),
+            )
+            for _ in range(n_workers)
+        ]
+
+    def kill_workers(self):
+        for worker in self.workers:
+            kill(worker)
+        self.workers.clear()
+
+    def kill_all(self):
+        if self.scheduler is not None:
+            kill(self.scheduler)
+        self.kill_workers()
+
+    def _start(self, *arguments):
+        silent = subprocess.DEVNULL
+        command = [sys.executable, "-m", "dask", *arguments]
+        return subprocess.Popen(command, stdout=silent, stderr=silent)
+
+
+def kill(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=TIMEOUT)
+
+
+@contextmanager
+def started(folder, n_workers=2):
+    """Processes that run, and a client of them."""
+    processes = Processes(folder)
+    try:
+        processes.start_scheduler()
+        processes.start_workers(n_workers)
+        client = distributed.Client(processes.address, set_as_default=False)
+        try:
+            client.wait_for_workers(n_workers, timeout=TIMEOUT)
+            yield processes, client
+        finally:
+            client.close(timeout=5)
+    finally:
+        processes.kill_all()
+
+
+def short_timeouts(seconds=1.0):
+    """Dask's own time-outs made small, so that a short outage is longer than they."""
+    return dask.config.set({"distributed.comm.timeouts.connect": f"{seconds}s"})
+
+
+def local_cluster(n_workers=2):
+    """Workers whose nannies start others when they die."""
+    return distributed.LocalCluster(
+        n_workers=n_workers,
+        threads_per_worker=1,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
+        silence_logs=logging.CRITICAL,
+    )
+
+
+def kill_worker_of(cluster, number=0):
+    """Kill the process of a worker; a nanny starts another."""
+    workers = list(cluster.workers.values())
+    process = workers[number % len(workers)].process
+    if process is not None and process.pid is not None:
+        os.kill(process.pid, signal.SIGKILL)
+
+
+class Reports(logging.Handler):
+    """What is reported while a fit waits; others can wait for more of it."""
+
+    def __init__(self):
+        super().__init__()
+        self.texts, self._more = [], threading.Condition()
+
+    def emit(self, record):
+        with self._more:
+            self.texts.append(record.getMessage())
+            self._more.notify_all()
+
+    def wait_for(self, text, often=1):
+        def enough():
+            return sum(text in each for each in self.texts) >= often
+
+        with self._more:
+            assert self._more.wait_for(enough, TIMEOUT), self.texts
+
+
+class Hooked:
+    """A client that calls a function before or after the n-th task of a kind."""
+
+    def __init__(self, client, task, number=0, before=None, after=None):
+        self._client, self._task, self._number = client, task, number
+        self._before, self._after = before, after
+        self.n_tasks = 0
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def submit(self, task, *arguments, **options):
+        self.n_tasks += task is self._task
+        now = task is self._task and self.n_tasks == self._number
+        if now and self._before is not None:
+            self._before()
+        future = self._client.submit(task, *arguments, **options)
+        if now and self._after is not None:
+            self._after()
+        return future
+
+
+class InThread(threading.Thread):
+    """A call in another thread; ``result`` waits for it."""
+
+    def __init__(self, function):
+        super().__init__(daemon=True)
+        self._function, self._result, self._error = function, None, None
+        self.start()
+
+    def run(self):
+        try:
+            self._result = self._function()
+        except BaseException as error:  # noqa: BLE001 - raised by ``result``
+            self._error = error
+
+    def result(self):
+        self.join(TIMEOUT)
+        assert not self.is_alive(), "it hangs"
+        if self._error is not None:
+            raise self._error
+        return self._result

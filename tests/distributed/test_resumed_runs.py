@@ -1,0 +1,74 @@
+"""A run that comes back to an earlier state ends there, also when it was resumed."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from block_fits import assert_same_bits, counts_of
+
+from threecpo import ThreeCPO, distributed
+from threecpo._core import rules
+from threecpo._fit.blocks import BlockFit
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+class Swapped(type(rules.PRINTED)):
+    """Profiles that swap names send the rows to and fro for ever."""
+
+    def profile(self, sums, groups, **options):
+        sums = replace(sums, clusters=sums.clusters[::-1].copy())
+        return super().profile(sums, groups, **options)
+
+
+class Crash(Exception):  # noqa: N818
+    """As sudden as can be inside a process."""
+
+
+@pytest.fixture(name="X")
+def counts():
+    return counts_of(0)[0]
+
+
+@pytest.fixture
+def start(X):
+    """Labels at which the printed rule has settled."""
+    return ThreeCPO(3, assignment="printed", random_state=0).fit(X).labels_
+
+
+@pytest.fixture
+def circling(X, start, monkeypatch):
+    """Fit by a rule under which a run never settles; end it before a pass."""
+    monkeypatch.setitem(rules.NAMED, "printed", Swapped())
+    whole = BlockFit._pass
+
+    def fit(crash_at=None, **options):
+        passes = iter(range(1000))
+
+        def one_pass(self, requests):
+            if next(passes) == crash_at:
+                raise Crash
+            return whole(self, requests)
+
+        monkeypatch.setattr(BlockFit, "_pass", one_pass)
+        model = ThreeCPO(3, init=start, assignment="printed", max_iter=50, n_jobs=1)
+        return distributed.fit(model, X, **options)
+
+    return fit
+
+
+def test_it_ends_where_it_has_been_before(circling):
+    model = circling()
+    assert 3 < model.n_iter_ < 10
+    assert (model.history_["rows_moved"] == -1).all(), "it has not converged"
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_states_before_the_crash_count_too(circling, tmp_path, number):
+    expected = circling()
+    assert number < expected.n_iter_
+    with pytest.raises(Crash):
+        circling(number, checkpoint=tmp_path / "state")
+    found = circling(checkpoint=tmp_path / "state")
+    np.testing.assert_array_equal(found.history_["loss"], expected.history_["loss"])
+    assert_same_bits(found, expected)
