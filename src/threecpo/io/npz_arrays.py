@@ -52,7 +52,12 @@ class NpzArrays:
 
     def get(self, name: str) -> NDArray[Any] | None:
         """Return an array, or None where there is none of that name."""
-        return self[name] if name in self else None
+        return self[name] if name in self._members else None
+
+    def check_size(self, name: str, most: int) -> None:
+        """Refuse an array of more than so many bytes."""
+        if name in self._members:
+            check_unpacked(self._members[name].file_size, most)
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Return the shape of an array without reading it."""
@@ -79,7 +84,7 @@ class NpzArrays:
             # Values of no bytes at all could be any number.
             needed = n_values * max(1, dtype.itemsize)
             if dtype.hasobject or min(shape, default=1) < 0:
-                message = f"its array {name!r} holds objects, not numbers or text"
+                message = f"its array {name!r} holds no numbers or text; it is damaged"
                 raise DataFormatError(message)
             if needed > info.file_size:
                 message = (

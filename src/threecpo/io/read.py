@@ -134,4 +134,5 @@ def read_counts(
         name = find_format(given, format)
         options.check(name, transpose=transpose)
         parts = FORMATS[name].load().read(given, options)
-        return to_table(parts, given, transpose=transpose)
+        limit = options.max_unpacked
+        return to_table(parts, given, transpose=transpose, limit=limit)

@@ -12,10 +12,10 @@ import numpy as np
 
 from ..._errors import DataFormatError
 from ..._extras import missing
-from ..limits import check_unpacked, limit_of
+from ..limits import check_unpacked, limit_of, unpacks_too_far
 from ..regular_files import check_regular
 from . import fences
-from .process import IDLE, IdleEndError, ReadingProcess, folder_of
+from .process import IDLE, IdleEndError, NoRoomError, ReadingProcess, folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# Bytes that the process may take beyond what a file may unpack to.
+SPARE_ROOM = 1 << 28
 # A name takes this many bytes in memory, besides its letters.
 _OF_NAME = 64
 _SMALL = 1 << 26
@@ -59,11 +61,14 @@ def _check_library(name: str, extra: str, purpose: str) -> None:
 
 @contextmanager
 def _opened(kind: str, path: Path, limit: int) -> Iterator[Group]:
-    file = _File(_process_with(kind, path, limit), limit)
     try:
-        yield file.root
-    finally:
-        file.close()
+        file = _File(_process_with(kind, path, limit), limit)
+        try:
+            yield file.root
+        finally:
+            file.close()
+    except NoRoomError:
+        raise unpacks_too_far(limit) from None
 
 
 def _process_with(kind: str, path: Path, room: int) -> ReadingProcess:
@@ -76,7 +81,7 @@ def _process_with(kind: str, path: Path, room: int) -> ReadingProcess:
                 do="open",
                 format=kind,
                 path=os.fsencode(path.absolute()).hex(),
-                room=room,
+                room=room + SPARE_ROOM,
                 seconds=fences.SECONDS,
                 plugins=None if plugins is None else str(plugins),
             )

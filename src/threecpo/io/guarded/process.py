@@ -78,16 +78,8 @@ class ReadingProcess:
             message = "its description is too large"
             raise DataFormatError(message)
         answer: dict[str, Any] | None = json.loads(self.received(size))
-        if answer is None:
-            return None
-        # A refusal leaves the library as it was; after other errors nobody knows.
-        if "refused" in answer:
-            self.sound = True
-            raise DataFormatError(answer["refused"])
-        if "memory" in answer:
-            raise MemoryError
-        if "error" in answer:
-            raise ValueError(answer["error"])
+        if answer is not None:
+            self._raise_failure(answer)
         return answer
 
     def finish(self) -> None:
@@ -99,9 +91,20 @@ class ReadingProcess:
         """Return the number of bytes that come next, or raise the error instead."""
         raw, size = self._head()
         if not raw:
-            message = json.loads(self.received(size)).get("error", "it ends early")
+            self._raise_failure(json.loads(self.received(size)))
+            message = "it ends early"
             raise ValueError(message)
         return size
+
+    def _raise_failure(self, answer: dict[str, Any]) -> None:
+        # A refusal leaves the library as it was; after other errors nobody knows.
+        if "refused" in answer:
+            self.sound = True
+            raise DataFormatError(answer["refused"])
+        if "memory" in answer:
+            raise NoRoomError
+        if "error" in answer:
+            raise ValueError(answer["error"])
 
     def received(self, size: int) -> bytearray:
         """Return the next bytes."""
@@ -145,6 +148,10 @@ class ReadingProcess:
         else:
             message = f"it makes the library that reads it crash (signal {-code})"
         return DataFormatError(f"{message}; it is damaged")
+
+
+class NoRoomError(Exception):
+    """The process would need more memory than it may have."""
 
 
 class IdleEndError(OSError):

@@ -41,10 +41,8 @@ class Server:
                 self._send({"done": True})
             except RefusedError as error:
                 self._send({"refused": str(error)})
-            except MemoryError:
-                self._send({"memory": True})
             except Exception as error:  # noqa: BLE001 - libraries raise many kinds
-                self._send({"error": str(error) or type(error).__name__})
+                self._send(_failure(error))
 
     def _waited(self) -> bool:
         """Wait for a request; no longer than for some time if no file is open."""
@@ -113,6 +111,14 @@ class Server:
             sent = 0
             while sent < len(part):
                 sent += self._answers.write(part[sent:])
+
+
+def _failure(error: Exception) -> dict[str, Any]:
+    """What to answer instead: libraries tell of memory in errors of their own."""
+    text = str(error)
+    if isinstance(error, MemoryError) or "memory allocation failed" in text:
+        return {"memory": True}
+    return {"error": text or type(error).__name__}
 
 
 def main() -> None:
