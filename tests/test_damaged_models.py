@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import zipfile
 
@@ -183,3 +184,108 @@ def test_a_zip_of_other_things_is_refused(path):
         file.writestr("readme.txt", b"hello")
     with pytest.raises(ValueError, match=r"model\.npz is not a model"):
         threecpo.load(path)
+
+
+HOSTILE_PARAMETERS = {
+    "a list": {"n_clusters": [3]},
+    "a dict": {"groups": {"a": 1}},
+    "text": {"groups": "abc"},
+    "groups of lists": {"groups": [[1]]},
+    "a number that is none": {"n_clusters": float("nan")},
+    "a huge number": {"n_clusters": 10**400},
+    "a name that is unknown": {"elephants": 3},
+    "no name": {"init": "elephant"},
+    "a dict as seed": {"random_state": {"a": 1}},
+    "no number of threads": {"n_jobs": "many"},
+    "text for a number": {"max_iter": "10"},
+    "a level of noise": {"verbose": [1]},
+    "an array that is not there": {"init": {"stored": "array"}},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_PARAMETERS)
+def test_parameters_of_other_types_are_a_clear_error(name, saved):
+    change = HOSTILE_PARAMETERS[name]
+    change_header(saved, lambda header: header["parameters"].update(change))
+    with pytest.raises(ValueError, match=r"model\.npz is (a damaged|not a)") as caught:
+        threecpo.load(saved)
+    assert len(str(caught.value)) < 800
+
+
+HOSTILE_HEADERS = {
+    "deep": "[" * 100_000,
+    "deep inside": '{"format": ' + "[" * 5000 + "]" * 5000 + "}",
+    "a huge number": f'{{"format": "threecpo-model", "version": {"9" * 5000}}}',
+    "an infinite version": '{"format": "threecpo-model", "version": Infinity}',
+    "a version below": '{"format": "threecpo-model", "version": -1}',
+    "a version of text": '{"format": "threecpo-model", "version": "x"}',
+    "a list": '{"format": "threecpo-model", "version": 2, "parameters": []}',
+    "nothing": "null",
+    "half a letter": '"\\ud800"',
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE_HEADERS)
+def test_a_header_of_another_form_is_a_clear_error(name, saved):
+    header = np.array(HOSTILE_HEADERS[name])
+    rewrite(saved, lambda arrays: arrays.update(header=header))
+    with pytest.raises(ValueError, match=r"model\.npz"):
+        threecpo.load(saved)
+
+
+@pytest.mark.parametrize("place", ["n_rows", "loss", "price", "history", "settings"])
+@pytest.mark.parametrize("value", [[], {}, "x", None, 10**400, [[1]], {"a": {}}])
+def test_facts_of_other_types_are_a_clear_error(place, value, saved):
+    change_header(saved, lambda header: header["record"].update({place: value}))
+    with pytest.raises(ValueError, match=r"model\.npz is a damaged"):
+        threecpo.load(saved)
+
+
+def test_a_model_that_unpacks_too_far_is_refused(saved, monkeypatch):
+    rewrite_packed(saved, more=np.zeros(10**7))
+    monkeypatch.setenv("THREECPO_MAX_UNPACKED", "1MB")
+    with pytest.raises(
+        ValueError, match=r"model\.npz is not .* more than 1000000 bytes"
+    ):
+        threecpo.load(saved)
+    monkeypatch.delenv("THREECPO_MAX_UNPACKED")
+    assert threecpo.load(saved).n_clusters_ > 0
+
+
+def test_a_header_that_unpacks_too_far_is_refused(saved):
+    rewrite_packed(saved, header=np.array(" " * 10**7))
+    with pytest.raises(ValueError, match=r"model\.npz is not .* unpacks to more than"):
+        threecpo.load(saved)
+
+
+def rewrite_packed(path, **changes):
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    np.savez_compressed(path, **(arrays | changes))
+
+
+def test_an_array_that_claims_more_than_it_has_is_refused(saved):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    labels = members["labels.npy"]
+    start = labels.index(b"'shape': (") + 10
+    end = labels.index(b",", start)
+    # The header keeps its length: it ends in spaces.
+    more = b"9" * (12 - (end - start))
+    cut = labels.index(b"\n") - len(more)
+    members["labels.npy"] = (
+        labels[:end] + more + labels[end:cut] + labels[cut + len(more) :]
+    )
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    with pytest.raises(ValueError, match=r"model\.npz is not .*'labels' claims"):
+        threecpo.load(saved)
+
+
+def test_pipes_and_devices_are_refused(path):
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match=r"model\.npz is not .* a named pipe"):
+        threecpo.load(path)
+    with pytest.raises(ValueError, match=r"/dev/zero is not .* a device"):
+        threecpo.load("/dev/zero")

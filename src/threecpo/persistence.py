@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._errors import DataFormatError
 from ._writing import replaced
+from .io.errors import one_line
+from .io.npz_arrays import open_npz
 
 if TYPE_CHECKING:
-    import os
-
     from .cluster import ThreeCPO
 
 __all__ = ["load", "save"]
@@ -20,6 +23,12 @@ __all__ = ["load", "save"]
 FORMAT = "threecpo-model"
 VERSION = 2
 _IN_ARRAYS = {"stored": "array"}
+_LARGEST_HEADER = 1 << 24
+# What a header of other types than ours makes Python raise.
+_DAMAGE = (
+    *(KeyError, TypeError, ValueError, AttributeError, IndexError),
+    *(OverflowError, RecursionError, MemoryError),
+)
 
 
 def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
@@ -61,12 +70,18 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     Parameters
     ----------
     path : str or path-like
-        The file. Nothing in it is executed.
+        The file. Nothing in it is executed, and it is refused if it unpacks to more
+        than 100 times its size and 512 MiB (see ``threecpo.read_counts``).
 
     Returns
     -------
     ThreeCPO
         The fitted model.
+
+    Raises
+    ------
+    ValueError
+        If the file is no model, damaged, or of a later version.
 
     Examples
     --------
@@ -87,8 +102,8 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
 
             arrays, header = from_version_1(arrays, header)
         return _restored(arrays, header)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        message = f"{path} is a damaged threecpo model: {error}."
+    except _DAMAGE as error:
+        message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
 
 
@@ -103,7 +118,25 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     }
     parameters["groups"] = tuple(parameters["groups"])
     record = FitRecord.from_arrays(arrays, header["record"])
-    return keep(ThreeCPO(**parameters), record)
+    model = ThreeCPO(**parameters)
+    _check_parameters(model, record.settings.n_clusters)
+    return keep(model, record)
+
+
+def _check_parameters(model: ThreeCPO, n_clusters: int) -> None:
+    """Refuse parameters that no fit takes."""
+    from sklearn.base import clone
+
+    from .cluster.fitting import plan_of
+
+    for name, value in model.get_params(deep=False).items():
+        huge = isinstance(value, int) and abs(value) >= 2**63 and name != "random_state"
+        if huge or (name == "verbose" and not isinstance(value, int)):
+            message = f"{name} is {value!r}"
+            raise ValueError(message)
+    if model.n_clusters == "auto":
+        model = clone(model).set_params(n_clusters=n_clusters)
+    plan_of(model)
 
 
 def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, Any]:
@@ -131,22 +164,24 @@ def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, A
 
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and header of a model file of a version that we know."""
+    if Path(path).is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     try:
-        with (
-            Path(path).open("rb") as opened,
-            np.load(opened, allow_pickle=False) as file,
-        ):
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(str(arrays["header"]))
-        known = header["format"] == FORMAT
-        version = int(header["version"])
+        with open_npz(Path(path)) as file:
+            file.check_size("header", _LARGEST_HEADER)
+            header = json.loads(str(file["header"]))
+            known = header["format"] == FORMAT
+            version = int(header["version"])
+            arrays = {name: file[name] for name in file if known}
     except OSError as error:
         if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
             raise
         raise _not_a_model(path) from error
+    except DataFormatError as error:
+        raise _not_a_model(path, f": {one_line(error)}") from error
     except Exception as error:
         raise _not_a_model(path) from error
-    if not known:
+    if not known or version < 1:
         raise _not_a_model(path)
     if version > VERSION:
         message = (
@@ -157,5 +192,5 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]
     return arrays, header
 
 
-def _not_a_model(path: str | os.PathLike[str]) -> ValueError:
-    return ValueError(f"{path} is not a model file written by ThreeCPO.save.")
+def _not_a_model(path: str | os.PathLike[str], why: str = "") -> ValueError:
+    return ValueError(f"{path} is not a model file written by ThreeCPO.save{why}.")

@@ -11,6 +11,7 @@ from tables import Planted
 from threecpo import read_counts
 from threecpo.io import DataFormatError
 from threecpo.io._h5ad import open_h5ad
+from threecpo.io.guarded import Array
 
 anndata = pytest.importorskip("anndata")
 h5py = pytest.importorskip("h5py")
@@ -144,13 +145,13 @@ def test_files_from_before_version_0_7_are_read(tmp_path):
 def test_only_the_chosen_matrix_is_read(write, monkeypatch):
     layers = {"counts": sp.csr_matrix(Y), "other": sp.csr_matrix(Y)}
     path = write(adata(Y / 3, layers=layers, obsm={"X_pca": Y}))
-    read, get = [], h5py.Dataset.__getitem__
+    read, get = [], Array.__getitem__
 
     def noted(self, *args, **options):
         read.append(self.name)
         return get(self, *args, **options)
 
-    monkeypatch.setattr(h5py.Dataset, "__getitem__", noted)
+    monkeypatch.setattr(Array, "__getitem__", noted)
     read_counts(path, labels="site")
     assert "/layers/counts/data" in read
     assert {"/obs/_index", "/var/_index", "/obs/site"} <= set(read)

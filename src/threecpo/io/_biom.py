@@ -9,10 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from .._extras import require
+from ._anndata_elements import is_array, numbers_of
 from ._file_content import FileContent
-from ._hdf5 import check_stored
 from .archives import opened
+from .guarded import open_hdf5
+from .limits import limit_of
+from .regular_files import open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,36 +22,49 @@ if TYPE_CHECKING:
     from .format_options import ReadOptions
 
 _HDF5 = b"\x89HDF"
+_TEXT_TO_MEMORY = 4
 
 
-def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
-    with path.open("rb") as file:
+def read(path: Path, options: ReadOptions) -> FileContent:
+    with open_regular(path) as file:
         start = file.read(len(_HDF5))
-    return _of_hdf5(path) if start == _HDF5 else _of_json(path)
+    reader = _of_hdf5 if start == _HDF5 else _of_json
+    return reader(path, options.max_unpacked)
 
 
-def _of_hdf5(path: Path) -> FileContent:
+def _of_hdf5(path: Path, limit: int | None) -> FileContent:
     """Read ids and counts; metadata stay on disk."""
-    h5py = require("h5py", "io", "Reading BIOM files in HDF5")
-    with h5py.File(path, "r") as file:
-        if "sample/matrix" not in file or "observation/ids" not in file:
+    with open_hdf5(path, "io", "Reading BIOM files in HDF5", limit) as file:
+        sample, observation = (_group(file, axis) for axis in ("sample", "observation"))
+        if "matrix" not in sample or "ids" not in observation:
             kind = "; pass format='h5ad'" if "obs" in file else ""
             message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
             raise DataFormatError(message)
-        for name in ("sample/ids", "observation/ids", "sample/matrix"):
-            check_stored(file[name])
-        samples, observations = (
-            [_text(name) for name in file[axis]["ids"][:].tolist()]
-            for axis in ("sample", "observation")
-        )
-        stored = file["sample"]["matrix"]
-        arrays = (stored["data"][:], stored["indices"][:], stored["indptr"][:])
-    X = sp.csr_array(arrays, shape=(len(samples), len(observations)))
+        samples, observations = _ids(sample), _ids(observation)
+        stored = sample["matrix"]
+        kinds = {"data": "biuf", "indices": "iu", "indptr": "iu"}
+        arrays = [numbers_of(stored, name, kind)[:] for name, kind in kinds.items()]
+    X = sp.csr_array(tuple(arrays), shape=(len(samples), len(observations)))
     return FileContent(X, samples, observations)
 
 
-def _of_json(path: Path) -> FileContent:
-    with opened(path) as file:
+def _group(file: Any, axis: str) -> Any:
+    """Group of an axis; nothing where there is no such group."""
+    group = file.get(axis, {})
+    return {} if is_array(group) else group
+
+
+def _ids(axis: Any) -> list[str]:
+    ids = axis["ids"]
+    if not is_array(ids) or len(ids.shape) != 1:
+        message = f"{ids.name} is no list of names"
+        raise DataFormatError(message)
+    return [_text(name) for name in ids[:].tolist()]
+
+
+def _of_json(path: Path, limit: int | None) -> FileContent:
+    # Lists of numbers take several times more memory than their text.
+    with opened(path, limit_of(path, limit) // _TEXT_TO_MEMORY) as file:
         table = json.load(file)
     if not isinstance(table, dict) or not {"rows", "columns", "data"} <= set(table):
         message = "it lacks rows, columns or data of BIOM"

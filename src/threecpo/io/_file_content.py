@@ -11,6 +11,7 @@ import numpy as np
 from .._core.counts import EXACT, Counts, first_bad_entry, from_sparse
 from .._errors import DataFormatError
 from ..table import CountTable
+from .limits import check_unpacked, limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LARGEST = np.iinfo(np.int32).max
+# Rows or columns of which nothing but their number is known. In tables that somebody
+# has counted, most rows and columns hold a count.
+_ALLOWED = 100_000
+_ALLOWED_PER_COUNT = 100
+_OF_POINTER = 8
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,9 @@ class FileContent:
     label_names: Sequence[str] | None = None
 
 
-def to_table(parts: FileContent, path: Path, *, transpose: bool) -> CountTable:
+def to_table(
+    parts: FileContent, path: Path, *, transpose: bool, limit: int | None = None
+) -> CountTable:
     """Make the table, after all checks that name a row and a column."""
     X, rows, columns = parts.X, parts.row_names, parts.column_names
     if transpose:
@@ -41,6 +49,7 @@ def to_table(parts: FileContent, path: Path, *, transpose: bool) -> CountTable:
             raise DataFormatError(message)
         X, rows, columns = _matrix(X).T, columns, rows
     check_size(X.shape, len(X.data))
+    check_unpacked(_OF_POINTER * sum(X.shape), limit_of(path, limit))
     check_names(rows, X.shape[0], "row")
     check_names(columns, X.shape[1], "column")
     if X.data.dtype.kind not in "biuf":
@@ -70,7 +79,7 @@ def check_size(shape: tuple[int, ...], stored: int) -> None:
         if size < 1:
             message = f"it has no {of}"
             raise DataFormatError(message)
-        if size > LARGEST or size > 10_000_000 + 1000 * stored:
+        if size > LARGEST or size > _ALLOWED + _ALLOWED_PER_COUNT * stored:
             message = f"it claims {size} {of} for {stored} counts; it is damaged"
             raise DataFormatError(message)
 

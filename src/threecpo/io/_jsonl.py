@@ -10,6 +10,7 @@ from ._file_content import encoded, label_text, shown
 from ._texts import counted
 from .archives import opened
 from .delimited.lines import Lines
+from .limits import limit_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     texts: list[str] = []
     names: list[str] = []
     labels: list[str | None] = []
-    with opened(path) as file:
+    with opened(path, limit_of(path, options.max_unpacked)) as file:
         lines = Lines(file)
         for line in lines.text():
             if not line.strip():

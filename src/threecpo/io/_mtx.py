@@ -19,6 +19,7 @@ from .archives import opened
 from .delimited.column_roles import is_number
 from .delimited.cut_blocks import Cut
 from .delimited.lines import Lines, decoded
+from .limits import check_unpacked, limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 WRITTEN_BY = "written by threecpo"
 
 
+# Bytes of a count with its places.
+_OF_COUNT = 16
+
+
 class Header(NamedTuple):
     """Sizes of a matrix, and how its counts are listed."""
 
@@ -45,25 +50,27 @@ class Header(NamedTuple):
     symmetric: bool
 
 
-def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
-    return FileContent(read_matrix(path))
+def read(path: Path, options: ReadOptions) -> FileContent:
+    return FileContent(read_matrix(path, options.max_unpacked))
 
 
-def read_matrix(path: Path) -> Any:
+def read_matrix(path: Path, limit: int | None = None) -> Any:
     """Return the matrix of a file, plain or compressed, as it lies there."""
-    with open_matrix(path) as (header, blocks):
+    with open_matrix(path, limit) as (header, blocks):
         found = list(blocks) or [_entries(np.zeros((0, header.width)), 0, header)]
     rows, columns, counts = (np.concatenate(part) for part in zip(*found, strict=True))
     return sp.coo_array((counts, (rows, columns)), shape=header.shape)
 
 
 @contextmanager
-def open_matrix(path: Path) -> Iterator[tuple[Header, Iterator[Entries]]]:
+def open_matrix(
+    path: Path, limit: int | None = None
+) -> Iterator[tuple[Header, Iterator[Entries]]]:
     """Open a file: what its header says, and its counts some megabytes at a time."""
-    with opened(path) as file:
+    with opened(path, limit_of(path, limit)) as file:
         lines = Lines(file)
         header = _header(lines)
-        yield header, _blocks(lines, header)
+        yield header, _blocks(lines, header, limit_of(path, limit))
 
 
 def _header(lines: Lines) -> Header:
@@ -100,7 +107,8 @@ def _header(lines: Lines) -> Header:
     return Header((n_rows, n_columns), n_entries, width, symmetric)
 
 
-def _blocks(lines: Lines, header: Header) -> Iterator[Entries]:
+def _blocks(lines: Lines, header: Header, limit: int) -> Iterator[Entries]:
+    """Yield counts, which take so many bytes at most."""
     done = 0
     while block := lines.block():
         numbers = _tidy(block, header)
@@ -108,6 +116,7 @@ def _blocks(lines: Lines, header: Header) -> Iterator[Entries]:
             numbers = _by_line(block, lines.number, header)
         lines.number += block.count(b"\n")
         done += len(numbers)
+        check_unpacked(_OF_COUNT * done, limit)
         if done > header.n_entries:
             break
         yield _entries(numbers, done, header)

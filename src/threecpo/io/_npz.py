@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from ._file_content import FileContent
+from ._file_content import FileContent, shown
+from .npz_arrays import open_npz
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
@@ -21,15 +20,8 @@ if TYPE_CHECKING:
 _COMPRESSED: dict[str, Any] = {"csr": sp.csr_array, "csc": sp.csc_array}
 
 
-@contextmanager
-def open_arrays(path: Path) -> Iterator[Any]:
-    """Open a file: its arrays by name, each read when it is asked for."""
-    with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
-        yield file if isinstance(file, np.lib.npyio.NpzFile) else {}
-
-
-def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
-    with open_arrays(path) as arrays:
+def read(path: Path, options: ReadOptions) -> FileContent:
+    with open_npz(path, options.max_unpacked) as arrays:
         return FileContent(
             matrix_of(arrays),
             row_names=names_of(arrays, "row_names"),
@@ -45,9 +37,10 @@ def matrix_of(arrays: Any) -> Any:
     needed = ("data", "row", "col") if kind == "coo" else ("data", "indices", "indptr")
     lacking = [name for name in (*needed, "shape") if name not in arrays]
     if lacking or kind not in (*_COMPRESSED, "coo"):
+        some = ", ".join(shown(name) for name in list(arrays)[:8]) or "no arrays"
         message = (
-            f"it holds {', '.join(arrays) or 'no arrays'}, not a sparse matrix; write "
-            "one with scipy.sparse.save_npz in format csr, csc or coo"
+            f"it holds {some}, not a sparse matrix; write one with "
+            "scipy.sparse.save_npz in format csr, csc or coo"
         )
         raise DataFormatError(message)
     data, first, second = (arrays[name] for name in needed)

@@ -23,6 +23,8 @@ from ._file_content import (
 from .delimited.column_roles import find_layout
 from .delimited.triples import Places, of_triples, written_triples
 from .delimited.wide_rows import joined
+from .limits import limit_of
+from .parquet_sizes import Texts, opened_table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,8 +40,8 @@ _CELLS = 1 << 22
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    parquet = require("pyarrow.parquet", "io", _PURPOSE)
-    with parquet.ParquetFile(path) as file:
+    limit = limit_of(path, options.max_unpacked)
+    with opened_table(path, limit) as file:
         schema = file.schema_arrow
         options = _with_index_of_pandas(schema, options)
         # As a first record of csv: numbers of some kind, or text.
@@ -47,9 +49,10 @@ def read(path: Path, options: ReadOptions) -> FileContent:
         if not first:
             message = "it has no columns"
             raise DataFormatError(message)
+        texts = Texts(limit)
         if of_triples(schema.names, first, options):
-            return _triples(file, Places.find(schema.names, options.triples))
-        return _wide(file, find_layout(schema.names, first, options))
+            return _triples(file, Places.find(schema.names, options.triples), texts)
+        return _wide(file, find_layout(schema.names, first, options), texts)
 
 
 def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
@@ -67,7 +70,7 @@ def _is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _wide(file: Any, layout: Layout) -> FileContent:
+def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
     kinds = file.schema_arrow.types
     for column, place in enumerate(layout.counted):
         if not _is_numeric(kinds[place]):
@@ -85,9 +88,9 @@ def _wide(file: Any, layout: Layout) -> FileContent:
     for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
         blocks.append(_block(batch, layout, done))
         if layout.index is not None:
-            names += _strings(batch.column(layout.index), done)
+            names += _strings(texts.listed(batch.column(layout.index)), done)
         if layout.labels is not None:
-            values = batch.column(layout.labels).to_pylist()
+            values = texts.listed(batch.column(layout.labels))
             labels += [label_text(value) for value in values]
         done += batch.num_rows
     if not blocks:
@@ -123,15 +126,14 @@ def _numbers(values: Any, called: str, before: int) -> NDArray[Any]:
     return values.to_numpy(zero_copy_only=False)
 
 
-def _strings(values: Any, before: int) -> list[str]:
-    listed = values.to_pylist()
+def _strings(listed: list[Any], before: int) -> list[str]:
     if None in listed:
         message = f"the name of row {before + listed.index(None) + 1} is empty"
         raise DataFormatError(message)
     return [str(value) for value in listed]
 
 
-def _triples(file: Any, places: Places) -> FileContent:
+def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -143,6 +145,7 @@ def _triples(file: Any, places: Places) -> FileContent:
         if values.null_count:
             message = f"column {shown(name)} has {values.null_count} empty names"
             raise DataFormatError(message)
+        texts.check(values)
         text = values.cast(pa.string())
         unique = compute.unique(text)
         codes.append(compute.index_in(text, value_set=unique).to_numpy())

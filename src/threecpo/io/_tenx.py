@@ -11,6 +11,7 @@ from ._file_content import FileContent, shown, written_names
 from ._mtx import WRITTEN_BY, read_matrix, write_matrix
 from .archives import DAMAGE, opened
 from .delimited.lines import Lines
+from .limits import limit_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _MATRIX = "matrix.mtx"
 _FEATURES = ("features.tsv", "genes.tsv")
 _BARCODES = ("barcodes.tsv",)
+_TEXT_TO_MEMORY = 4
 _WRITTEN = {"matrix.mtx.gz", "features.tsv.gz", "barcodes.tsv.gz"}
 
 
@@ -32,12 +34,12 @@ def is_part(path: Path) -> bool:
     )
 
 
-def read(path: Path, options: ReadOptions) -> FileContent:  # noqa: ARG001
+def read(path: Path, options: ReadOptions) -> FileContent:
     """Read a folder, or the files that go with a matrix of it."""
-    matrix = matrix_file(path)
-    genes = read_gene_names(matrix)
-    cells = [fields[0] for fields in _fields(_needed(matrix, _BARCODES))]
-    X = read_matrix(matrix)
+    matrix, limit = matrix_file(path), options.max_unpacked
+    genes = read_gene_names(matrix, limit)
+    cells = [fields[0] for fields in _fields(_needed(matrix, _BARCODES), limit)]
+    X = read_matrix(matrix, limit)
     if X.shape == (len(genes), len(cells)):
         X = X.T
     if X.shape != (len(cells), len(genes)):
@@ -54,12 +56,12 @@ def matrix_file(path: Path) -> Path:
     return _only_matrix(path) if path.is_dir() else path
 
 
-def read_gene_names(matrix: Path) -> list[str]:
+def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:
     """Read the names of genes beside a matrix.
 
     Symbols, or ids where there are none; a symbol of several genes with its id.
     """
-    genes = _fields(_needed(matrix, _FEATURES))
+    genes = _fields(_needed(matrix, _FEATURES), limit)
     symbols = [
         fields[1] if len(fields) > 1 and fields[1] else fields[0] for fields in genes
     ]
@@ -109,10 +111,12 @@ def _needed(matrix: Path, names: tuple[str, ...]) -> Path:
     return path
 
 
-def _fields(path: Path) -> list[list[str]]:
-    with opened(path) as file:
-        lines = [line.rstrip("\r\n") for line in Lines(file).text()]
-    return [line.split("\t") for line in lines if line]
+def _fields(path: Path, limit: int | None) -> list[list[str]]:
+    # Short lines take many times their size in memory.
+    most = limit_of(path, limit) // _TEXT_TO_MEMORY
+    with opened(path, most) as file:
+        lines = (line.rstrip("\r\n") for line in Lines(file).text())
+        return [line.split("\t") for line in lines if line]
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001

@@ -12,7 +12,6 @@ import io
 import lzma
 import stat
 import struct
-import sys
 import tarfile
 import zipfile
 import zlib
@@ -21,6 +20,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, cast
 
 from .._errors import DataFormatError
+from .limits import check_unpacked, limit_of, unpacks_too_far
+from .regular_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,8 +56,7 @@ class _Limited(io.RawIOBase):
         data = self._file.read(min(len(buffer), self._left + 1))
         self._left -= len(data)
         if self._left < 0:
-            message = f"it unpacks to more than {self._limit} bytes"
-            raise DataFormatError(message)
+            raise unpacks_too_far(self._limit)
         buffer[: len(data)] = data
         return len(data)
 
@@ -67,17 +67,20 @@ def members(path: Path, limit: int) -> Iterator[Members]:
 
     A file that is no archive is its own only member. Streams are read in turn.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         _refuse_stand_ins(file)
         yield _walk(path.name, file, limit)
 
 
 @contextmanager
-def opened(path: Path, limit: int = sys.maxsize) -> Iterator[IO[bytes]]:
-    """The content of a file, decompressed where its first bytes say so."""
-    with path.open("rb") as file:
+def opened(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
+    """The content of a file, decompressed where its first bytes say so.
+
+    It ends in an error after so many bytes, by default those of ``limit_of``.
+    """
+    with open_regular(path) as file:
         _refuse_stand_ins(file)
-        yield _unpacked(file, limit)
+        yield _unpacked(file, limit_of(path) if limit is None else limit)
 
 
 def _walk(name: str, file: IO[bytes], limit: int) -> Members:
@@ -101,9 +104,7 @@ def _members(name: str, file: IO[bytes], limit: int) -> Members:
 def _zip_members(file: IO[bytes], limit: int) -> Members:
     with zipfile.ZipFile(file) as archive:
         listed = archive.infolist()
-        if sum(info.file_size for info in listed) > limit:
-            message = f"it unpacks to more than {limit} bytes"
-            raise DataFormatError(message)
+        check_unpacked(sum(info.file_size for info in listed), limit)
         for info in listed:
             _check_name(info.filename, link=stat.S_ISLNK(info.external_attr >> 16))
         for info in listed:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _LONGEST_REASON = 200
+_LONGEST_MESSAGE = 400
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def file_errors(path: Path) -> Iterator[None]:
     except ImportError:
         raise
     except DataFormatError as error:
-        message = f"{path}: {error}."
+        message = f"{path}: {one_line(error)}."
         raise DataFormatError(message) from error
     except FileNotFoundError as error:
         missing = error.filename or path
@@ -36,10 +37,7 @@ def file_errors(path: Path) -> Iterator[None]:
         message = f"{path} may not be read by this user; change its permissions."
         raise DataFormatError(message) from error
     except MemoryError as error:
-        message = (
-            f"{path} asks for more memory than there is; it is damaged or too large."
-        )
-        raise DataFormatError(message) from error
+        raise _too_large(path) from error
     except Exception as error:
         raise _unreadable(path, error) from error
 
@@ -52,20 +50,39 @@ def block_errors(path: Path | str) -> Iterator[None]:
     """
     try:
         yield
-    except (ImportError, MemoryError):
+    except ImportError:
         raise
     except DataFormatError as error:
         if str(error).startswith(str(path)):
             raise
-        message = f"{path}: {error}."
+        message = f"{path}: {one_line(error)}."
         raise DataFormatError(message) from error
+    except MemoryError as error:
+        raise _too_large(path) from error
     except Exception as error:
         raise _unreadable(path, error) from error
 
 
+def one_line(text: object) -> str:
+    """Text as one line of letters that a terminal shows, not too long."""
+    words = " ".join(str(text).split())
+    plain = "".join(
+        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words
+    )
+    if len(plain) > _LONGEST_MESSAGE:
+        return f"{plain[:_LONGEST_MESSAGE]}..."
+    return plain
+
+
+def _too_large(path: Path | str) -> DataFormatError:
+    return DataFormatError(
+        f"{path} asks for more memory than there is; it is damaged or too large."
+    )
+
+
 def _unreadable(path: Path | str, error: Exception) -> DataFormatError:
-    described = error.reason if isinstance(error, DamagedMatrixError) else str(error)
-    reason = " ".join(described.split())[:_LONGEST_REASON] or type(error).__name__
+    described = error.reason if isinstance(error, DamagedMatrixError) else error
+    reason = one_line(described)[:_LONGEST_REASON] or type(error).__name__
     return DataFormatError(
         f"{path} cannot be read, it is damaged or of another kind: {reason}."
     )

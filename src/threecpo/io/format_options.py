@@ -24,6 +24,8 @@ class ReadOptions:
     delimiter: str | None = None
     triples: bool | Sequence[str] | None = None
     text_options: Mapping[str, Any] | None = None
+    # Not of a format: how many bytes a file may unpack to.
+    max_unpacked: int | None = None
 
     def check(self, name: str, *, transpose: bool) -> None:
         """Refuse an option that is given in vain."""
@@ -34,6 +36,8 @@ class ReadOptions:
             )
             raise DataFormatError(message)
         for field in fields(self):
+            if field.name == "max_unpacked":
+                continue
             given = getattr(self, field.name) not in (field.default, [])
             if given and field.name not in FORMATS[name].options:
                 fit = [

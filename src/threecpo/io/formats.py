@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from .archives import opened
+from .regular_files import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -104,7 +105,7 @@ def _start(path: Path) -> bytes:
 
 
 def _is_plain(path: Path, start: bytes) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return file.read(len(start)) == start
 
 

@@ -9,6 +9,7 @@ from ._file_content import to_table
 from .errors import file_errors
 from .format_options import ReadOptions
 from .formats import FORMATS, find_format
+from .limits import parse_limit
 
 if TYPE_CHECKING:
     import os
@@ -32,6 +33,7 @@ def read_counts(
     triples: bool | Sequence[str] | None = None,
     transpose: bool = False,
     text_options: Mapping[str, Any] | None = None,
+    max_unpacked: int | str | None = None,
 ) -> CountTable:
     r"""Read counts and their names from a file or folder.
 
@@ -84,7 +86,11 @@ def read_counts(
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
     text_options : dict, default=None
-        ReadOptions of ``threecpo.text.count_terms`` for texts.
+        Options of ``threecpo.text.count_terms`` for texts.
+    max_unpacked : int or str, default=None
+        How many bytes a file may unpack to, such as "10GB", for files that you trust.
+        By default 100 times its size, or 512 MiB if that is more; the environment
+        variable ``THREECPO_MAX_UNPACKED`` names another default.
 
     Returns
     -------
@@ -122,9 +128,11 @@ def read_counts(
         delimiter=delimiter,
         triples=triples,
         text_options=text_options,
+        max_unpacked=parse_limit(max_unpacked),
     )
     with file_errors(given):
         name = find_format(given, format)
         options.check(name, transpose=transpose)
         parts = FORMATS[name].load().read(given, options)
-        return to_table(parts, given, transpose=transpose)
+        limit = options.max_unpacked
+        return to_table(parts, given, transpose=transpose, limit=limit)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._errors import DataFormatError
-from ..._extras import require
 from .. import _npz, _parquet
 from ..errors import block_errors
 from ..format_options import ReadOptions
+from ..limits import limit_of
+from ..npz_arrays import open_npz
+from ..parquet_sizes import opened_table
 from .block_source import BlockSource, counts_of
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class _File:
         with block_errors(self.path):
             if self.path.suffix != ".npz":
                 return counts_of(_parquet.read(self.path, _WIDE).X)
-            with _npz.open_arrays(self.path) as arrays:
+            with open_npz(self.path) as arrays:
                 return counts_of(_npz.matrix_of(arrays))
 
 
@@ -74,12 +75,8 @@ def _largest(paths: Sequence[Path]) -> int | None:
         return None
     largest = 0
     for path in paths:
-        with block_errors(path), zipfile.ZipFile(path) as file:
-            with file.open("data.npy") as data:
-                version = np.lib.format.read_magic(data)
-                read = np.lib.format.read_array_header_1_0
-                shape, *_ = read(data) if version == (1, 0) else ((0,),)
-            largest = max(largest, *shape, 0)
+        with block_errors(path), open_npz(path) as arrays:
+            largest = max(largest, *arrays.shape("data"))
     return largest
 
 
@@ -87,9 +84,9 @@ def _header(path: Path) -> Sequence[str] | None:
     """Column names of a file, before its rows are read."""
     with block_errors(path):
         if path.suffix != ".npz":
-            parquet = require("pyarrow.parquet", "io", "Reading parquet files")
-            return list(parquet.read_schema(path).names)
-        with _npz.open_arrays(path) as arrays:
+            with opened_table(path, limit_of(path)) as file:
+                return list(file.schema_arrow.names)
+        with open_npz(path) as arrays:
             return _npz.names_of(arrays, "feature_names")
 
 

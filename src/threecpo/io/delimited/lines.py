@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLOCK = 1 << 22
-LONGEST = 1 << 28
+LONGEST = 1 << 26
 
 
 class Lines:

@@ -11,6 +11,7 @@ from ..._spreadsheets import guarded, unguarded
 from ..._writing import open_new
 from .._file_content import written_labels, written_names
 from ..archives import opened
+from ..limits import limit_of
 from .column_roles import find_layout, is_number
 from .lines import Lines
 from .triples import Places, of_triples, read_triples, written_triples
@@ -35,12 +36,17 @@ class _Start:
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    with opened(path) as file:
-        return read_table(file, options, usual=_usual(path))
+    limit = limit_of(path, options.max_unpacked)
+    with opened(path, limit) as file:
+        bounded = replace(options, max_unpacked=limit)
+        return read_table(file, bounded, usual=_usual(path))
 
 
 def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
-    """Read a table from a stream in which a delimiter is the usual one."""
+    """Read a table from a stream in which a delimiter is the usual one.
+
+    It takes ``options.max_unpacked`` bytes at most.
+    """
     lines = Lines(file)
     start = _begin(lines, options, usual)
     triples = of_triples(start.header, start.records[0], options)
@@ -136,12 +142,13 @@ def _is_triple(record: list[str] | None) -> bool:
 
 def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
     places = Places.find(start.header or start.records[0], options.triples)
-    return read_triples(lines, start.delimiter, start.records, places)
+    limit = options.max_unpacked
+    return read_triples(lines, start.delimiter, start.records, places, limit)
 
 
 def _read_wide(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
     layout = find_layout(start.header, start.records[0], options)
-    rows = WideRows(layout, start.delimiter)
+    rows = WideRows(layout, start.delimiter, options.max_unpacked)
     rows.add_records(start.records, lines)
     while block := lines.block():
         rows.add_block(block, lines)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from .._file_content import FileContent, no_count, shown, written_names
+from ..limits import check_unpacked
 from .column_roles import is_number
 from .cut_blocks import Cut
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from ...table import CountTable
     from ..format_options import ReadOptions
     from .lines import Lines
+
+
+# Bytes of a count with its places, and of a name that has a number.
+_OF_COUNT = 16
+_OF_NAME = 160
 
 
 class Places(NamedTuple):
@@ -59,12 +65,20 @@ class Places(NamedTuple):
 class Triples:
     """Counts with numbered names of rows and columns, in order of appearance."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self.row_number: defaultdict[str, int] = defaultdict()
         self.column_number: defaultdict[str, int] = defaultdict()
         self.row_number.default_factory = self.row_number.__len__
         self.column_number.default_factory = self.column_number.__len__
         self.rows, self.columns, self.counts = array("i"), array("i"), array("d")
+
+    def check_size(self) -> None:
+        """Refuse more than may be in memory."""
+        names = len(self.row_number) + len(self.column_number)
+        if self._limit is not None:
+            taken = _OF_COUNT * len(self.counts) + _OF_NAME * names
+            check_unpacked(taken, self._limit)
 
     def parts(self) -> FileContent:
         """Make a matrix, in which counts of the same place are added."""
@@ -93,10 +107,14 @@ def of_triples(
 
 
 def read_triples(
-    lines: Lines, delimiter: str, first: list[list[str]], places: Places
+    lines: Lines,
+    delimiter: str,
+    first: list[list[str]],
+    places: Places,
+    limit: int | None,
 ) -> FileContent:
     """Read a count a line; ``first`` are the records before the lines."""
-    found = Triples()
+    found = Triples(limit)
     _add_records(found, first, lines, places)
     while block := lines.block():
         if not _add_tidy(found, block, delimiter, places):
@@ -105,6 +123,7 @@ def read_triples(
             _add_records(found, records, lines, places)
         else:
             lines.number += block.count(b"\n")
+        found.check_size()
     return found.parts()
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from .._file_content import FileContent, encoded, no_count
+from ..limits import check_unpacked
 from .column_roles import is_number, text_in
 from .cut_blocks import Cut
 
@@ -49,11 +50,19 @@ def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
     return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
+# Bytes of a stored count, and of a row with its name.
+_OF_COUNT = 12
+_OF_ROW = 64
+
+
 class WideRows:
     """Rows that were read so far."""
 
-    def __init__(self, layout: Layout, delimiter: str) -> None:
-        self._layout, self._delimiter = layout, delimiter
+    def __init__(
+        self, layout: Layout, delimiter: str, limit: int | None = None
+    ) -> None:
+        self._layout, self._delimiter, self._limit = layout, delimiter, limit
+        self._taken = 0
         self._blocks: list[sp.csr_array] = []
         self._names: list[str] = []
         self._labels: list[str | None] = []
@@ -85,7 +94,14 @@ class WideRows:
             ends.append(len(values))
         parts = (np.asarray(values), np.asarray(columns), np.array(ends))
         shape = (len(ends) - 1, len(self._layout.counted))
-        self._blocks.append(sp.csr_array(parts, shape=shape))
+        self._add(sp.csr_array(parts, shape=shape))
+
+    def _add(self, block: sp.csr_array) -> None:
+        """Add a block, unless all together would take too much memory."""
+        self._blocks.append(block)
+        self._taken += _OF_COUNT * block.nnz + _OF_ROW * block.shape[0]
+        if self._limit is not None:
+            check_unpacked(self._taken, self._limit)
 
     def _checked(self, fields: list[str], number: int) -> NDArray[np.float64]:
         """Counts of a line, or the error that says what is wrong with it."""
@@ -123,5 +139,5 @@ class WideRows:
             return False
         self._names += names
         self._labels += [label.strip() or None for label in labels]
-        self._blocks.append(values)
+        self._add(values)
         return True

@@ -1,0 +1,214 @@
+"""Parts of an AnnData on disk, in HDF5 or zarr: matrices, names, columns of obs.
+
+Groups and arrays are those of ``hdf5`` or of zarr, which look alike.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._errors import DataFormatError
+from ._file_content import encoded, label_text
+
+_SPARSE: dict[Any, Any] = {
+    "csr_matrix": sp.csr_array,
+    "csr": sp.csr_array,
+    "csc_matrix": sp.csc_array,
+    "csc": sp.csc_array,
+}
+
+
+class Matrix(NamedTuple):
+    """A matrix on disk, the group with the names of its columns, and what it is."""
+
+    element: Any
+    var: Any
+    called: str
+    asked: bool
+
+
+def check_anndata(file: Any) -> None:
+    """Refuse a file without obs and var."""
+    if "obs" not in file or "var" not in file:
+        kind = "; pass format='biom'" if "observation" in file else ""
+        message = f"it is no AnnData file, as it lacks obs or var{kind}"
+        raise DataFormatError(message)
+
+
+def choose_matrix(file: Any, layer: str | None) -> Matrix:
+    """Choose the matrix of this name, or else the one that holds counts."""
+    layers = _layers(file)
+    if layer is None and "counts" in layers:
+        layer = "counts"
+    if layer in layers:
+        element, called = file["layers"][layer], f"layer {layer!r}"
+        return Matrix(element, file["var"], called, asked=True)
+    if layer == "raw" and "raw" in file:
+        raw = _group(file["raw"], "raw")
+        return Matrix(raw["X"], raw["var"], "raw.X", asked=True)
+    if layer not in (None, "X"):
+        message = (
+            f"it has no layer {layer!r}; pass layer= as one of {layer_choices(file)}"
+        )
+        raise DataFormatError(message)
+    if "X" not in file:
+        message = f"it has no X; pass layer= as one of {layer_choices(file)}"
+        raise DataFormatError(message)
+    return Matrix(file["X"], file["var"], "X", asked=layer is not None)
+
+
+def layer_choices(file: Any) -> str:
+    """List what may be passed as layer=."""
+    raw = ["raw"] if "raw" in file else []
+    names = [*_layers(file), *raw, *(["X"] if "X" in file else [])]
+    return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
+
+
+def _layers(file: Any) -> list[str]:
+    return list(_group(file["layers"], "layers")) if "layers" in file else []
+
+
+def is_array(element: Any) -> bool:
+    """Whether this is an array, not a group."""
+    return hasattr(element, "shape")
+
+
+def check_dense(element: Any) -> None:
+    """Refuse an array that is no table of numbers."""
+    if len(element.shape) != 2 or element.dtype.kind not in "biuf":
+        message = f"its matrix is {element.dtype} of shape {element.shape}, no table"
+        raise DataFormatError(message)
+
+
+def sparse_layout(element: Any) -> tuple[str, tuple[int, int]]:
+    """Whether a sparse matrix is stored by rows or columns, and its shape."""
+    kind = element.attrs.get("encoding-type", element.attrs.get("h5sparse_format"))
+    shape = element.attrs.get("shape", element.attrs.get("h5sparse_shape"))
+    if not isinstance(kind, str) or kind not in _SPARSE:
+        message = f"its matrix is stored as {kind!r}, which is no table"
+        raise DataFormatError(message)
+    try:
+        n_rows, n_columns = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        message = f"its matrix has shape {shape!r}"
+        raise DataFormatError(message) from None
+    return kind, (n_rows, n_columns)
+
+
+def numbers_of(element: Any, name: str, kinds: str) -> Any:
+    """One array of a sparse matrix, of which no value is read yet."""
+    array = element[name]
+    if not is_array(array) or len(array.shape) != 1 or array.dtype.kind not in kinds:
+        message = f"{name} of its matrix is no list of numbers"
+        raise DataFormatError(message)
+    return array
+
+
+def read_sparse(element: Any) -> Any:
+    """Sparse matrix of a group; nobody has looked at its indices yet."""
+    kind, shape = sparse_layout(element)
+    data = numbers_of(element, "data", "biuf")[:]
+    indices, indptr = (numbers_of(element, n, "iu")[:] for n in ("indices", "indptr"))
+    return _SPARSE[kind]((data, indices, indptr), shape=shape)
+
+
+def frame_names(frame: Any) -> list[str]:
+    """Names of the rows of obs or var on disk."""
+    if is_array(frame):
+        # Before version 0.7 a frame was a table of records.
+        return _texts(_field(frame, "index"))
+    index = frame.attrs.get("_index")
+    if not isinstance(index, str) or index not in frame:
+        message = f"{frame.name} does not say which of its columns holds the names"
+        raise DataFormatError(message)
+    return [str(name) for name in _values(frame, index)]
+
+
+def read_labels(obs: Any, name: str) -> dict[str, Any]:
+    """Labels and their names, of a column of obs."""
+    columns = list(obs.fields) if is_array(obs) else list(obs)
+    if name not in columns:
+        message = f"obs has no column {name!r} for labels=, but {', '.join(columns)}"
+        raise DataFormatError(message)
+    if is_array(obs):
+        return encoded(label_text(value) for value in _field(obs, name).tolist())
+    categories = _categories(obs, name)
+    if categories is None:
+        return encoded(label_text(value) for value in _values(obs, name))
+    codes, names = categories
+    return {"labels": codes, "label_names": names}
+
+
+def _values(frame: Any, name: str) -> list[Any]:
+    """Values of a column, None for those that are missing."""
+    categories = _categories(frame, name)
+    if categories is not None:
+        codes, names = categories
+        return [None if code < 0 else names[code] for code in codes.tolist()]
+    column = frame[name]
+    if is_array(column):
+        return _texts(_column(column))
+    values, mask = _texts(_column(column["values"])), _column(column["mask"])
+    if len(mask) != len(values):
+        message = f"column {name!r} has {len(values)} values, {len(mask)} in its mask"
+        raise DataFormatError(message)
+    return [
+        None if hidden else value
+        for value, hidden in zip(values, mask.tolist(), strict=True)
+    ]
+
+
+def _categories(frame: Any, name: str) -> tuple[Any, list[str]] | None:
+    """Codes and names of a column of categories, None for one of another kind."""
+    column = frame[name]
+    if is_array(column):
+        # Version 0.7 kept the categories of all columns beside them.
+        beside = frame.get("__categories", {})
+        if name not in beside or column.dtype.kind not in "iu":
+            return None
+        codes, listed = _column(column), _column(beside[name])
+    elif "codes" in column and "categories" in column:
+        codes, listed = _column(column["codes"]), _column(column["categories"])
+    else:
+        return None
+    names = [str(value) for value in _texts(listed)]
+    wrong = codes.dtype.kind not in "iu" or (codes.astype(np.int64) < -1).any()
+    if wrong or (codes.astype(np.int64) >= len(names)).any():
+        message = f"column {name!r} has codes without a category"
+        raise DataFormatError(message)
+    if len(set(names)) < len(names):
+        message = f"column {name!r} has the same category twice"
+        raise DataFormatError(message)
+    return codes.astype(np.int64), names
+
+
+def _column(array: Any) -> Any:
+    if not is_array(array) or len(array.shape) != 1:
+        message = f"{array.name} is no column of values"
+        raise DataFormatError(message)
+    return np.asarray(array[:])
+
+
+def _field(frame: Any, name: str) -> Any:
+    if name not in frame.fields:
+        message = f"{frame.name} has no field {name!r}"
+        raise DataFormatError(message)
+    return frame.field(name)[:]
+
+
+def _texts(values: Any) -> list[Any]:
+    """Plain values; text that comes as bytes is decoded."""
+    return [
+        value.decode() if isinstance(value, bytes) else value
+        for value in values.tolist()
+    ]
+
+
+def _group(element: Any, name: str) -> Any:
+    if is_array(element):
+        message = f"{name} is an array, not a group"
+        raise DataFormatError(message)
+    return element

@@ -1,0 +1,59 @@
+"""How many bytes a file may unpack to before it is refused.
+
+A few bytes can claim, or unpack to, any number of them. What is read from a file of S
+bytes is at most ``MULTIPLE`` x S, and never refused below ``SMALLEST``; whoever trusts
+a file names another number, as ``max_unpacked`` or in the environment. Counts that are
+written one by one compress 5 to 30 times, as text or in HDF5; full matrices that are
+nearly empty compress several hundred times, and those need a larger number.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from .._errors import DataFormatError
+from .._fit.budget import budget_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SMALLEST = 1 << 29
+MULTIPLE = 100
+VARIABLE = "THREECPO_MAX_UNPACKED"
+
+
+def parse_limit(given: Any, name: str = "max_unpacked") -> int | None:
+    """Return a number of bytes, given as such or as text like "10GB"."""
+    try:
+        return budget_of(given).limit
+    except ValueError:
+        message = f"{name}={given!r} must be a size such as '10GB' or '500MB'."
+        raise ValueError(message) from None
+
+
+def limit_of(path: Path, given: int | None = None) -> int:
+    """Bytes that a file may unpack to: those given, else by its size."""
+    return limit_for(path.stat().st_size, given)
+
+
+def limit_for(size: int, given: int | None = None) -> int:
+    """Bytes that a file of this size may unpack to."""
+    chosen = given
+    if chosen is None:
+        chosen = parse_limit(os.environ.get(VARIABLE) or None, VARIABLE)
+    return max(SMALLEST, MULTIPLE * size) if chosen is None else chosen
+
+
+def check_unpacked(n_bytes: int, limit: int) -> None:
+    """Refuse what takes more bytes than a file may unpack to."""
+    if n_bytes > limit:
+        raise unpacks_too_far(limit)
+
+
+def unpacks_too_far(limit: int) -> DataFormatError:
+    """Error about a file that unpacks to more than that."""
+    return DataFormatError(
+        f"it unpacks to more than {limit} bytes; if it comes from somebody you trust, "
+        f"allow more by max_unpacked= or {VARIABLE}"
+    )

@@ -1,0 +1,36 @@
+"""Folders of zarr, before anything in them is opened."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+from .._errors import DataFormatError
+from .limits import check_unpacked
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_MOST_METADATA = 1 << 26
+
+
+def size_of_folder(folder: Path) -> int:
+    """Bytes of all files of a folder, which holds nothing but files and folders."""
+    total, left = 0, [str(folder)]
+    while left:
+        with os.scandir(left.pop()) as entries:
+            for entry in entries:
+                about = entry.stat(follow_symlinks=False)
+                if stat.S_ISDIR(about.st_mode):
+                    left.append(entry.path)
+                elif stat.S_ISREG(about.st_mode):
+                    total += about.st_size
+                    if entry.name in _METADATA:
+                        check_unpacked(about.st_size, _MOST_METADATA)
+                else:
+                    inside = os.path.relpath(entry.path, folder)
+                    message = f"{inside} is a link or a device, not a file"
+                    raise DataFormatError(message)
+    return total
