@@ -107,7 +107,7 @@ class Crafted(Target):
             f"{door} | {matrix}"
             for matrix in self._matrices
             for door in self._doors
-            if door != "anndata.cluster" or _fits_anndata(matrix)
+            if _applies(door, matrix)
         ]
 
     def warm_up(self, folder: Path) -> None:  # noqa: ARG002
@@ -128,8 +128,11 @@ class Crafted(Target):
         return isinstance(error, ValueError) and (checked or raised_by_us(error))
 
 
-def _fits_anndata(matrix: str) -> bool:
-    return matrix.startswith(("csr", "csc")) and "it says" not in matrix
+def _applies(door: str, matrix: str) -> bool:
+    """Whether a door must refuse a matrix: columns are chosen whatever their values."""
+    if door == "anndata.cluster":
+        return matrix.startswith(("csr", "csc")) and "it says" not in matrix
+    return door != "ThreeCPO.transform" or "negative value" not in matrix
 
 
 def registry() -> dict[str, Target]:
