@@ -97,8 +97,9 @@ def other_values(rng: Random, content: bytes) -> bytes:
     except Exception:  # noqa: BLE001 - an earlier change may have made anything of it
         return plain.mutated(rng, content, [])
     if array.dtype.kind == "U" and array.ndim == 0 and str(array).startswith("{"):
-        text = json_values.mutated(rng, str(array).encode(), [])
-        return _npy(np.array(text.decode("utf-8", "surrogatepass")))
+        content = str(array).encode("utf-8", "surrogatepass")
+        text = json_values.mutated(rng, content, [])
+        return _npy(np.array(text.decode("utf-8", "surrogateescape")))
     return _npy(changed(rng, array))
 
 
