@@ -169,7 +169,32 @@ def _more_rows():
     return matrix
 
 
+def _dia(**changes):
+    matrix = sp.dia_array(sound())
+    for name, change in changes.items():
+        setattr(matrix, name, change(getattr(matrix, name)))
+    return matrix
+
+
+def _dok(place):
+    matrix = sp.dok_array(sound())
+    matrix._dict[place] = 1.0
+    return matrix
+
+
+def _list_wraps():
+    matrix = sp.lil_array(sound())
+    matrix.rows[2][0] = WRAPS_TO_ONE
+    return matrix
+
+
 OTHERS = {
+    "dia, fewer diagonals than offsets": lambda: _dia(data=cut(2)),
+    "dia, offsets of two dimensions": lambda: _dia(offsets=lambda a: a[:, None]),
+    "dia, diagonals of one dimension": lambda: _dia(data=np.ravel),
+    "dok, column wraps round": lambda: _dok((0, WRAPS_TO_ONE)),
+    "dok, row below 0": lambda: _dok((-1, 0)),
+    "lil, column wraps round": _list_wraps,
     "bsr, pointers fall": _blocks,
     "lil, other numbers of columns and values": _lists,
     "lil, column too large": _list_beyond,

@@ -56,6 +56,27 @@ def test_every_door_refuses_other_formats_and_shapes(case):
             door(OTHERS[case]())
 
 
+VALUES = ("NaN", "infinity", "minus infinity")
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not case.endswith(VALUES)])
+def test_columns_of_it_are_not_chosen(case):
+    with pytest.raises(ValueError, match="damaged sparse matrix"):
+        FITTED.transform(damaged(case))
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_columns_of_other_formats_are_not_chosen(case):
+    with pytest.raises(ValueError, match=r"damaged|expecting|exceeds|must agree"):
+        FITTED.transform(OTHERS[case]())
+
+
+def test_columns_of_a_table_are_chosen_without_a_check():
+    table = CountTable(sound())
+    expected = FITTED.transform(table.X.toarray())
+    np.testing.assert_array_equal(FITTED.transform(table).toarray(), expected)
+
+
 @pytest.mark.parametrize(
     ("case", "sentence"),
     [

@@ -55,6 +55,11 @@ def check_counts(
     return _without_bad_entries(counts, estimator)
 
 
+def check_structure(X: Any) -> None:
+    """Refuse a sparse matrix whose indices lie, whatever its values are."""
+    from_sparse(plain_format(X))
+
+
 def held_counts(X: Any) -> Counts | None:
     """Return the counts that a table holds, or that X is; None if it has none yet."""
     held = X if isinstance(X, Counts) else getattr(X, "counts", None)

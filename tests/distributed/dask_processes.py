@@ -8,13 +8,13 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import dask
 
 import distributed
 
-TIMEOUT = 120
+TIMEOUT = 240
 
 
 def free_port():
@@ -100,23 +100,39 @@ def short_timeouts(seconds=1.0):
     return dask.config.set({"distributed.comm.timeouts.connect": f"{seconds}s"})
 
 
+@contextmanager
 def local_cluster(n_workers=2):
-    """Workers whose nannies start others when they die."""
-    return distributed.LocalCluster(
-        n_workers=n_workers,
-        threads_per_worker=1,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        silence_logs=logging.CRITICAL,
-    )
+    """Workers whose nannies start others when they die, however long that takes."""
+    with (
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "1h"}),
+        distributed.LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+    ):
+        yield cluster
 
 
 def kill_worker_of(cluster, number=0):
-    """Kill the process of a worker; a nanny starts another."""
-    workers = list(cluster.workers.values())
-    process = workers[number % len(workers)].process
-    if process is not None and process.pid is not None:
-        os.kill(process.pid, signal.SIGKILL)
+    """Kill the process of a worker that runs; its nanny starts another.
+
+    A nanny gives up if its worker dies before it has started. Returns whether there was
+    one to kill.
+    """
+    processes = [nanny.process for nanny in list(cluster.workers.values())]
+    running = [
+        pid
+        for process in processes
+        if process is not None and process.status == distributed.Status.running
+        if (pid := process.pid) is not None
+    ]
+    if running:
+        with suppress(ProcessLookupError):
+            os.kill(running[number % len(running)], signal.SIGKILL)
+    return bool(running)
 
 
 class Reports(logging.Handler):

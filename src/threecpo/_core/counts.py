@@ -17,6 +17,7 @@ from .inspection import (
     DamagedMatrixError,
     check_compressed,
     check_coordinates,
+    check_diagonals,
     check_indices,
     check_lists,
     check_pointers,
@@ -223,7 +224,12 @@ def plain_format(matrix: Any) -> Any:
         check_pointers(matrix)
     elif matrix.format == "lil":
         check_lists(matrix)
-    return matrix.tocoo()
+    elif matrix.format == "dia":
+        check_diagonals(matrix)
+    try:
+        return matrix.tocoo()
+    except (ValueError, IndexError, OverflowError, TypeError) as error:
+        raise DamagedMatrixError(str(error).rstrip(".")) from error
 
 
 def _check_kind(matrix: Any) -> None:

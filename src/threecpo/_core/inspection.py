@@ -107,6 +107,18 @@ def check_lists(matrix: Any) -> None:
         raise DamagedMatrixError(reason)
 
 
+def check_diagonals(matrix: Any) -> None:
+    """Refuse a matrix of diagonals whose offsets are others than its diagonals."""
+    offsets, data = matrix.offsets, matrix.data
+    _check_arrays(offsets=offsets)
+    if np.ndim(data) != 2 or len(data) != len(offsets):
+        reason = f"it has {len(offsets)} offsets for diagonals of shape {data.shape}"
+        raise DamagedMatrixError(reason)
+    if len(np.unique(offsets)) < len(offsets):
+        reason = "some of its offsets are the same"
+        raise DamagedMatrixError(reason)
+
+
 def _check_arrays(**arrays: Any) -> None:
     for name, array in arrays.items():
         whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
 from .._extras import frame
-from .._validation import check_counts
+from .._validation import check_counts, check_structure
+from ..table import CountTable
 from ._base import PoissonClusterer
 from .top_columns import named_top_columns
 
@@ -239,6 +241,29 @@ default="information"
         counts = check_counts(X, self, reset=False)
         with self._workers() as workers:
             return self.record_.row_scores(counts, workers)
+
+    def transform(self, X: ArrayLike | Any) -> Any:
+        """Relevant columns of X.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            Values of the same columns, counts or others.
+
+        Returns
+        -------
+        array, frame or sparse matrix of shape (n_rows, n_relevant)
+            The columns of C1, in the kind of X; those of a table are sparse.
+        """
+        check_is_fitted(self)
+        if isinstance(X, CountTable):
+            counts = check_counts(X, self, reset=False)
+            return counts.columns(self._get_support_mask()).matrix()
+        if sp.issparse(X):
+            # scikit-learn would follow the indices of a damaged matrix.
+            check_structure(X)
+        return super().transform(X)
 
     def top_columns(self, n: int = 10) -> Any:
         """Most telling columns of each cluster, and the largest of the other groups.

@@ -56,7 +56,9 @@ def local_client(n_workers: int) -> Iterator[Any]:
 
     Dask makes the allocator of its workers give memory back at once (trim threshold),
     so that every block is read into pages that the system must clear first: a pass
-    took up to twice as long. Blocks need no such care, so that setting is left out.
+    took up to twice as long. Blocks need no such care, so that setting is left out. A
+    worker that died and is not back after 15 seconds would be given up for good; on a
+    busy machine that is too soon.
     """
     distributed = require("distributed", "dask", "Working on several processes")
     import dask
@@ -65,7 +67,7 @@ def local_client(n_workers: int) -> Iterator[Any]:
     environ = dict(dask.config.get(key, {}))
     environ.pop("MALLOC_TRIM_THRESHOLD_", None)
     with (
-        dask.config.set({key: environ}),
+        dask.config.set({key: environ, "distributed.deploy.lost-worker-timeout": "1h"}),
         distributed.LocalCluster(
             n_workers=n_workers,
             threads_per_worker=1,
