@@ -108,7 +108,9 @@ class Child:
         limits = self._limits
         status = self._process.poll()
         if status is not None:
-            name = signal.Signals(-status).name if status < 0 else f"exit {status}"
+            if status > 0:
+                raise HarnessError(self.errors()[-2000:])
+            name = signal.Signals(-status).name if status else "an end"
             return CRASH, f"{name}:{self._where()}"
         if self.idle:
             return None

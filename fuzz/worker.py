@@ -84,9 +84,9 @@ def outcome(target: Target, folder: Path) -> tuple[str, str]:
     """Use a door; say whether something was read, and what was raised."""
     try:
         target.use(folder)
-    except Exception as error:  # noqa: BLE001 - this is what is looked for
-        kind = OWN_ERROR if target.is_own(error, folder) else FOREIGN
-        return kind, described(error)
+    except BaseException as error:  # noqa: BLE001 - this is what is looked for
+        own = isinstance(error, Exception) and target.is_own(error, folder)
+        return OWN_ERROR if own else FOREIGN, described(error)
     return READ, ""
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -41,6 +42,10 @@ class OnlyWarm(Odd):
         raise OSError(message)
 
 
+def leave():
+    sys.exit(3)
+
+
 def foreign():
     return {}["absent"]
 
@@ -74,6 +79,7 @@ def registry():
     targets = [
         Odd("well", foreign, when=()),
         Odd("foreign", foreign, when=(2, 4)),
+        Odd("leaving", leave),
         Odd("crash", crash, when=(2,)),
         Odd("hang", hang),
         Odd("spin", spin),

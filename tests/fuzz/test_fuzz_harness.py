@@ -33,6 +33,7 @@ def run(tmp_path, monkeypatch, request):
     [
         ("well", {"read": 4, "own error": 4}),
         ("foreign", {"read": 2, "own error": 4, "foreign": 2}),
+        ("leaving", {"read": 4, "own error": 3, "foreign": 1}),
         ("crash", {"read": 3, "own error": 4, "crash": 1}),
         ("memory", {"read": 4, "own error": 3, "memory": 1}),
         ("hungry", {"read": 4, "own error": 3, "memory": 1}),
