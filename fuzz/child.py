@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from . import memory
+from . import usage
 from .outcomes import CRASH, HANG, MEMORY, Limits
 from .worker import INPUT
 
@@ -53,7 +53,7 @@ class Child:
         self.number: int | None = None
         self.finished: int | None = None
         self.idle = False
-        self._since, self._memory_before = time.monotonic(), 0
+        self._since, self._before = time.monotonic(), usage.Usage()
         self._heard = b""
         self._errors: IO[bytes] = (folder / "stderr.txt").open("wb")
         self._process = subprocess.Popen(
@@ -95,8 +95,10 @@ class Child:
 
     def _note(self, message: dict[str, Any]) -> None:
         if message["at"] == "begin":
-            if self.number is None:
-                self._memory_before = memory.current(self._process.pid)
+            used = usage.current(self._process.pid)
+            # Memory that inputs leave behind adds up over a batch.
+            memory = used.memory if self.number is None else self._before.memory
+            self._before = usage.Usage(memory, used.seconds)
             self.number, self._since = message["number"], message["time"]
         elif message["at"] == "idle":
             self.idle, self.batch, self.number = True, None, None
@@ -106,16 +108,24 @@ class Child:
         limits = self._limits
         status = self._process.poll()
         if status is not None:
-            name = signal.Signals(-status).name if status < 0 else f"exit {status}"
+            if status > 0:
+                raise HarnessError(self.errors()[-2000:])
+            name = signal.Signals(-status).name if status else "an end"
             return CRASH, f"{name}:{self._where()}"
         if self.idle:
             return None
-        allowed = limits.warm_up_seconds if self.number is None else limits.seconds
-        if time.monotonic() - self._since > allowed:
-            return HANG, f"more than {allowed:g} s:{self._asked_where()}"
-        grown = memory.current(self._process.pid) - self._memory_before
-        if self.number is not None and grown > limits.megabytes * memory.MEGABYTE:
-            size = grown // memory.MEGABYTE
+        waited = time.monotonic() - self._since
+        if self.number is None:
+            too_long = waited > limits.warm_up_seconds
+            return (HANG, "at the valid inputs") if too_long else None
+        used = usage.current(self._process.pid)
+        seconds = used.seconds - self._before.seconds
+        if seconds > limits.seconds or waited > limits.waiting * limits.seconds:
+            spent = f"{seconds:.0f} s of work in {waited:.0f} s"
+            return HANG, f"{spent}:{self._asked_where()}"
+        grown = used.memory - self._before.memory
+        if grown > limits.megabytes * usage.MEGABYTE:
+            size = grown // usage.MEGABYTE
             return MEMORY, f"{size} MB more than before:{self._asked_where()}"
         return None
 
@@ -147,7 +157,7 @@ class Child:
 
 
 def _command(module: str, folder: Path, limits: Limits) -> list[str]:
-    bound = str(limits.megabytes * memory.MEGABYTE)
+    bound = str(limits.megabytes * usage.MEGABYTE)
     return [sys.executable, "-m", "fuzz.worker", module, str(folder), bound]
 
 

@@ -129,6 +129,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=2, help="processes (default: 2)")
     add("--keep", type=Path, default=Path("fuzz-failures"), help="folder of failures")
     add("--replay", metavar="TARGET:NUMBER", help="one input in this process")
-    add("--seconds", type=float, default=limits.seconds, help="for an input")
-    add("--megabytes", type=int, default=limits.megabytes, help="for an input")
+    add(
+        "--seconds",
+        type=float,
+        default=limits.seconds,
+        help="processor time for an input",
+    )
+    add("--megabytes", type=int, default=limits.megabytes, help="more, for an input")
     return parser

@@ -79,7 +79,7 @@ class FileTarget(Target):
             self._change_files(rng, tree, name)
         else:
             change: Mutation = plain.mutated
-            if rng.random() < 0.8:
+            if rng.random() < 0.85:
                 change = self._mutation(name)
             tree[name] = change(rng, tree[name], others)
         if self.with_digests and rng.random() < 0.8:

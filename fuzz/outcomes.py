@@ -38,11 +38,14 @@ class Outcome(NamedTuple):
 class Limits(NamedTuple):
     """What an input may take.
 
-    Memory is how much the resident memory of a process grows while it has the input;
-    address space that is asked for but never touched does not count.
+    Seconds are those of processors, so that a busy machine is no fault of an input's;
+    a process that waits has six times as many. Memory is how much the resident memory
+    of the process and of its children grows while it has the input; address space that
+    is asked for but never touched does not count.
     """
 
     seconds: float = 10.0
+    waiting: float = 6.0
     megabytes: int = 1024
     # Imports and compilation.
     warm_up_seconds: float = 600.0

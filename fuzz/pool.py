@@ -23,8 +23,6 @@ class Pool:
         self._module, self._seed, self._limits = module, seed, limits
         self._n_workers = n_workers
         self._left: list[Batch] = []
-        # Inputs that took too long once: a busy machine is no fault of theirs.
-        self._suspects: set[tuple[str, int]] = set()
         self._folders = count()
 
     def run(self, batches: Iterator[Batch], listen: Listener) -> None:
@@ -78,20 +76,12 @@ class Pool:
             where = self._target(child)
             message = f"{kind} before any input of {where}: {child.errors()[-2000:]}"
             raise HarnessError(message)
-        suspect = (batch.target, number)
-        if number == child.finished:
-            self._keep(batch.behind(number))
-        elif kind == HANG and suspect not in self._suspects:
-            self._suspects.add(suspect)
-            self._keep(batch.behind(number - 1))
-        else:
+        if number != child.finished:
             listen(Outcome(batch.target, number, kind, detail), child.input)
-            self._keep(batch.behind(number))
+        rest = batch.behind(number)
+        if rest.count > 0:
+            self._left.append(rest)
         return False
-
-    def _keep(self, batch: Batch) -> None:
-        if batch.count > 0:
-            self._left.append(batch)
 
 
 def _end_all(children: list[Child]) -> None:

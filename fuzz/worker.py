@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from . import memory
+from . import usage
 from .outcomes import FOREIGN, MEMORY, OWN_ERROR, READ
 from .target import Target, described, write
 
@@ -48,7 +48,8 @@ class Worker:
             if target.name not in self._warm:
                 target.warm_up(self._input)
                 self._warm.add(target.name)
-            before = memory.peak()
+            usage.forget_peak()
+            before = usage.peak_memory()
             first = batch["first"]
             for number in range(first, first + batch["count"]):
                 self._say(at="begin", number=number, time=time.monotonic())
@@ -65,10 +66,10 @@ class Worker:
         tree = target.make(number, seed)
         write(tree, self._input)
         kind, detail = outcome(target, self._input)
-        grown = memory.peak() - before
+        grown = usage.peak_memory() - before
         if grown > self._bound:
             kind = MEMORY
-            detail = f"{grown // memory.MEGABYTE} MB more than before; {detail}"
+            detail = f"{grown // usage.MEGABYTE} MB more than before; {detail}"
         if kind in (FOREIGN, MEMORY):
             failed = self._folder / f"failed-{number}"
             failed.mkdir(exist_ok=True)
@@ -83,9 +84,9 @@ def outcome(target: Target, folder: Path) -> tuple[str, str]:
     """Use a door; say whether something was read, and what was raised."""
     try:
         target.use(folder)
-    except Exception as error:  # noqa: BLE001 - this is what is looked for
-        kind = OWN_ERROR if target.is_own(error, folder) else FOREIGN
-        return kind, described(error)
+    except BaseException as error:  # noqa: BLE001 - this is what is looked for
+        own = isinstance(error, Exception) and target.is_own(error, folder)
+        return OWN_ERROR if own else FOREIGN, described(error)
     return READ, ""
 
 

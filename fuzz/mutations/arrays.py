@@ -37,7 +37,7 @@ _WHEN = (2020, 1, 1, 0, 0, 0)
 
 def mutated(rng: Random, content: bytes, others: Sequence[bytes]) -> bytes:
     """Change bytes of an archive, or what its members hold."""
-    if rng.random() < 0.25:
+    if rng.random() < 0.15:
         return plain.mutated(rng, content, others)
     members = members_of(content)
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
@@ -67,6 +67,9 @@ def _change(
     rng: Random, members: list[tuple[str, bytes]], others: Sequence[bytes]
 ) -> None:
     at = rng.randrange(len(members))
+    headers = [i for i, (name, _) in enumerate(members) if name == "header.npy"]
+    if headers and rng.random() < 0.25:
+        at = headers[0]
     name, content = members[at]
     change = rng.random()
     if change < 0.6:
@@ -94,8 +97,9 @@ def other_values(rng: Random, content: bytes) -> bytes:
     except Exception:  # noqa: BLE001 - an earlier change may have made anything of it
         return plain.mutated(rng, content, [])
     if array.dtype.kind == "U" and array.ndim == 0 and str(array).startswith("{"):
-        text = json_values.mutated(rng, str(array).encode(), [])
-        return _npy(np.array(text.decode("utf-8", "surrogatepass")))
+        content = str(array).encode("utf-8", "surrogatepass")
+        text = json_values.mutated(rng, content, [])
+        return _npy(np.array(text.decode("utf-8", "surrogateescape")))
     return _npy(changed(rng, array))
 
 

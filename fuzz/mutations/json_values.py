@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from . import text
@@ -54,7 +55,7 @@ def changed(rng: Random, value: Any) -> Any:
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         holders = [holder for holder in _containers(value) if holder]
         if not holders:
-            return rng.choice(ODD_VALUES)
+            return _odd(rng, None)
         holder = rng.choice(holders)
         # Lists of numbers are many: half of the changes go to objects.
         objects = [each for each in holders if isinstance(each, dict)]
@@ -93,7 +94,8 @@ def _change(rng: Random, holder: Any, whole: Any) -> None:
 def _odd(rng: Random, value: Any) -> Any:
     if isinstance(value, int | float) and rng.random() < 0.3:
         return rng.choice((-value, value + 1, value - 1, value * 1000, str(value)))
-    return rng.choice(ODD_VALUES)
+    # Lists and objects may be changed in turn.
+    return deepcopy(rng.choice(ODD_VALUES))
 
 
 def _copy(value: Any) -> Any:

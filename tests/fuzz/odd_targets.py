@@ -2,8 +2,8 @@
 
 import os
 import signal
+import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
@@ -42,6 +42,10 @@ class OnlyWarm(Odd):
         raise OSError(message)
 
 
+def leave():
+    sys.exit(3)
+
+
 def foreign():
     return {}["absent"]
 
@@ -54,12 +58,10 @@ def hang():
     time.sleep(60)
 
 
-def slow_once():
-    """Take too long the first time that this number comes."""
-    mark = Path(os.environ["PATH_OF_MARK"])
-    if not mark.exists():
-        mark.touch()
-        time.sleep(60)
+def spin():
+    until = time.process_time() + 60
+    while time.process_time() < until:
+        pass
 
 
 def memory():
@@ -77,9 +79,10 @@ def registry():
     targets = [
         Odd("well", foreign, when=()),
         Odd("foreign", foreign, when=(2, 4)),
+        Odd("leaving", leave),
         Odd("crash", crash, when=(2,)),
         Odd("hang", hang),
-        Odd("slow-once", slow_once),
+        Odd("spin", spin),
         Odd("memory", memory),
         Odd("hungry", hungry),
         OnlyWarm("broken", foreign),

@@ -67,6 +67,14 @@ def test_an_input_can_be_made_again(name):
     assert made != [again.make(number, 2) for number in range(12)]
 
 
+def test_what_was_made_before_changes_nothing():
+    first, again = registry()["biom-json"], registry()["biom-json"]
+    expected = first.make(500, 1)
+    for number in range(500):
+        again.make(number, 1)
+    assert again.make(500, 1) == expected
+
+
 def test_a_door_that_raises_something_else_is_noticed(tmp_path):
     target = registry()["csv"]
     target.door = lambda path: {}["absent"]

@@ -18,11 +18,10 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits"
 def run(tmp_path, monkeypatch, request):
     """Run the first inputs of a target of odd_targets."""
     monkeypatch.syspath_prepend(request.path.parent)
-    monkeypatch.setenv("PATH_OF_MARK", str(tmp_path / "mark"))
 
-    def running(name, seconds=60.0):
+    def running(name, **limits):
         tally = Tally(tmp_path / "kept", 7)
-        pool = Pool("odd_targets", 7, Limits(seconds, megabytes=100), 1)
+        pool = Pool("odd_targets", 7, Limits(**{"megabytes": 100} | limits), 1)
         pool.run(iter([Batch(name, 0, 8)]), tally.add)
         return tally
 
@@ -34,6 +33,7 @@ def run(tmp_path, monkeypatch, request):
     [
         ("well", {"read": 4, "own error": 4}),
         ("foreign", {"read": 2, "own error": 4, "foreign": 2}),
+        ("leaving", {"read": 4, "own error": 3, "foreign": 1}),
         ("crash", {"read": 3, "own error": 4, "crash": 1}),
         ("memory", {"read": 4, "own error": 3, "memory": 1}),
         ("hungry", {"read": 4, "own error": 3, "memory": 1}),
@@ -43,9 +43,11 @@ def test_every_input_is_counted_as_what_became_of_it(run, name, expected):
     assert run(name).counts[name] == Counter(expected)
 
 
-def test_an_input_that_hangs_is_tried_twice(run):
-    assert run("hang", 0.8).counts["hang"] == {"read": 4, "own error": 3, "hang": 1}
-    assert run("slow-once", 0.8).counts["slow-once"] == {"read": 5, "own error": 3}
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_work_without_end_and_waiting_without_end_are_hangs(run):
+    expected = {"read": 4, "own error": 3, "hang": 1}
+    assert run("spin", seconds=0.5, waiting=600).counts["spin"] == expected
+    assert run("hang", seconds=30, waiting=0.1).counts["hang"] == expected
 
 
 @pytest.mark.parametrize(
