@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,11 @@ def from_version_1(
     new["log_sizes"] = np.full((n_columns, 2), np.nan)
     new["log_size_total"] = np.full(2, np.nan)
     if "feature_names_in_" in arrays:
-        names = arrays["feature_names_in_"].astype(str).astype(object)
+        names = arrays["feature_names_in_"]
+        if names.dtype.kind == "U" and (names.view(np.uint32) > sys.maxunicode).any():
+            message = "feature_names_in_ is no text"
+            raise ValueError(message)
+        names = names.astype(str).astype(object)
         new |= names_to_arrays("column_names", names)
     price = parameters["column_penalty"]
     record = {

@@ -169,7 +169,8 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]
     try:
         with open_npz(Path(path)) as file:
             file.check_size("header", _LARGEST_HEADER)
-            header = json.loads(str(file["header"]))
+            # JSON that we write is ASCII; numpy lets other codes pass that are no text.
+            header = json.loads(file["header"].astype("S").item())
             known = header["format"] == FORMAT
             version = int(header["version"])
             arrays = {name: file[name] for name in file if known}

@@ -151,7 +151,8 @@ def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
         codes.append(compute.index_in(text, value_set=unique).to_numpy())
         different.append(unique.to_pylist())
     if not _is_numeric(counts.type):
-        message = f"column {shown(wanted[2])} holds {counts.type}, no numbers"
+        kind = getattr(counts.type, "value_type", counts.type)
+        message = f"column {shown(wanted[2])} holds {kind}, no numbers"
         raise DataFormatError(message)
     called = f"column {shown(wanted[2])}"
     values = _numbers(counts.combine_chunks(), called, 0).astype(np.float64)
