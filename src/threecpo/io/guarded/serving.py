@@ -16,7 +16,13 @@ from typing import IO, Any
 import numpy as np
 
 from . import fences
-from .fences import RefusedError, limit_memory, prepare_signals, timed
+from .fences import (
+    RefusedError,
+    lift_memory_limit,
+    limit_memory,
+    prepare_signals,
+    timed,
+)
 from .pieces import send_rows
 
 IDLE_SECONDS = 30.0
@@ -77,6 +83,8 @@ class Server:
     ) -> None:
         name = os.fsdecode(bytes.fromhex(path))
         fences.SECONDS = seconds
+        # That of the file before may be too low for another library to be loaded.
+        lift_memory_limit()
         if format == "zarr":
             from . import zarr_objects
 
