@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 FORMAT = "threecpo-model"
-VERSION = 2
+VERSION = 3
 _IN_ARRAYS = {"stored": "array"}
 _LARGEST_HEADER = 1 << 24
 # What a header of other types than ours makes Python raise.
