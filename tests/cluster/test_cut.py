@@ -158,9 +158,11 @@ class TestCut:
         before, after = (tmp_path / f"{when}.npz" for when in ("before", "after"))
         assert before.read_bytes() == after.read_bytes()
 
-    def test_can_be_fitted_again_whatever_the_start_was(self):
-        model = fit(n_clusters=3, init=TRUE.clip(0))
-        assert model.cut(2).fit(X).n_clusters_ == 2
+    @pytest.mark.parametrize("order", ["size", "given"])
+    def test_can_be_fitted_again_whatever_the_start_was(self, order, tmp_path):
+        model = fit(n_clusters=3, init=TRUE.clip(0), order=order)
+        model.cut(2).save(tmp_path / "cut.npz")
+        assert threecpo.load(tmp_path / "cut.npz").fit(X).n_clusters_ == 2
 
     @pytest.mark.parametrize(
         ("options", "text"),

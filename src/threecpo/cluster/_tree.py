@@ -236,7 +236,7 @@ class ClusterTree(PoissonClusterer):
         """Return a new estimator of this record, without a start of its own."""
         new = fitted(self, record)
         if not isinstance(new.init, str):
-            new.set_params(init="merge")
+            new.set_params(init="merge", order="size")
         return new
 
 
