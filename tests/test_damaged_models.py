@@ -205,7 +205,7 @@ def test_joined_clusters_that_do_not_fit_are_a_clear_error(name, path):
     field, change = DAMAGED_JOINS[name]
     fit(n_clusters=4).cut(2).save(path)
     rewrite(path, lambda arrays: arrays.update({field: change(arrays[field])}))
-    with pytest.raises(ValueError, match=rf"damaged .*{field}"):
+    with pytest.raises(ValueError, match=r"damaged .*fine_\w+ (is|must)"):
         threecpo.load(path)
 
 
