@@ -353,6 +353,37 @@ def test_a_process_is_used_again_and_ends_when_idle(tmp_path, monkeypatch):
     first._requests.close()
 
 
+def test_a_process_outlives_errors_of_the_library(tmp_path):
+    path = written(tmp_path, "h5ad")
+    process.IDLE.end()
+    read_counts(path)
+    (first,) = process.IDLE._processes
+    path.write_bytes(path.read_bytes()[:-900])
+    with pytest.raises(DataFormatError, match="truncated"):
+        read_counts(path)
+    assert process.IDLE._processes == [first]
+    assert read_counts(written(tmp_path, "h5ad")).shape == Y.shape
+
+
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
+    reason="the system does not list children of processes",
+)
+def test_the_copy_that_reads_ends_with_its_process(tmp_path):
+    path = written(tmp_path, "h5ad")
+    process.IDLE.end()
+    with guarded.open_hdf5(path, "io", "This") as file:
+        running = file._file.process
+        children = Path(f"/proc/{running._process.pid}/task").glob("*/children")
+        (copy,) = " ".join(each.read_text() for each in children).split()
+        running.end()
+        running.sound = False
+    deadline = time.monotonic() + 30
+    while Path(f"/proc/{copy}/exe").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{copy}/exe").exists()
+
+
 def test_the_file_is_not_kept_open(tmp_path):
     path = written(tmp_path, "h5ad")
     read_counts(path)
