@@ -157,6 +157,11 @@ class ReadingProcess:
                 "Reading this file needs h5py or zarr, which do not work here: "
                 f"{sys.executable} -c 'import h5py, zarr' shows why."
             )
+        if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
+            return DataFormatError(
+                f"the process that reads it was ended from outside (signal {-code}); "
+                "try again"
+            )
         if -code in [getattr(signal, name, None) for name in TIMERS]:
             message = "it makes the library that reads it work without end"
         else:

@@ -15,7 +15,7 @@ import os
 import select
 import signal
 import struct
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 30.0
 COPY_FAILED = 3
+_NO_MEMORY = ("memory allocation failed", "can't start new thread")
 
 
 class Server:
@@ -101,18 +102,27 @@ class Server:
 def _failure(error: Exception) -> dict[str, Any]:
     """What to answer instead: libraries tell of memory in errors of their own."""
     text = str(error)
-    if isinstance(error, MemoryError) or "memory allocation failed" in text:
+    if isinstance(error, MemoryError) or any(sign in text for sign in _NO_MEMORY):
         return {"memory": True}
     return {"error": text or type(error).__name__}
 
 
 def received(requests: IO[bytes]) -> dict[str, Any] | None:
     """Return the next request; None at the end."""
-    size = requests.read(8)
+    size = _bytes_of(requests, 8)
     if len(size) < 8:
         return None
-    request: dict[str, Any] = json.loads(requests.read(*struct.unpack("<q", size)))
+    content = _bytes_of(requests, *struct.unpack("<q", size))
+    request: dict[str, Any] = json.loads(content)
     return request
+
+
+def _bytes_of(requests: IO[bytes], size: int) -> bytes:
+    """Return so many bytes, fewer at the end; a pipe gives a long request in parts."""
+    content = b""
+    while len(content) < size and (part := requests.read(size - len(content))):
+        content += part
+    return content
 
 
 def loaded(request: dict[str, Any]) -> Any:
@@ -142,16 +152,11 @@ class Copies:
             return
         self._running = os.fork()
         if not self._running:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            server.serve(request)
-            os._exit(0)
+            _read_as_copy(server, request)
         _, status = os.waitpid(self._running, 0)
         self._running = 0
         if os.WIFSIGNALED(status):
-            number = os.WTERMSIG(status)
-            if number != signal.SIGKILL:
-                signal.signal(number, signal.SIG_DFL)
-            os.kill(os.getpid(), number)
+            _end_by(os.WTERMSIG(status))
         if status:
             # There was no memory left, not even to say so.
             os._exit(COPY_FAILED)
@@ -159,9 +164,28 @@ class Copies:
 
     def end(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """End the copy too, when this process is told to end."""
-        if self._running:
-            os.kill(self._running, signal.SIGKILL)
-        os._exit(0)
+        if not self._running:
+            os._exit(0)
+        os.kill(self._running, signal.SIGKILL)
+        _end_by(signal.SIGTERM)
+
+
+def _read_as_copy(server: Server, request: dict[str, Any]) -> NoReturn:
+    """Answer and end, without what the libraries do at the end of a process."""
+    status = 1
+    try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        server.serve(request)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _end_by(number: int) -> None:
+    """End as by this signal."""
+    if number != signal.SIGKILL:
+        signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def main() -> None:
