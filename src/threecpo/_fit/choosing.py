@@ -73,7 +73,9 @@ class Chooser:
         if not any(name in arrays for name in stored.OF_FINE):
             return None
         n_fine = len(arrays["fine_ranks"])
-        stored.check(arrays, stored.OF_FINE, {**sizes, "f": n_fine, "g": n_fine + 1})
-        fine = replace(sums, table=arrays["fine_table"], members=arrays["fine_members"])
-        named = (arrays[f"fine_{name}"] for name in ("groups", "ranks", "into"))
+        sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
+        found = stored.checked(arrays, stored.OF_FINE, sizes)
+        stored.check_totals(found, sums.totals)
+        fine = replace(sums, table=found["fine_table"], members=found["fine_members"])
+        named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
         return cls(fine, *named)
