@@ -88,6 +88,7 @@ def assert_same_model(path, model):
             ["-k", 3, "--outliers", "final", "--outlier-threshold", 2.5],
             {"n_clusters": 3, "outliers": "final", "outlier_threshold": 2.5},
         ),
+        (["-k", 3, "--n-init", "auto"], {"n_clusters": 3, "n_init": "auto"}),
         (
             ["-k", 3, "--init", "poisson-k-means++", "--n-init", 4, "--jobs", 2],
             {

@@ -37,6 +37,11 @@ class TestSelectK:
         a, b = (results.read_table(p) for p in ("path.csv", "out/k_path.csv"))
         assert a["total"].tobytes() == b["total"].tobytes()
 
+    def test_runs_until_they_agree(self, run):
+        done = run("select-k", "cells.npz", "--max", 4, "--n-init", "auto", "--json")
+        path = select_n_clusters(X, range(1, 5), n_init="auto", random_state=0)
+        assert done.json["path"]["total"] == path.totals.tolist()
+
     def test_options(self, run):
         options = ["--min", 2, "--max", 6, "--criterion", "mdl", "--n-init", 1]
         options += ["--init", "random-labels", "--seed", 3]

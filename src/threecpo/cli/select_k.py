@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     help="What the best K has least of.",
 )
 @output_option("CSV file for the table. [default: only printed]")
-@run_options("Number of runs of each K. [default: 4; 20 if --init is not merge]")
+@run_options(
+    "Number of runs of each K; auto: till two agree. "
+    "[default: 4; 20 if --init is not merge]"
+)
 @source_options
 @force_option
 @json_option
