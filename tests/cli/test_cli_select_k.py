@@ -84,7 +84,8 @@ class TestSelectK:
 
     def test_the_end_of_the_path_is_reported(self, run):
         done = run("select-k", "cells.npz", "--min", 2, "--max", 3)
-        assert "a larger --max" in done.out
+        assert "the total still falls at K = 3, the end of the path" in done.out
+        assert "the runner-up is K = 2" in done.out
 
     def test_after_an_interrupt_what_is_finished_is_shown(self, run, monkeypatch):
         from threecpo.select import _poisson
