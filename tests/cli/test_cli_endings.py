@@ -20,7 +20,7 @@ callback = ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), signal.SIGTERM))
 with ended_by_signals():
     try:
         callback()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 600
         while time.monotonic() < deadline:
             pass
     finally:
