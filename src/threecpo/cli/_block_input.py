@@ -60,6 +60,7 @@ class FileInBlocks:
 
     labels = None
     citation = ""
+    description = ""
 
     def __init__(self, path: Path, options: dict[str, Any]) -> None:
         self._path, self._options = path, options
