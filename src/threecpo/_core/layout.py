@@ -47,8 +47,9 @@ def plane(points: Points, labels: NDArray[np.integer], n_jobs: int = 1) -> Point
     if n_points < 2:
         return np.zeros((n_points, 2))
     n_neighbours = min(N_NEIGHBOURS, n_points - 1)
-    found = cKDTree(points).query(points, n_neighbours + 1, workers=n_jobs)[1]
-    neighbours = np.ascontiguousarray(_without_itself(found), dtype=np.int32)
+    query = cKDTree(points).query(points, n_neighbours + 1, workers=n_jobs)
+    found = _without_itself(np.asarray(query[1]))
+    neighbours = np.ascontiguousarray(found, dtype=np.int32)
     places = first_places(points, labels)
     n_rounds = int(np.clip(_WORK // n_points, _LEAST_ROUNDS, _MOST_ROUNDS))
     rates = 1.0 - np.arange(n_rounds) / n_rounds

@@ -72,9 +72,7 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
         return _mapped(record, counts, workers)
 
 
-def _mapped(
-    record: FitRecord, counts: Counts, workers: Workers
-) -> NDArray[np.float64]:
+def _mapped(record: FitRecord, counts: Counts, workers: Workers) -> NDArray[np.float64]:
     n_rows = counts.n_rows
     drawn = np.arange(n_rows)
     if n_rows > LAID_OUT:
