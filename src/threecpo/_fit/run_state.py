@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .._core.run import Settings
 
 DIGEST_BYTES = 64
+# Of finite numbers above 0, in absolute value.
+_LARGEST_LOGARITHM = 746.0
 
 
 def facts_of(run: PendingRun) -> dict[str, Any]:
@@ -87,7 +89,8 @@ def run_from(
 def _pending(
     arrays: dict[str, NDArray[Any]], sizes: dict[str, int], state: dict[str, Any]
 ) -> PendingRun:
-    stored.check(arrays, stored.OF_START, sizes)
+    arrays = stored.checked(arrays, stored.OF_START, sizes)
+    stored.check_totals(arrays, arrays["totals"])
     start = Sums.zeros(sizes["k"], sizes["m"])
     start.table, start.members = arrays["table"], arrays["members"]
     start.totals, start.n_rows = arrays["totals"], sizes["n"]
@@ -102,7 +105,9 @@ def _running(
     data: Sums,
     state: dict[str, Any],
 ) -> PendingRun:
-    stored.check(arrays, stored.OF_SUMS, sizes)
+    arrays = stored.checked(arrays, stored.OF_SUMS, sizes)
+    stored.check_totals(arrays, data.totals)
+    _check_sizes(arrays, data)
     sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
     running = Running(sums, arrays["groups"], settings)
     if running.sums.n_clusters < sums.n_clusters:
@@ -117,6 +122,15 @@ def _running(
         message = "history is empty"
         raise stored.DamagedFieldError(message)
     return PendingRun(arrays["groups"], running=running, **state)
+
+
+def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
+    """Refuse sums of logarithms of row sizes that no finite sizes have."""
+    for name, most in (("log_sizes", data.totals), ("log_size_total", data.n_rows)):
+        total = np.abs(arrays[name]).sum(axis=-1)
+        if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():
+            message = f"{name} must hold sums of logarithms of row sizes"
+            raise stored.DamagedFieldError(message)
 
 
 def _flag(name: str, value: Any) -> bool:

@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
 WHOLE = frozenset(
     {
-        *("cluster", "nearest", "group", "rank", "size"),
-        *("n_clusters", "found", "relevant"),
+        "cluster",
+        "nearest",
+        "group",
+        "rank",
+        "n_clusters",
+        "found",
+        "relevant",
+        "next_n_clusters",
+        "next_cluster",
+        "rows",
+        "size",
     }
 )
 
