@@ -15,6 +15,7 @@ from ._fit_tables import (
     top_table,
 )
 from ._row_coordinates import row_map
+from ._share_table import share_table
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -31,6 +32,7 @@ __all__ = [
     "read_table",
     "row_map",
     "row_table",
+    "share_table",
     "top_table",
     "write_table",
 ]

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion"})
+TEXT = frozenset({"row", "column", "criterion", "part", "title"})
 WHOLE = frozenset(
-    {"cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"}
+    {
+        *("cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"),
+        *("rows", "count"),
+    }
 )
 
 # Lines that are text in memory at the same time.

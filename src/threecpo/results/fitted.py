@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.codes import NO_COUNTS
 from ..table import CountTable
 
 if TYPE_CHECKING:
@@ -18,7 +19,14 @@ if TYPE_CHECKING:
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
 
-__all__ = ["column_names_of", "names_array", "record_of", "row_names_of", "rows_of"]
+__all__ = [
+    "column_names_of",
+    "names_array",
+    "record_of",
+    "row_names_of",
+    "rows_of",
+    "shown_labels",
+]
 
 
 def record_of(model: ThreeCPO) -> FitRecord:
@@ -36,6 +44,18 @@ def rows_of(record: FitRecord) -> RowResults:
         )
         raise ValueError(message)
     return record.rows
+
+
+def shown_labels(
+    record: FitRecord, rows: RowResults
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Labels and nearest clusters as tables show them: rows without counts have none."""
+    empty = record.describer.without_counts(rows)
+    labels, nearest = (
+        np.where(empty, NO_COUNTS, values).astype(np.int64)
+        for values in (rows.labels, rows.nearest_labels)
+    )
+    return labels, nearest
 
 
 def column_names_of(
