@@ -49,7 +49,7 @@ def rows_of(record: FitRecord) -> RowResults:
 def shown_labels(
     record: FitRecord, rows: RowResults
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Labels and nearest clusters as tables show them: rows without counts have none."""
+    """Labels and nearest clusters of tables: none for rows without counts."""
     empty = record.describer.without_counts(rows)
     labels, nearest = (
         np.where(empty, NO_COUNTS, values).astype(np.int64)
