@@ -1,5 +1,6 @@
 """Figures, as functions that return matplotlib Axes."""
 
+from ._cluster_path import cluster_path
 from ._cluster_shares import cluster_shares
 from ._cluster_sizes import cluster_sizes
 from ._column_groups import column_groups
@@ -10,6 +11,7 @@ from ._outliers import outliers
 from ._row_map import row_map
 
 __all__ = [
+    "cluster_path",
     "cluster_shares",
     "cluster_sizes",
     "column_groups",

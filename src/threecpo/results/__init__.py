@@ -16,6 +16,7 @@ from ._fit_tables import (
 )
 from ._row_coordinates import row_map
 from ._share_table import share_table
+from .cluster_path import cluster_path
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCORE_NAMES",
     "agreement",
+    "cluster_path",
     "column_table",
     "describe_counts",
     "fit_facts",

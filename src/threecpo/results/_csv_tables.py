@@ -23,8 +23,17 @@ if TYPE_CHECKING:
 TEXT = frozenset({"row", "column", "criterion", "part", "title"})
 WHOLE = frozenset(
     {
-        *("cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"),
-        *("rows", "count"),
+        "count",
+        "cluster",
+        "nearest",
+        "group",
+        "rank",
+        "n_clusters",
+        "found",
+        "relevant",
+        "next_n_clusters",
+        "next_cluster",
+        "rows",
     }
 )
 
