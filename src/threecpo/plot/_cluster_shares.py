@@ -80,11 +80,12 @@ def cluster_shares(
 def _name(model: ThreeCPO, cluster: int) -> str:
     if cluster < 0:
         return _OTHERS[cluster]
-    return f"{cluster}: {shortened(str(model.cluster_names_[cluster]))}"
+    names = getattr(model, "cluster_names_", None)
+    return f"cluster {cluster}" if names is None else f"{cluster}: {names[cluster]}"
 
 
 def _style(cluster: int) -> tuple[str, str]:
-    return cluster_style(cluster) if cluster >= 0 else (GREY, "x")
+    return cluster_style(cluster)[:2] if cluster >= 0 else (GREY, "x")
 
 
 def _bars(

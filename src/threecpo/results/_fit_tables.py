@@ -76,6 +76,7 @@ def row_table(
             "pass the counts of the fit."
         )
         raise ValueError(message)
+    places[record.describer.without_counts(rows)] = np.nan
     return _of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],
