@@ -80,8 +80,7 @@ def cluster_shares(
 def _name(model: ThreeCPO, cluster: int) -> str:
     if cluster < 0:
         return _OTHERS[cluster]
-    names = getattr(model, "cluster_names_", None)
-    return f"cluster {cluster}" if names is None else f"{cluster}: {names[cluster]}"
+    return f"{cluster}: {shortened(str(model.cluster_names_[cluster]))}"
 
 
 def _style(cluster: int) -> tuple[str, str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "part", "title"})
+TEXT = frozenset({"row", "column", "criterion", "name", "markers", "part", "title"})
 WHOLE = frozenset(
     {
         "count",
@@ -34,6 +34,7 @@ WHOLE = frozenset(
         "next_n_clusters",
         "next_cluster",
         "rows",
+        "size",
     }
 )
 
