@@ -14,7 +14,6 @@ from ..table import CountTable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
