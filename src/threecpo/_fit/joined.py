@@ -47,6 +47,7 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
         restart_losses=np.array([value]),
         parameters={**record.parameters, "n_clusters": sums.n_clusters},
         fine=record.chooser.leading_to(into),
+        confidence=record.confidence and record.confidence.joined(into),
     )
     if record.rows is not None:
         new = new.with_rows(_rows(record, new, into))

@@ -17,6 +17,7 @@ from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
 from .choosing import Chooser
+from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class FitRecord:
     is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
     the results of the rows were written elsewhere. ``parameters`` are those of the
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
-    placed by the clusters before that.
+    placed by the clusters before that. ``confidence`` is None if not
+    measured.
     """
 
     settings: Settings
@@ -75,6 +77,7 @@ class FitRecord:
     column_names: NDArray[np.object_] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fine: Chooser | None = None
+    confidence: Confidence | None = None
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -228,6 +231,8 @@ class FitRecord:
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+        if self.confidence is not None:
+            arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names"):
             arrays |= stored.names_to_arrays(names, getattr(self, names))
         facts = {
@@ -240,6 +245,8 @@ class FitRecord:
             "history": list(self.history),
             "parameters": dict(self.parameters),
         }
+        if self.confidence is not None:
+            facts["temperature"] = self.confidence.temperature
         return arrays, facts
 
     @classmethod
@@ -280,6 +287,7 @@ class FitRecord:
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
             parameters=dict(facts["parameters"]),
             fine=Chooser.from_arrays(arrays, sums, sizes),
+            confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
 
     def numbered(self, order: str) -> FitRecord:
@@ -300,6 +308,9 @@ class FitRecord:
             ranks=self.ranks[order],
             rows=None if self.rows is None else self.rows.renumbered(new),
             fine=None if self.fine is None else self.fine.leading_to(new),
+            confidence=None
+            if self.confidence is None
+            else self.confidence.taken(order),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:

@@ -12,7 +12,8 @@ from .. import _names, _options
 from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._tree import ClusterTree
+from ._confidence import RowConfidence
+from .fitting import as_table
 from .top_columns import named_top_columns
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, ClusterTree):
+class ThreeCPO(SelectorMixin, RowConfidence):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -145,6 +146,12 @@ default="information"
     tree_ : ndarray of shape (n_clusters_ - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
+    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+        How sure the cluster of each row is: P(k|i), the row scored in its own cluster
+        as if it had not been in it, over ``temperature_``. See ``predict_proba``.
+    temperature_ : float
+        T, 1 or more: how many times more scores vary between clusters than those of
+        Poisson counts. Fits of a path have neither; see ``measure_confidence``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -317,11 +324,13 @@ default="information"
     def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(auto_path(self, X, progress=progress))
+        table = as_table(X, self)
+        path = auto_path(self, table, progress=progress)
+        return self._keep_path(path, self._measured(path.best_record, table.counts))
 
-    def _keep_path(self, path: KPath) -> Self:
+    def _keep_path(self, path: KPath, best: FitRecord) -> Self:
         """Take over the best fit of a path."""
-        self._keep(path.best_record.with_parameters(self._plain_parameters()))
+        self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
 
