@@ -18,6 +18,7 @@ from ._fit_tables import (
 from ._indicators import indicator_table
 from ._label_comparison import LabelComparison, label_tables
 from ._row_coordinates import row_map
+from ._share_table import share_table
 from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 
@@ -41,6 +42,7 @@ __all__ = [
     "read_table",
     "row_map",
     "row_table",
+    "share_table",
     "top_table",
     "typical_rows",
     "write_table",

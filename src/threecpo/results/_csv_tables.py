@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers", "kind", "label"})
+TEXT = frozenset(
+    {
+        *("row", "column", "criterion", "name", "markers", "part", "title"),
+        *("kind", "label"),
+    }
+)
 WHOLE = frozenset(
     {
+        "count",
         "cluster",
         "nearest",
         "group",

@@ -24,9 +24,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
     -------
     dict
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
-        ``columns``, ``clusters``, ``cluster_sizes``, ``cluster_names``, ``outliers``,
-        ``column_groups``
-    and ``iterations``; and the ``loss``.
+        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
+        ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
+        ``iterations``; and the ``loss`` and ``cluster_names``.
 
     Examples
     --------
@@ -50,6 +50,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "cluster_sizes": rows["sizes"],
         "cluster_names": cluster_names_of(record).tolist(),
         "outliers": rows["outliers"],
+        "rows_without_counts": rows["without_counts"],
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
 
-OUTLIERS = "outliers"
+# Lines below those of the clusters, by the labels of their rows.
+OTHERS = {-1: "outliers", -2: "rows without counts"}
 # Labels of a smaller part of a cluster are not in its sentence.
 LEAST_SHARE = 0.1
 MOST_LABELS = 3
@@ -30,8 +31,9 @@ MOST_LABELS = 3
 class LabelComparison:
     """Clusters against one kind of labels.
 
-    ``counts`` has a line for each of ``clusters`` (and last for the outliers, if there
-    are any) and a column for each of ``labels``; rows without a label are in none.
+    ``counts`` has a line for each of ``clusters`` (below them outliers and rows without
+    counts, if there are any) and a column for each of ``labels``; rows without a label
+    are in none.
     ``of_rows`` is the label of each row as text, empty where there is none.
     """
 
@@ -54,8 +56,8 @@ class LabelComparison:
         return [self._sentence(k) for k in range(len(self.counts))]
 
     def _sentence(self, k: int) -> str:
-        outliers = k == len(self.counts) - 1 and self.clusters[k] == OUTLIERS
-        subject = OUTLIERS if outliers else f"cluster {k}"
+        called = self.clusters[k]
+        subject = called if called in OTHERS.values() else f"cluster {k}"
         if not self.counts[k].any():
             return f"{subject}: no row with a label"
         shares = self.shares[k]
@@ -100,10 +102,15 @@ def label_tables(
     record = record_of(model)
     found = rows_of(record).labels
     clusters = cluster_names_of(record).tolist()
-    if (found < 0).any():
-        clusters.append(OUTLIERS)
+    lines = found.copy()
+    for label, called in OTHERS.items():
+        if (found == label).any():
+            lines[found == label] = len(clusters)
+            clusters.append(called)
     return {
-        name: _compared(name, tuple(clusters), found, _texts(name, values, len(found)))
+        name: _compared(
+            name, tuple(clusters), found, lines, _texts(name, values, len(found))
+        )
         for name, values in _by_kind(labels).items()
     }
 
@@ -135,6 +142,7 @@ def _compared(
     name: str,
     clusters: tuple[str, ...],
     found: NDArray[np.int32],
+    lines: NDArray[np.int32],
     texts: NDArray[np.object_],
 ) -> LabelComparison:
     kinds = sorted(set(texts) - {""})
@@ -142,7 +150,6 @@ def _compared(
     codes = np.array([number[text] for text in texts], dtype=np.int64)
     known = codes >= 0
     counts = np.zeros((len(clusters), len(kinds)), dtype=np.int64)
-    # Outliers, -1, are the last line.
-    np.add.at(counts, (found[known], codes[known]), 1)
+    np.add.at(counts, (lines[known], codes[known]), 1)
     scores = agreement(codes, found) if known.any() else {}
     return LabelComparison(name, clusters, tuple(kinds), counts, scores, texts)
