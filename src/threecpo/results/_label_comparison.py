@@ -123,7 +123,7 @@ def _by_kind(labels: Any) -> Mapping[str, Iterable[Any]]:
         names = labels.label_names
         texts = [str(k) if names is None or k < 0 else names[k] for k in numbers]
         known = labels.labels >= 0
-        return {"label": np.where(known, np.array(texts, dtype=object), None)}
+        return {"label": np.where(known, np.array(texts, dtype=object), "")}
     return labels if isinstance(labels, Mapping) else {"label": labels}
 
 
