@@ -119,12 +119,12 @@ def _as_options(text: str) -> str:
     """Options of functions, which messages name, as those of commands."""
 
     def as_option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2] or found[3]
+        name, value = found[1].replace("_", "-"), found[2] or found[3]
         if value in ("", "True"):
             return f"--{name}"
         return f"--no-{name}" if value == "False" else f"--{name} {value}"
 
-    names = "|".join(("force", *READING))
+    names = "|".join(("force", "max_unpacked", *READING))
     one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
     return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", as_option, text)
 
