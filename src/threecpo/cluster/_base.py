@@ -157,7 +157,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             settings=self._settings(),
             init=self._checked_init(),
             column_init=self._checked_column_init(),
-            n_init=_options.check_integer("n_init", self.n_init, 1),
+            n_init=_options.check_n_init(self.n_init),
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),

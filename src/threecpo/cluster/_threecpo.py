@@ -62,8 +62,10 @@ default="information"
         Start of the columns: the half with the largest :func:`column_information` in
         C1 (with ``init="merge"``, all columns in two runs of four, for columns of
         noise can have the most), a random half, or groups 1, 0 and -1.
-    n_init : int, default=6
-        Number of runs; the one of lowest loss is kept.
+    n_init : int or "auto", default=6
+        Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
+        to at most 20, until a run that knows nothing of the others arrives at their
+        lowest loss (within 1e-9 of it); the fit is that of as many runs.
     max_iter : int, default=300
         Most iterations of one run.
     column_penalty : {"mdl", "bic", None} or callable, default="mdl"
@@ -124,7 +126,7 @@ default="information"
         Size of each row; they sum to 1 where there are no outliers.
     loss_ : float
         Loss of the kept run: minus the sum over columns of the score in their group.
-    restart_losses_ : ndarray of shape (n_init,)
+    restart_losses_ : ndarray of shape (n_runs,)
         Loss of every run. With ``init="merge"`` that of the lowest run that came of it
         by crossing, after a few iterations unless it was the best so far.
     history_ : dict of str to ndarray
@@ -189,7 +191,7 @@ default="information"
         *,
         init: str | ArrayLike | ThreeCPO = "merge",
         column_init: str | ArrayLike = "information",
-        n_init: int = 6,
+        n_init: int | str = 6,
         max_iter: int = 300,
         column_penalty: Any = "mdl",
         groups: tuple[int, ...] = (1, 0, -1),
@@ -326,7 +328,7 @@ default="information"
 
         _options.check_choice("assignment", self.assignment, _names.ASSIGNMENTS)
         _options.check_choice("outliers", self.outliers, _names.OUTLIERS)
-        _options.check_integer("n_init", self.n_init, 1)
+        _options.check_n_init(self.n_init)
         _options.check_integer("max_clusters", self.max_clusters, 1)
         _options.check_choice("criterion", self.criterion, _names.CRITERIA)
         return Settings(
