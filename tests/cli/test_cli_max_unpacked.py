@@ -25,7 +25,7 @@ def run(capsys, tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def bomb(run, tmp_path):  # noqa: ARG001 - it makes the files
+def bomb(run, tmp_path):
     """A small file of counts beside an array that unpacks to a megabyte."""
     with np.load(tmp_path / "cells.npz", allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
