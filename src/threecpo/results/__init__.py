@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
 from ._csv_tables import read_table, write_table
@@ -14,7 +15,11 @@ from ._fit_tables import (
     row_table,
     top_table,
 )
+from ._indicators import indicator_table
+from ._label_comparison import LabelComparison, label_tables
 from ._row_coordinates import row_map
+from ._share_table import share_table
+from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 
 if TYPE_CHECKING:
@@ -22,17 +27,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORE_NAMES",
+    "LabelComparison",
     "agreement",
     "cluster_path",
+    "cluster_table",
     "column_table",
     "describe_counts",
     "fit_facts",
+    "indicator_table",
+    "label_tables",
     "match_columns",
     "path_table",
     "predicted_rows",
     "read_table",
     "row_map",
     "row_table",
+    "share_table",
     "top_table",
+    "typical_rows",
     "write_table",
 ]
