@@ -4,6 +4,7 @@ from ._cluster_path import cluster_path
 from ._cluster_sizes import cluster_sizes
 from ._column_groups import column_groups
 from ._convergence import convergence
+from ._dendrogram import dendrogram
 from ._heat_map import heat_map
 from ._k_path import k_path
 from ._outliers import outliers
@@ -14,6 +15,7 @@ __all__ = [
     "cluster_sizes",
     "column_groups",
     "convergence",
+    "dendrogram",
     "heat_map",
     "k_path",
     "outliers",

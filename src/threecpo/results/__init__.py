@@ -17,6 +17,7 @@ from ._fit_tables import (
 )
 from ._row_coordinates import row_map
 from .cluster_path import cluster_path
+from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -35,6 +36,9 @@ __all__ = [
     "read_table",
     "row_map",
     "row_table",
+    "scanpy_dendrogram",
     "top_table",
+    "tree_figure",
+    "tree_nodes",
     "write_table",
 ]

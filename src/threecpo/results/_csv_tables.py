@@ -24,6 +24,8 @@ TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
 WHOLE = frozenset(
     {
         "cluster",
+        "kinship",
+        "joins",
         "nearest",
         "group",
         "rank",
