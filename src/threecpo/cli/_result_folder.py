@@ -131,6 +131,9 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
+    if facts["rows_without_counts"]:
+        empty = number_of(facts["rows_without_counts"], "row")
+        print_line(f"{empty} without counts in these columns, in no cluster")
     if "choice" in facts:
         print_choice(facts["choice"], sizes)
     print_line(

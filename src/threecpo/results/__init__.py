@@ -16,6 +16,7 @@ from ._fit_tables import (
     top_table,
 )
 from ._row_coordinates import row_map
+from ._share_table import share_table
 from .cluster_path import cluster_path
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 
@@ -37,6 +38,7 @@ __all__ = [
     "row_map",
     "row_table",
     "scanpy_dendrogram",
+    "share_table",
     "top_table",
     "tree_figure",
     "tree_nodes",

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
+TEXT = frozenset({"row", "column", "criterion", "name", "markers", "part", "title"})
 WHOLE = frozenset(
     {
+        "count",
         "cluster",
         "kinship",
         "joins",
