@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers", "part", "title"})
+TEXT = frozenset(
+    {
+        *("row", "column", "criterion", "name", "markers", "part", "title"),
+        *("kind", "label"),
+    }
+)
 WHOLE = frozenset(
     {
         "count",
@@ -37,6 +42,7 @@ WHOLE = frozenset(
         "next_cluster",
         "rows",
         "size",
+        "place",
     }
 )
 
