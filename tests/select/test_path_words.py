@@ -8,7 +8,8 @@ from k_paths import TRUE, X, path_of
 
 from threecpo import methods, results
 from threecpo.select import choice_of
-from threecpo.select.choice import difference, divided, shared_rows
+from threecpo._core.overlaps import shared_rows
+from threecpo.select.choice import difference, divided
 
 
 def choice(totals, first=1, criterion="mdl"):
