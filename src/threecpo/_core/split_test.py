@@ -2,9 +2,9 @@
 
 The statistic is the likelihood that a division of the rows in two gains, with counts in
 units of their dispersion. Clusters were found on the same rows, and any rows can be
-divided with a gain. So it is compared with what the best division of tables gains that
-are drawn from the joined model, measured on each in the same way, with the same sizes of
-the two parts.
+divided with a gain. So it is compared with what the best divisions of tables gain that
+are drawn from the joined model, measured on each in the same way, with the same sizes
+of the two parts.
 """
 
 from __future__ import annotations

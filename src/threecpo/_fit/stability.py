@@ -1,11 +1,12 @@
 """How far the clusters of a fit, and the joins of their tree, can be trusted.
 
 Two questions, for each node of the tree. Is it found again in other rows? Halves of the
-rows are clustered from the labels of the fit, and each node is compared with the nearest
-one of the half. And is the division below a join more than chance would give? See
-``split_test``. Divisions are tested from the top of the tree down, those below one that
-is not real not at all, at a level in proportion to the clusters below: the chance to call
-any division real that is none is then at most the level (Meinshausen, 2008).
+rows are clustered from the labels of the fit, and each node is compared with the
+nearest one of the half. And is the division below a join more than chance would give?
+See ``split_test``. Divisions are tested from the top of the tree down, and those below
+one that is not real not at all, at a level in proportion to the clusters below: the
+chance to call any division real that is none is then at most the level (Meinshausen,
+2008).
 """
 
 from __future__ import annotations

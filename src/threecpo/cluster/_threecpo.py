@@ -12,7 +12,7 @@ from .. import _names, _options
 from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._base import PoissonClusterer
+from ._tree import ClusterTree
 from .top_columns import named_top_columns
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, PoissonClusterer):
+class ThreeCPO(SelectorMixin, ClusterTree):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -92,6 +92,9 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
+    order : {"size", "kinship", "given"}, default="size"
+        How clusters are numbered: the largest first, neighbours in the tree next to
+        each other, or as ``init`` numbers them, where that is labels or a model.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -102,7 +105,7 @@ default="information"
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, the largest first; -1 for an outlier.
+        Cluster of each row, the largest first (see ``order``); -1 for an outlier.
     nearest_labels_ : ndarray of shape (n_rows,)
         Best cluster of each row, outliers too.
     outlier_scores_ : ndarray of shape (n_rows,)
@@ -139,6 +142,9 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+        Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
+        ``tree_table``, ``cut``, ``merge`` and ``split``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -201,6 +207,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
+        order: str = "size",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -218,6 +225,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
+        self.order = order
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
