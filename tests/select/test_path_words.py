@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from k_paths import TRUE, X, path_of
 
 from threecpo import methods, results
-from threecpo.select import choice_of
 from threecpo._core.overlaps import shared_rows
+from threecpo.select import choice_of
 from threecpo.select.choice import difference, divided
 
 

@@ -27,6 +27,8 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Columns with more counts than this per row are drawn cell by cell.
 MANY_COUNTS = 0.5
 POISSON = 1e-9
+# Rows are drawn from a list of at most about so many places.
+MOST_PLACES = 1 << 20
 
 
 def as_table(matrix: sp.csr_array) -> Table:
@@ -119,9 +121,7 @@ class JoinedModel:
         most = _group_rate(excess * factors.min())
         means = self.shares[columns] * self.sizes.sum()
         place = np.repeat(np.arange(len(columns)), rng.poisson(means * most))
-        ends = np.cumsum(self.sizes)
-        row = np.searchsorted(ends, rng.random(len(place)) * ends[-1], side="right")
-        row = np.minimum(row, len(ends) - 1)
+        row = self._drawn_rows(rng, len(place))
         own = excess[place] * factors[row]
         kept = rng.random(len(place)) * most[place] < _group_rate(own)
         place, row, own = place[kept], row[kept], own[kept]
@@ -129,6 +129,12 @@ class JoinedModel:
         several = own > POISSON
         groups[several] = rng.logseries(own[several] / (1 + own[several]))
         return groups, row, columns[place]
+
+    def _drawn_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.intp]:
+        """Rows by their size, each from as many equal places as it has counts."""
+        times = self.sizes * min(1.0, MOST_PLACES / self.sizes.sum())
+        places = np.repeat(np.arange(len(times)), np.ceil(times).astype(np.intp))
+        return places[rng.integers(len(places), size=n)]
 
 
 def _group_rate(excess: NDArray[np.float64]) -> NDArray[np.float64]:

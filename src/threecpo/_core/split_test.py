@@ -34,9 +34,11 @@ ALL_DRAWS = 20
 NO_DOUBT = 0.3
 CLEAR_PART = 0.05
 # Directions of most variance, on both sides of which divisions start.
-DIRECTIONS = 3
-POWER_STEPS = 4
-MOST_STEPS = 20
+DIRECTIONS = 2
+POWER_STEPS = 3
+MOST_STEPS = 10
+# Steps end that gain less than this part.
+LEAST_GAIN = 1e-3
 # Part of the overall shares in those of each side, so that logarithms exist.
 SMOOTHING = 1e-3
 
@@ -153,7 +155,7 @@ def _settled(units: Table, inside: NDArray[np.float64]) -> NDArray[np.float64]:
     for _ in range(MOST_STEPS):
         sums = np.clip((units.T @ inside).T, 0.0, totals)
         now = _gains(sums, totals)
-        if (now <= gains * (1 + 1e-9)).all():
+        if (now <= gains * (1 + LEAST_GAIN)).all():
             break
         gains = np.maximum(gains, now)
         near, far = sums + background, totals - sums + background

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOISE, RELEVANT
+from .._core.joined_model import DENSE_SHARE
 from .._core.overlaps import best_jaccards, shared_rows
 from .._core.split_test import tested_split
 from .._core.workers import Workers
@@ -37,9 +38,13 @@ if TYPE_CHECKING:
 
     Heard = Callable[[], None]
 
-# Stored counts of the rows that one division is tested on, and the fewest rows of its
-# smaller part, if there are as many, for which the test takes this many times more.
+# A division is tested on at most so many counts (or cells, if few of them are zero), or
+# on fewer if all divisions together would then read the table more than this often.
 MOST_COUNTS = 100_000
+FEWER_COUNTS = 30_000
+READ_TIMES = 1.2
+# The fewest rows of its smaller part, if there are as many, for which it takes this
+# many times more counts.
 FEWEST_ROWS = 20
 AT_MOST_TIMES = 4
 
@@ -162,6 +167,8 @@ def _tested_tree(
     members, used = tree.members, counts.columns(record.groups != NOISE)
     splits: list[SplitResult | None] = [None] * len(members)
     adjusted = np.full(len(members), np.nan)
+    most = READ_TIMES * len(counts.data) / max(1, n - 1)
+    most = min(MOST_COUNTS, max(FEWER_COUNTS, most))
     above = np.zeros(len(members))  # adjusted p-value of the join above each node
     for node in range(len(members) - 1, n - 1, -1):
         left, right = tree.linkage[node - n, :2].astype(int)
@@ -173,7 +180,7 @@ def _tested_tree(
             )
             inside = np.isin(labels, members[left])
             rows = np.flatnonzero(np.isin(labels, members[node]))
-            rows = _thinned(rows, inside, used, np.random.default_rng(own))
+            rows = _thinned(rows, inside, used, most, np.random.default_rng(own))
             part, divided = used.rows(rows).matrix(), inside[rows]
             result = tested_split(part, divided, level * share, own, workers)
             splits[node] = result
@@ -187,13 +194,20 @@ def _thinned(
     rows: NDArray[np.int64],
     inside: NDArray[np.bool_],
     counts: Counts,
+    most: float,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Some of many rows, the two parts in proportion: an even choice is no chance."""
+    """Some of many rows, with the two parts in proportion.
+
+    From a part that was found as the best of many rows, more than its share would be
+    better than the best of the fewer rows of a drawn table.
+    """
     stored = int((counts.indptr[rows + 1] - counts.indptr[rows]).sum())
+    cells = len(rows) * counts.n_columns
+    work = cells if stored > DENSE_SHARE * cells else stored
     parts = [rows[inside[rows]], rows[~inside[rows]]]
     smaller = min(map(len, parts))
-    kept = min(1.0, MOST_COUNTS / max(1, stored))
+    kept = min(1.0, most / max(1, work))
     kept = max(kept, min(1.0, AT_MOST_TIMES * kept, FEWEST_ROWS / max(1, smaller)))
     if kept == 1.0:
         return rows

@@ -12,6 +12,7 @@ from .. import _names, _options
 from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
+from ._stability import ClusterStability
 from ._tree import ClusterTree
 from .top_columns import named_top_columns
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, ClusterTree):
+class ThreeCPO(SelectorMixin, ClusterStability, ClusterTree):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
