@@ -9,12 +9,11 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
+from ._described import DescribedClusters
 from ._stability import ClusterStability
 from ._tree import ClusterTree
-from .top_columns import named_top_columns
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, ClusterStability, ClusterTree):
+class ThreeCPO(SelectorMixin, DescribedClusters, ClusterStability, ClusterTree):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -143,6 +142,9 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+    cluster_names_ : ndarray of shape (n_clusters_,)
+        Name of each cluster: given by :meth:`name_clusters`, else made of the columns
+        that mark it.
     tree_ : ndarray of shape (n_clusters_ - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
@@ -275,30 +277,6 @@ default="information"
             # scikit-learn would follow the indices of a damaged matrix.
             check_structure(X)
         return super().transform(X)
-
-    def top_columns(self, n: int = 10) -> Any:
-        """Most telling columns of each cluster, and the largest of the other groups.
-
-        For a cluster, the relevant columns whose rate in it is furthest above the
-        overall rate; where C0 holds at most one column or some cluster has fewer than
-        400 counts there (rates then have no common scale), those whose share of the
-        cluster is furthest above their overall share.
-        For C0 and C- the columns of the largest rates.
-
-        Parameters
-        ----------
-        n : int, default=10
-            Most columns to list for each.
-
-        Returns
-        -------
-        pandas.DataFrame or dict of str to list
-            Columns ``group`` (1, 0 or -1), ``cluster`` (-1 outside C1), ``rank`` (from
-            1), ``column`` and ``value``; a dict of lists where pandas is not installed.
-        """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        return frame(named_top_columns(self.record_, n))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
