@@ -40,6 +40,8 @@ def main() -> None:
     add_data_option(parser)
     parser.add_argument("part", choices=["nulls", "power", "data"])
     parser.add_argument("--tables", type=int, help="[200, or 50 for power]")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first table")
+    parser.add_argument("--kinds", nargs="+", default=NULLS, choices=NULLS)
     parser.add_argument("--output", type=Path, help="JSON file to write")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -49,7 +51,10 @@ def main() -> None:
             parser.error(missing)
         found = [on_data(options.data, name) for name in DATA]
     elif options.part == "nulls":
-        found = [without_clusters(kind, options.tables or 200) for kind in NULLS]
+        found = [
+            without_clusters(kind, options.first, options.tables or 200)
+            for kind in options.kinds
+        ]
     else:
         found = [
             with_clusters(k, distance, options.tables or 50)
@@ -93,10 +98,10 @@ def null_table(rng: np.random.Generator, kind: str) -> np.ndarray:
     return overdispersed(rng, means, excess)
 
 
-def without_clusters(kind: str, n_tables: int) -> dict[str, object]:
+def without_clusters(kind: str, first: int, n_tables: int) -> dict[str, object]:
     """How many tables have any division that is called real."""
     any_real = one_cluster = 0
-    for seed in range(n_tables):
+    for seed in range(first, first + n_tables):
         X = null_table(np.random.default_rng([seed, NULLS.index(kind)]), kind)
         model = ThreeCPO(FITTED, random_state=seed, n_jobs=1).fit(X)
         one_cluster += model.n_clusters_ == 1

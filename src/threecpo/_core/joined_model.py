@@ -9,6 +9,7 @@ negative binomial; rows that vary in size tell them apart. Counts are negative b
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,8 +28,9 @@ POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 # Columns with more counts than this per row are drawn cell by cell.
 MANY_COUNTS = 0.5
 POISSON = 1e-9
-# Rows are drawn from a list of at most about so many places.
+# Rows are drawn from a list of at most about so many places, or so many for each.
 MOST_PLACES = 1 << 20
+PLACES_PER_ROW = 64
 
 
 def as_table(matrix: sp.csr_array) -> Table:
@@ -121,7 +123,7 @@ class JoinedModel:
         most = _group_rate(excess * factors.min())
         means = self.shares[columns] * self.sizes.sum()
         place = np.repeat(np.arange(len(columns)), rng.poisson(means * most))
-        row = self._drawn_rows(rng, len(place))
+        row = self._places[rng.integers(len(self._places), size=len(place))]
         own = excess[place] * factors[row]
         kept = rng.random(len(place)) * most[place] < _group_rate(own)
         place, row, own = place[kept], row[kept], own[kept]
@@ -130,11 +132,14 @@ class JoinedModel:
         groups[several] = rng.logseries(own[several] / (1 + own[several]))
         return groups, row, columns[place]
 
-    def _drawn_rows(self, rng: np.random.Generator, n: int) -> NDArray[np.intp]:
-        """Rows by their size, each from as many equal places as it has counts."""
-        times = self.sizes * min(1.0, MOST_PLACES / self.sizes.sum())
-        places = np.repeat(np.arange(len(times)), np.ceil(times).astype(np.intp))
-        return places[rng.integers(len(places), size=n)]
+    @cached_property
+    def _places(self) -> NDArray[np.intp]:
+        """Each row as often as it has counts, or in proportion to its size."""
+        times, total = self.sizes, self.sizes.sum()
+        if total > MOST_PLACES or (times != np.floor(times)).any():
+            n_places = max(MOST_PLACES, PLACES_PER_ROW * len(times))
+            times = np.maximum(1.0, np.round(times * (n_places / total)))
+        return np.repeat(np.arange(len(times)), times.astype(np.intp))
 
 
 def _group_rate(excess: NDArray[np.float64]) -> NDArray[np.float64]:

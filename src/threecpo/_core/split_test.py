@@ -59,7 +59,7 @@ class SplitResult:
     p_value: float
 
 
-def tested_split(
+def split_result(
     matrix: sp.csr_array,
     inside: NDArray[np.bool_],
     level: float,

@@ -1,12 +1,12 @@
 """How far the clusters of a fit, and the joins of their tree, can be trusted.
 
 Two questions, for each node of the tree. Is it found again in other rows? Halves of the
-rows are clustered from the labels of the fit, and each node is compared with the
-nearest one of the half. And is the division below a join more than chance would give?
-See ``split_test``. Divisions are tested from the top of the tree down, and those below
-one that is not real not at all, at a level in proportion to the clusters below: the
-chance to call any division real that is none is then at most the level (Meinshausen,
-2008).
+rows are clustered afresh, and each node is compared with the nearest one of the half.
+(From the labels of the fit even halves of one cluster would be found again.) And is the
+division below a join more than chance would give? See ``split_test``. Divisions are
+tested from the top of the tree down, and those below one that is not real not at all,
+at a level in proportion to the clusters below: the chance to call any division real
+that is none is then at most the level (Meinshausen, 2008).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.codes import NOISE, RELEVANT
+from .._core.codes import NOISE
 from .._core.joined_model import DENSE_SHARE
 from .._core.overlaps import best_jaccards, shared_rows
-from .._core.split_test import tested_split
+from .._core.split_test import split_result
 from .._core.workers import Workers
 from . import memory
 from .progress import Step
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 
     Heard = Callable[[], None]
 
+# Runs from which each half of the rows is clustered.
+RUNS_OF_HALF = 2
 # A division is tested on at most so many counts (or cells, if few of them are zero), or
 # on fewer if all divisions together would then read the table more than this often.
 MOST_COUNTS = 100_000
-FEWER_COUNTS = 30_000
-READ_TIMES = 1.2
+FEWER_COUNTS = 20_000
+READ_TIMES = 0.6
 # The fewest rows of its smaller part, if there are as many, for which it takes this
 # many times more counts.
 FEWEST_ROWS = 20
@@ -135,14 +137,10 @@ def _half(
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(counts.n_rows)[: max(1, counts.n_rows // 2)])
     labels, members = record.labels_of_rates[chosen], record.tree.members
-    n_nodes = len(members)
-    if not (record.groups == RELEVANT).any() or not (labels >= 0).any():
-        return np.full(n_nodes, np.nan)
-    start = labels if plan.settings.marks_outliers else np.maximum(labels, 0)
     half_plan = replace(
-        plan.with_clusters(record.n_clusters),
-        init=start,
-        column_init=record.groups,
+        plan.with_clusters(min(record.n_clusters, len(chosen))),
+        n_init=RUNS_OF_HALF,
+        entropy=tuple(rng.integers(2**32, size=4).tolist()),
         n_jobs=1,
     )
     half = memory.fit(half_plan, counts.rows(chosen))
@@ -182,7 +180,7 @@ def _tested_tree(
             rows = np.flatnonzero(np.isin(labels, members[node]))
             rows = _thinned(rows, inside, used, most, np.random.default_rng(own))
             part, divided = used.rows(rows).matrix(), inside[rows]
-            result = tested_split(part, divided, level * share, own, workers)
+            result = split_result(part, divided, level * share, own, workers)
             splits[node] = result
             adjusted[node] = max(above[node], min(1.0, result.p_value / share))
             above[[left, right]] = adjusted[node]

@@ -30,16 +30,16 @@ class ClusterStability(PoissonClusterer):
         self,
         X: ArrayLike | Any,
         *,
-        n_resamples: int = 8,
+        n_resamples: int = 4,
         alpha: float = 0.05,
         random_state: Any = 0,
         progress: Progress | None = None,
     ) -> Any:
         """Measure how far each cluster, and each join of the tree, can be trusted.
 
-        Half of the rows are clustered again, from the labels of the fit, and each
-        cluster and join is compared with the nearest one found there: ``jaccard`` is
-        the share of rows in both among those in either. Above 0.75 a cluster is usually
+        Half of the rows are clustered again, and each cluster and join is compared
+        with the nearest one found there: ``jaccard`` is the share of rows in both among
+        those in either. Above 0.75 a cluster is usually
         called stable, below 0.5 it dissolves (Hennig, 2007).
 
         Each division of the tree is also tested: does it gain more likelihood than the
@@ -54,7 +54,7 @@ class ClusterStability(PoissonClusterer):
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             The counts that the model was fitted on.
-        n_resamples : int, default=8
+        n_resamples : int, default=4
             How often half of the rows are clustered; 0 leaves this out.
         alpha : float, default=0.05
             Level of all tests together.
@@ -95,6 +95,8 @@ class ClusterStability(PoissonClusterer):
         asked = clone(self).set_params(
             n_clusters=self.n_clusters_, random_state=random_state
         )
+        if not isinstance(asked.init, str):
+            asked.set_params(init="merge")  # labels and models have their own rows
         plan = replace(asked._plan(), settings=self.record_.settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of halves that lose a small cluster

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
+TEXT = frozenset({"row", "column", "criterion", "name", "markers", "clusters"})
 WHOLE = frozenset(
     {
         "cluster",
@@ -34,6 +34,8 @@ WHOLE = frozenset(
         "next_cluster",
         "rows",
         "size",
+        "node",
+        "real",
     }
 )
 
