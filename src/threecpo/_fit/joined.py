@@ -48,6 +48,7 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
         parameters={**record.parameters, "n_clusters": sums.n_clusters},
         cluster_names=_names(record, into),
         fine=record.chooser.leading_to(into),
+        confidence=record.confidence and record.confidence.joined(into),
     )
     if record.rows is not None:
         new = new.with_rows(_rows(record, new, into))

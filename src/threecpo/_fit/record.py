@@ -18,6 +18,7 @@ from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
 from .choosing import Chooser
+from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class FitRecord:
     the results of the rows were written elsewhere. ``cluster_names`` are those that
     somebody gave, an empty one where nobody did. ``parameters`` are those of the
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
-    placed by the clusters before that.
+    placed by the clusters before that. ``confidence`` is None where it
+    was not measured.
     """
 
     settings: Settings
@@ -78,6 +80,7 @@ class FitRecord:
     cluster_names: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fine: Chooser | None = None
+    confidence: Confidence | None = None
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -244,6 +247,8 @@ class FitRecord:
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+        if self.confidence is not None:
+            arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
             arrays |= stored.names_to_arrays(names, getattr(self, names))
         facts = {
@@ -256,6 +261,8 @@ class FitRecord:
             "history": list(self.history),
             "parameters": dict(self.parameters),
         }
+        if self.confidence is not None:
+            facts["temperature"] = self.confidence.temperature
         return arrays, facts
 
     @classmethod
@@ -297,6 +304,7 @@ class FitRecord:
             cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
             fine=Chooser.from_arrays(arrays, sums, sizes),
+            confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
 
     def numbered(self, order: str) -> FitRecord:
@@ -319,6 +327,9 @@ class FitRecord:
             rows=None if self.rows is None else self.rows.renumbered(new),
             cluster_names=names and tuple(names[k] for k in order),
             fine=None if self.fine is None else self.fine.leading_to(new),
+            confidence=None
+            if self.confidence is None
+            else self.confidence.taken(order),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:

@@ -72,6 +72,11 @@ def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= 0) & (values < sizes["k"])).all())
 
 
+def _shares(values: NDArray[Any], _: Sizes) -> bool:
+    sums = values.sum(axis=1)
+    return bool((values >= 0).all() and np.allclose(sums, 1.0, rtol=0, atol=1e-6))
+
+
 def _into(values: NDArray[Any], sizes: Sizes) -> bool:
     return np.array_equal(np.unique(values), np.arange(sizes["k"]))
 
@@ -111,6 +116,9 @@ OF_FINE = {
     "fine_groups": OF_SUMS["groups"],
     "fine_ranks": Field("i4", "f", "each number from 0 once", _ranks),
     "fine_into": Field("i4", "f", "every cluster at least once, no other", _into),
+}
+OF_CONFIDENCE = {
+    "probabilities": Field("f8", "nk", "shares of 1 for each row", _shares)
 }
 OF_ROWS = {
     "labels": Field("i4", "n", "numbers of clusters, or -1", _labels),

@@ -9,6 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
+from ._names_file import names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -70,12 +71,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Measure whether clusters are real, and write stability.csv.",
 )
+@names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
 def command(
     source: InputFile,
     output: Path | None,
+    names_file: Path | None,
     *,
     stability: bool,
     no_report: bool,
@@ -110,5 +113,6 @@ def command(
         force=force,
         with_report=not no_report,
         with_stability=stability,
+        names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.counts import Counts
     from .._core.run import Settings
     from .._core.workers import Workers
     from .._fit.plan import Plan
@@ -81,7 +82,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         warn_if_fractional(counts, plan.name)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
-            record.with_names(
+            self._measured(record, counts).with_names(
                 columns=getattr(self, "feature_names_in_", None),
                 rows=getattr(X, "row_names", None),
             )
@@ -144,6 +145,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from ..distributed import fit
 
         return fit(self, X, progress=progress)
+
+    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
+        """Fit with what follows from it for its rows, for models that say it."""
+        return record
 
     def _settings(self) -> Settings:
         raise NotImplementedError

@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _names, _options
 from .._validation import check_counts, check_structure
 from ..table import CountTable
+from ._confidence import RowConfidence
 from ._described import DescribedClusters
 from ._stability import ClusterStability
-from ._tree import ClusterTree
+from .fitting import as_table
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, DescribedClusters, ClusterStability, ClusterTree):
+class ThreeCPO(SelectorMixin, DescribedClusters, ClusterStability, RowConfidence):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -148,6 +149,12 @@ default="information"
     tree_ : ndarray of shape (n_clusters_ - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
+    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+        How sure the cluster of each row is: P(k|i), the row scored in its own cluster
+        as if it had not been in it, over ``temperature_``. See ``predict_proba``.
+    temperature_ : float
+        T, 1 or more: how many times more scores vary between clusters than those of
+        Poisson counts. Fits of a path have neither; see ``measure_confidence``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -296,11 +303,12 @@ default="information"
     def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(auto_path(self, X, progress=progress))
+        return self._keep_path(auto_path(self, X, progress=progress), X)
 
-    def _keep_path(self, path: KPath) -> Self:
-        """Take over the best fit of a path."""
-        self._keep(path.best_record.with_parameters(self._plain_parameters()))
+    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
+        """Take over the best fit of a path to these counts."""
+        best = self._measured(path.best_record, as_table(X, self).counts)
+        self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
 

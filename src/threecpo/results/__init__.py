@@ -15,7 +15,11 @@ from ._fit_tables import (
     row_table,
     top_table,
 )
+from ._indicators import indicator_table
+from ._label_comparison import LabelComparison, label_tables
 from ._row_coordinates import row_map
+from ._share_table import share_table
+from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 
 if TYPE_CHECKING:
@@ -23,18 +27,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "SCORE_NAMES",
+    "LabelComparison",
     "agreement",
     "cluster_path",
     "cluster_table",
     "column_table",
     "describe_counts",
     "fit_facts",
+    "indicator_table",
+    "label_tables",
     "match_columns",
     "path_table",
     "predicted_rows",
     "read_table",
     "row_map",
     "row_table",
+    "share_table",
     "top_table",
+    "typical_rows",
     "write_table",
 ]

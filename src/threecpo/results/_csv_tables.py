@@ -20,9 +20,15 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers", "clusters"})
+TEXT = frozenset(
+    {
+        *("row", "column", "criterion", "name", "markers", "part", "title"),
+        *("kind", "label", "clusters"),
+    }
+)
 WHOLE = frozenset(
     {
+        "count",
         "cluster",
         "nearest",
         "group",
@@ -36,6 +42,7 @@ WHOLE = frozenset(
         "size",
         "node",
         "real",
+        "place",
     }
 )
 
