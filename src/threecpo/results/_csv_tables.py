@@ -30,6 +30,8 @@ WHOLE = frozenset(
     {
         "count",
         "cluster",
+        "kinship",
+        "joins",
         "nearest",
         "group",
         "rank",
