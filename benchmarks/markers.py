@@ -58,12 +58,14 @@ listed, whatever the order. Four kinds of data:
   one.
 """
 CHOICE = """\
-`marker` is the only order that is near the best everywhere. Differences and
-likelihood gains (`excess`, `deviance`) put large columns first: right for digits,
-where large columns are what a row shows, wrong for cells and words. Ratios put rare
-columns first: wrong everywhere but for customers, who have no rare columns. A
-constant that is added to both counts has to be chosen for each kind of data; `marker`
-adds the count of an even row, which follows from the counts (docs/method.md).
+Of the orders without a constant chosen by hand, adding the even count is the one that
+is never far behind: 49 of 80 on cells, where deviances find 36 to 39, and close to the
+best on texts and tables. `excess` is best for digits, where large columns are what a
+row shows, and lists stop words; the deviance from overall is as good on texts, not on
+cells; ratios put rare columns first. `marker` adds to this the weight of the evidence,
+which changes little here, where classes are large: it is for small clusters, in which a
+ratio may rest on a few counts. The orders were compared and one chosen on these same
+sets, so the figures are no independent test of the choice.
 """
 
 

@@ -21,6 +21,7 @@ from ._row_coordinates import row_map
 from ._share_table import share_table
 from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
+from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -42,8 +43,11 @@ __all__ = [
     "read_table",
     "row_map",
     "row_table",
+    "scanpy_dendrogram",
     "share_table",
     "top_table",
+    "tree_figure",
+    "tree_nodes",
     "typical_rows",
     "write_table",
 ]

@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 TEXT = frozenset(
     {
         *("row", "column", "criterion", "name", "markers", "part", "title"),
-        *("kind", "label"),
+        *("kind", "label", "clusters"),
     }
 )
 WHOLE = frozenset(
     {
         "count",
         "cluster",
+        "kinship",
+        "joins",
         "nearest",
         "group",
         "rank",
@@ -40,6 +42,8 @@ WHOLE = frozenset(
         "next_cluster",
         "rows",
         "size",
+        "node",
+        "real",
         "place",
     }
 )
