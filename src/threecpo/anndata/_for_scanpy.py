@@ -29,7 +29,7 @@ def write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
     if model.n_clusters_ < 2 or len(names) != model.n_clusters_:
         return
     linkage = np.asarray(model.tree_, dtype=np.float64)
-    info = dendrogram(linkage, labels=names, no_plot=True)
+    info: Any = dendrogram(linkage, labels=names, no_plot=True)
     # Scanpy's heat map of correlations: 1 for the same cluster, 0 for the furthest.
     apart = squareform(cophenet(linkage))
     likeness = 1 - apart / (apart.max() or 1.0)
