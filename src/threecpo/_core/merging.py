@@ -73,7 +73,7 @@ def merge_clusters(
     values = np.empty((n + 1, len(relevant) + 1))
     values[:, :-1] = sums.table[:, relevant]
     values[:, -1] = sums.table[:, shared].sum(axis=1)
-    priors = prior * sums.members.astype(np.float64)
+    priors = prior * sums.masses
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
     into = np.arange(n)
     merging = Merging(

@@ -22,19 +22,37 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class BatchCells:
+    """Sums by batch with the prior in them: c_kbj, c_Obj, c_bj.
+
+    ``masses`` is the number of rows of each cluster in each batch, and ``row_masses``
+    that of all rows of each batch.
+    """
+
+    clusters: NDArray[np.float64]
+    outliers: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    row_masses: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class SmoothedSums:
     """The sums with the prior in them: c_kj, c_Oj, c_j and u_j (``log_sizes``).
 
-    ``members`` is the number of rows in each cluster and, last, of outliers.
+    ``masses`` is the number of rows in each cluster and, last, of outliers, and
+    ``n_rows`` that of all, each row as often as its weight says. ``batches`` has the
+    sums by batch where there are several.
     """
 
     clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
     log_sizes: NDArray[np.float64]
-    members: NDArray[np.int64]
-    n_rows: int
+    masses: NDArray[np.float64]
+    n_rows: float
     prior: float
+    batches: BatchCells | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -65,7 +83,7 @@ class Scales(NamedTuple):
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
-            scales, totals = sums.members / sums.n_rows, sums.members.astype(float)
+            scales, totals = sums.masses / sums.n_rows, sums.masses.copy()
             totals[-1] = 0.0
             portions, factors = (
                 np.zeros_like(totals),

@@ -80,7 +80,7 @@ class _ShareRule:
             log_rates=log_rates,
             offsets=sums.prior * log_rate_sums,
             shared_weights=shared_weights,
-            size_weights=size_weights,
+            size_weights=size_weights.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
             prior_shared=sums.prior * n_shared,
@@ -165,7 +165,7 @@ class ChiSquared:
             if sums.prior
             else zeros,
             shared_weights=zeros,
-            size_weights=zeros,
+            size_weights=zeros.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
             prior_shared=0.0,
@@ -205,7 +205,7 @@ class Euclidean:
     name: str = "euclidean"
 
     def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return _divided(sums.clusters, sums.cluster_sizes.astype(float))
+        return _divided(sums.clusters, sums.cluster_masses)
 
     def profile(self, centers: NDArray[np.float64]) -> Profile:
         return _center_profile(centers, -(centers**2).sum(axis=1) / 2)
@@ -275,7 +275,7 @@ def _center_profile(
         log_rates=log_rates,
         offsets=offsets,
         shared_weights=zeros,
-        size_weights=zeros,
+        size_weights=zeros.reshape(1, -1),
         ranks=_ranks(n_clusters, None),
         background=False,
         prior_shared=0.0,

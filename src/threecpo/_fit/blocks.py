@@ -121,9 +121,8 @@ class BlockFit:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
-        sums = self.look.sums
         return SharedPass(
-            pending, self.plan.settings, sums.totals, sums.n_rows, drop_hopeless
+            pending, self.plan.settings, self.look.sums, drop_hopeless
         )
 
     def _given_start(self) -> PendingRun:

@@ -14,6 +14,7 @@ from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from . import stored
+from .given_batches import known_batches
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -35,6 +36,11 @@ NUMERICS_VERSION = 1
 
 def with_read_only_arrays(sums: Sums) -> Sums:
     """Return the same sums in views that cannot be written to."""
+    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
+    return replace(_frozen(sums), **parts)
+
+
+def _frozen(sums: Any) -> Any:
     arrays: dict[str, Any] = {
         each.name: read_only(value)
         for each in fields(sums)
@@ -69,6 +75,7 @@ class FitRecord:
     row_names: NDArray[np.object_] | None = None
     column_names: NDArray[np.object_] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    batch_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -121,8 +128,8 @@ class FitRecord:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the fit."""
-        return self.sums.n_rows
+        """Number of rows of the fit, with those of weight 0."""
+        return self.sums.n_rows if self.rows is None else len(self.rows.labels)
 
     @property
     def n_columns(self) -> int:
@@ -173,6 +180,17 @@ class FitRecord:
             with_sizes=bool((self.groups != NOISE).any()),
         )
 
+    def in_batches(self, counts: Counts, given: Any = None) -> Counts:
+        """Return counts of other rows with their batches; None: of a mean batch."""
+        n_batches = 1 if self.sums.batches is None else self.sums.batches.n_batches
+        if given is not None and not self.batch_names:
+            message = "This model was fitted without batch=; leave it out here, too."
+            raise ValueError(message)
+        if n_batches == 1:
+            return counts
+        codes = known_batches(given, counts.n_rows, self.batch_names)
+        return counts.with_rows(counts.weights, codes, (*self.batch_names, ""))
+
     def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Results of rows, those of the fit or others with the same columns."""
         return self.describer(counts, workers)
@@ -214,12 +232,14 @@ class FitRecord:
         facts = {
             "numerics": NUMERICS_VERSION,
             "settings": stored.settings_to_facts(self.settings),
-            "n_rows": self.n_rows,
+            "n_rows": self.sums.n_rows,
+            "n_described": self.n_rows,
             "loss": self.loss,
             "price": self.price,
             "converged": self.converged,
             "history": list(self.history),
             "parameters": dict(self.parameters),
+            "batches": list(self.batch_names),
         }
         return arrays, facts
 
@@ -237,7 +257,9 @@ class FitRecord:
             "r": len(arrays["restart_losses"]),
             "i": len(arrays["history_loss"]),
         }
-        stored.check(arrays, stored.OF_RECORD, sizes)
+        sizes["d"] = int(facts.get("n_described", sizes["n"]))
+        of_rows = stored.fields_of_rows(arrays, sizes)
+        stored.check(arrays, stored.OF_RECORD | of_rows, sizes)
         stored.check(arrays, stored.of_history(history), sizes)
         rows = None
         if any(name in arrays for name in stored.OF_ROWS):
@@ -257,9 +279,10 @@ class FitRecord:
             converged=bool(facts["converged"]),
             restart_losses=arrays["restart_losses"],
             rows=rows,
-            row_names=stored.names_from_arrays("row_names", arrays, sizes["n"]),
+            row_names=stored.names_from_arrays("row_names", arrays, sizes["d"]),
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
             parameters=dict(facts["parameters"]),
+            batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:
@@ -269,6 +292,10 @@ class FitRecord:
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""
         return replace(self, column_names=columns, row_names=rows)
+
+    def with_batches(self, names: tuple[str, ...]) -> FitRecord:
+        """Return the same fit with these names of its batches."""
+        return replace(self, batch_names=names)
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""

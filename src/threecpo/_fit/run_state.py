@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.run import HISTORY, Running
-from .._core.sums import Sums
 from . import stored
 from .shared_pass import PendingRun
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.run import Settings
+    from .._core.sums import Sums
 
 DIGEST_BYTES = 64
 
@@ -45,12 +45,8 @@ def arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
         return stored.sums_to_arrays(running.sums, running.behind, running.groups)
     if run.start is None:
         return None
-    return {
-        "table": run.start.table,
-        "members": run.start.members,
-        "totals": run.start.totals,
-        "groups": run.groups,
-    }
+    arrays = stored.sums_to_arrays(run.start, run.start, run.groups)
+    return arrays | {"totals": run.start.totals}
 
 
 def run_from(
@@ -87,10 +83,9 @@ def run_from(
 def _pending(
     arrays: dict[str, NDArray[Any]], sizes: dict[str, int], state: dict[str, Any]
 ) -> PendingRun:
-    stored.check(arrays, stored.OF_START, sizes)
-    start = Sums.zeros(sizes["k"], sizes["m"])
-    start.table, start.members = arrays["table"], arrays["members"]
-    start.totals, start.n_rows = arrays["totals"], sizes["n"]
+    fields = stored.OF_SUMS | stored.OF_DATA | stored.fields_of_rows(arrays, sizes)
+    stored.check(arrays, fields, sizes)
+    start, _ = stored.sums_from_arrays(arrays, arrays["totals"], sizes["n"])
     return PendingRun(arrays["groups"], start=start, **state)
 
 
@@ -102,7 +97,8 @@ def _running(
     data: Sums,
     state: dict[str, Any],
 ) -> PendingRun:
-    stored.check(arrays, stored.OF_SUMS, sizes)
+    fields = stored.OF_SUMS | stored.fields_of_rows(arrays, sizes)
+    stored.check(arrays, fields, sizes)
     sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
     running = Running(sums, arrays["groups"], settings)
     if running.sums.n_clusters < sums.n_clusters:

@@ -220,7 +220,9 @@ default="information"
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def row_scores(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+    def row_scores(
+        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Score of each row of X in each cluster.
 
         The log-likelihood of the row in the cluster with its size re-fitted, up to what
@@ -231,14 +233,15 @@ default="information"
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             Counts of the same columns.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, as in :meth:`predict`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_clusters_)
             Scores in nats; larger is better.
         """
-        check_is_fitted(self)
-        counts = check_counts(X, self, reset=False)
+        counts = self._counts_of(X, batch)
         with self._workers() as workers:
             return self.record_.row_scores(counts, workers)
 
@@ -304,10 +307,13 @@ default="information"
         check_is_fitted(self)
         save(self, path)
 
-    def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
+    def _fit_auto(
+        self, X: ArrayLike | Any, sample_weight: Any, batch: Any, progress: Any
+    ) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(auto_path(self, X, progress=progress))
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        return self._keep_path(auto_path(self, X, **rows, progress=progress))
 
     def _keep_path(self, path: KPath) -> Self:
         """Take over the best fit of a path."""
@@ -346,6 +352,6 @@ default="information"
         super()._keep(record)
         self.column_groups_ = record.groups
         self.column_scores_ = record.column_scores
-        totals = record.sums.totals + record.settings.prior * record.n_rows
+        totals, mass = record.smoothed.totals, record.sums.mass
         self.shared_rates_ = totals
-        self.noise_rates_ = totals / record.n_rows
+        self.noise_rates_ = totals / mass

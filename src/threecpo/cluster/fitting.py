@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sklearn.base import clone
@@ -10,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .._core.codes import RELEVANT
 from .._progress import PrintedSteps
-from .._validation import check_counts
+from .._validation import check_counts, with_given_rows
 from ..table import CountTable
 from ._base import PoissonClusterer
 
@@ -54,17 +55,23 @@ def progress_of(estimator: PoissonClusterer) -> Progress | None:
     return PrintedSteps(estimator.verbose) if estimator.verbose else None
 
 
-def as_table(X: Any, estimator: Any = None) -> CountTable:
+def as_table(
+    X: Any, estimator: Any = None, *, sample_weight: Any = None, batch: Any = None
+) -> CountTable:
     """Return counts with their names, checked once.
 
-    ``estimator`` gives its name to errors; nothing is stored in it.
+    ``estimator`` gives its name to errors; nothing is stored in it. Weights and batches
+    of the rows go with the counts.
     """
     if isinstance(X, CountTable):
-        return X
-    checked = None if estimator is None else clone(estimator)
-    counts = check_counts(X, checked)
-    names = getattr(checked, "feature_names_in_", None)
-    return CountTable(counts, column_names=names)
+        table = X
+    else:
+        checked = None if estimator is None else clone(estimator)
+        counts = check_counts(X, checked)
+        names = getattr(checked, "feature_names_in_", None)
+        table = CountTable(counts, column_names=names)
+    counts = with_given_rows(table.counts, sample_weight, batch)
+    return table if counts is table.counts else replace(table, counts=counts)
 
 
 def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
