@@ -127,12 +127,16 @@ def _columns_in_use(
     """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
     relevant = np.flatnonzero(groups == RELEVANT)
     shared = np.flatnonzero(groups == SHARED)
-    chosen = cells.clusters[:, :, relevant]
-    in_c0 = cells.clusters[:, :, shared].sum(axis=2)
+    chosen = np.take(cells.clusters, relevant, axis=2)
+    in_c0 = np.take(cells.clusters, shared, axis=2).sum(axis=2)
     cell_totals = chosen.sum(axis=2) + in_c0
     behind = in_c0 if len(shared) else cell_totals
-    by_cluster = np.column_stack([chosen.sum(axis=1), behind.sum(axis=1)])
-    by_batch = np.column_stack([chosen.sum(axis=0), behind.sum(axis=0)])
+    by_cluster, by_batch = (
+        np.ascontiguousarray(
+            np.column_stack([chosen.sum(axis=axis), behind.sum(axis=axis)])
+        )
+        for axis in (1, 0)
+    )
     n_feeding = len(relevant) + bool(len(shared))
     return by_cluster, by_batch, cell_totals, n_feeding
 

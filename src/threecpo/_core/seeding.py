@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .batches import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
 from .kmeans import lloyd
 from .copies import Copies
@@ -53,6 +54,22 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     return information_of(sums, x_log_x_above(counts, prior), prior)
 
 
+def without_margins(counts: Counts) -> Counts:
+    """Counts over the share of their column in the batch, and of no batch any more."""
+    if counts.batches is None:
+        return counts
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    everything = all_relevant(counts.n_columns)
+    sums = sum_by_labels(counts, nowhere, 0, everything, 0.0)
+    assert sums.batches is not None
+    effects = margin_effects(sums.batches.totals)
+    batches = np.repeat(counts.batches, np.diff(counts.indptr))
+    data = counts.data / effects[batches, counts.indices]
+    return replace(
+        counts, data=data, odd_values=True, batches=None, batch_names=()
+    )
+
+
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
@@ -72,7 +89,13 @@ def information_of(
     used = totals > 0
     information = np.zeros(len(totals))
     information[used] = (own[used] - log_sizes[used]) / totals[used]
-    information[used] += np.log(totals[used].sum() / totals[used])
+    if smoothed.batches is None:
+        information[used] += np.log(totals[used].sum() / totals[used])
+    else:
+        own = smoothed.batches.totals
+        shares = own / np.maximum(own.sum(axis=1, keepdims=True), 1.0)
+        within = (own * log(shares)).sum(axis=0)
+        information[used] -= within[used] / totals[used]
     return information
 
 
@@ -236,6 +259,7 @@ def plus_plus(
 
 def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     """Seeds by k-means++ with d(a, b)."""
+    counts = without_margins(counts)
     distances = RowDistances.of(counts, prior)
     return plus_plus(distances, counts.n_rows, Copies.of(counts))
 
@@ -258,6 +282,7 @@ def random_labels(counts: Counts) -> Start:
 
 def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Start:
     """Euclidean k-means++, or k-means from there, on counts or on row shares."""
+    counts = without_margins(counts)
     data = counts.scaled(1) if shares else counts
     seeds = plus_plus(SquaredDistances.of(data), data.n_rows, Copies.of(data))
     if not full:

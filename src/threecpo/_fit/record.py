@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import model
+from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT, inner_labels
 from .._core.describe import scores
 from .._core.rules import EXACT
@@ -176,9 +177,23 @@ class FitRecord:
             self.profile(),
             self.settings.outliers,
             self.settings.threshold,
-            model.Scales.of(self.smoothed, self.groups).row_factors,
+            self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
         )
+
+    @property
+    def row_factors(self) -> NDArray[np.float64]:
+        """λ^R_i / r_i by cluster (last: outliers) and batch (last: a mean one)."""
+        if self.sums.batches is not None:
+            return BatchScales.of(self.smoothed, self.groups).row_factors
+        return model.Scales.of(self.smoothed, self.groups).row_factors[:, None]
+
+    @property
+    def batch_effects(self) -> NDArray[np.float64]:
+        """How many times more of each column a batch has than a mean one."""
+        if self.sums.batches is None:
+            return np.ones((len(self.batch_names), self.n_columns))
+        return batch_effects(self.smoothed, self.groups)
 
     def in_batches(self, counts: Counts, given: Any = None) -> Counts:
         """Return counts of other rows with their batches; None: of a mean batch."""

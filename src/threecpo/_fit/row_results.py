@@ -55,7 +55,8 @@ class RowResults:
 class RowDescriber:
     """All that it takes to describe rows: small enough to be sent to other processes.
 
-    ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier.
+    ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier,
+    in each batch and, last, in an unknown one.
     """
 
     profile: Profile
@@ -66,13 +67,21 @@ class RowDescriber:
 
     def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Describe rows of the fit, or others with the same columns."""
+        n_batches = len(self.profile.size_weights)
+        batches = np.zeros(counts.n_rows, np.int32)
+        if n_batches > 1:
+            batches = batches + np.int32(n_batches - 1)
+            if counts.batches is not None:
+                batches = counts.batches
+            names = tuple(map(str, range(n_batches)))
+            counts = counts.with_rows(counts.weights, batches, names)
         rows = describe(counts, self.profile, workers)
         labels = rows.nearest
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
-        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest)]
+        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest), batches]
         return RowResults(
             labels,
             rows.nearest,
