@@ -49,12 +49,13 @@ class BatchScales:
         shared, used = groups == SHARED, groups != NOISE
         in_use = cells.totals[:, used].sum(axis=1)
         base = cells.totals[:, shared].sum(axis=1) if shared.any() else in_use
-        sizes = rates.sizes
         clusters, batches = rates.clusters[:, -1], rates.batches[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
-            log_factors = -np.log(sizes)
+            log_factors = np.log(rates.scales / rates.cell_totals)
             log_shared = log_factors + np.log(clusters)[:, None]
             log_shared += np.log(batches / base)
+            log_factors[rates.cell_totals == 0] = 0.0
+            log_shared[rates.cell_totals == 0] = 0.0
             shared_scales = rates.scales * np.outer(clusters, batches / base)
             outlier_scales = cells.outliers[:, used].sum(axis=1) / in_use
         if not used.any():  # no column has a row scale: every row has its share 1/n
@@ -78,7 +79,10 @@ class BatchScales:
         """λ^R_i / r_i by cluster (last: outliers) and batch (last: an unknown one)."""
         rates, n_batches = self.rates, len(self.in_use)
         out = np.zeros((len(self.log_shared) + 1, n_batches + 1))
-        out[:-1, :-1] = np.exp(self.log_shared)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_batches = rates.batches[:, -1] / self.base
+            factors = rates.clusters[:, -1:] * of_batches / rates.sizes
+        out[:-1, :-1] = np.nan_to_num(factors)
         if self.overall == 0:
             out[:, :-1] = np.exp(self.log_factors[0])
             out[:, -1] = 1 / rates.cells.row_masses.sum()
@@ -181,7 +185,7 @@ def batch_profile(
         with np.errstate(divide="ignore"):
             inner[:, :n_clusters] = np.log(rates.clusters[:, :-1]).T
             sizes = np.vstack([rates.sizes.T, rates.mean_sizes])
-            size_weights[:, :n_clusters] = -np.log(sizes)
+            size_weights[:, :n_clusters] = -log(sizes)
             if n_shared:
                 shared_weights[:n_clusters] = np.log(rates.clusters[:, -1])
     if background and n_relevant:
@@ -189,7 +193,7 @@ def batch_profile(
         chosen, shared, in_use = _background(rates)
         with np.errstate(divide="ignore"):
             inner[:, behind] = np.log(chosen).T
-            size_weights[:, behind] = -np.log(in_use)[:, None]
+            size_weights[:, behind] = -log(in_use)[:, None]
             if n_shared:
                 shared_weights[behind] = np.log(shared)
     sums_of_rates = log_rates[:n_relevant, :width].sum(axis=0)
@@ -216,9 +220,12 @@ def _background(
     groups, totals = rates.groups, rates.cells.totals
     totals = np.vstack([totals, totals.sum(axis=0)])
     effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
-    effects = np.where(effects > 0, effects, 1.0)
-    shared = totals[:, groups == SHARED].sum(axis=1) / effects[:, -1]
-    chosen = totals[:, groups == RELEVANT] / effects[:, :-1]
+    shared = totals[:, groups == SHARED].sum(axis=1)
+    chosen = totals[:, groups == RELEVANT]
+    # What only outliers of a batch have, no cluster there expects.
+    with np.errstate(divide="ignore"):
+        shared = np.divide(shared, effects[:, -1], out=shared, where=shared > 0)
+        chosen = np.divide(chosen, effects[:, :-1], out=chosen, where=chosen > 0)
     return chosen, shared, totals[:, groups != NOISE].sum(axis=1)
 
 

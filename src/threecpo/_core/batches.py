@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from .model import BatchCells, SmoothedSums
 
 # Fitted sums differ from those of the data by so many nats in all, as Σ (a - b)² / b.
-TOLERANCE = 1e-6
-MOST_TURNS = 500
+TOLERANCE = 1e-9
+# Turns there are at most; more where there is little to do.
+MOST_TURNS = (200, 5000)
+MOST_WORK = 10**8
 
 
 @dataclass(frozen=True)
 class BatchRates:
     """Rates for given sums and groups, up to what cancels in every score.
 
-    ``scales`` is Λ_kb; ``clusters`` (λ) and ``batches`` (β) have a column for each of
-    C1 and one more for all of C0 (all of C1, where C0 has no counts); ``factors`` is
-    1 / Z_kb. In each part of the graph of clusters and batches that share rows, β has
+    ``cell_totals`` is c_kb(U) and ``scales`` Λ_kb; ``clusters`` (λ) and ``batches`` (β) have a column for each of
+    C1 and one more for all of C0 (all of C1, where C0 is empty). In each part of the graph of clusters and batches that share rows, β has
     the weighted geometric mean 1 over the batches.
     """
 
     cells: BatchCells
     groups: NDArray[np.int8]
+    cell_totals: NDArray[np.float64]
     scales: NDArray[np.float64]
     clusters: NDArray[np.float64]
     batches: NDArray[np.float64]
@@ -71,11 +73,17 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     batches = _first_effects(by_batch)
     clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
     room = np.empty(balancing.WIDTH)
+    most = int(np.clip(MOST_WORK / (scales.size * by_batch.shape[1]), *MOST_TURNS))
     n_turns = balancing.fit_rates(
         *(by_cluster, by_batch, cell_totals, n_feeding, scales, clusters, batches),
-        *(np.empty_like(scales), TOLERANCE, MOST_TURNS, room),
+        *(np.empty_like(scales), TOLERANCE, most, room),
     )
-    found = BatchRates(cells, groups, scales, clusters, batches, n_turns)
+    # Where all rows of a batch are outliers, any β is as good: that of its margins.
+    outside = cell_totals.sum(axis=0) == 0
+    if outside.any():
+        batches[outside] = _margins(cells, groups)[outside]
+    rates = (cell_totals, scales, clusters, batches)
+    found = BatchRates(cells, groups, *rates, n_turns)
     return centred(found)
 
 
@@ -83,14 +91,21 @@ def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     """Rates with the batches' margins for β: what seeds are known by."""
     cells = sums.batches
     assert cells is not None
-    margins = _columns_in_use(replace(cells, clusters=cells.totals[None]), groups)
-    batches = _first_effects(margins[1])
+    batches = _margins(cells, groups)
     by_cluster, _, cell_totals, _ = _columns_in_use(cells, groups)
     exposures = np.zeros_like(by_cluster)
     for b, effects in enumerate(batches):
         exposures += cell_totals[:, b, None] * effects
     clusters = _ratio(by_cluster, exposures)
-    return BatchRates(cells, groups, cell_totals, clusters, batches, 0)
+    rates = (cell_totals, cell_totals, clusters, batches)
+    return BatchRates(cells, groups, *rates, 0)
+
+
+def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Margins of the batches over all their rows, outliers too."""
+    everything = replace(cells, clusters=cells.totals[None])
+    _, by_batch, _, _ = _columns_in_use(everything, groups)
+    return _first_effects(by_batch)
 
 
 def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -104,7 +119,7 @@ def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.in
 
 def centred(rates: BatchRates) -> BatchRates:
     """Rates whose β have the weighted geometric mean 1 over the batches of a part."""
-    of_cluster, of_batch = parts(rates.cells.masses)
+    of_cluster, of_batch = parts(rates.cell_totals)
     clusters, batches = rates.clusters.copy(), rates.batches.copy()
     logs, weights = log(batches), rates.cells.row_masses[:, None] * (batches > 0)
     for part in np.unique(of_batch):

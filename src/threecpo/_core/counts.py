@@ -147,7 +147,8 @@ class Counts:
         batch_names: tuple[str, ...] = (),
     ) -> Counts:
         """Return the same counts with these weights and batches of the rows."""
-        if weights is None and batches is None and self.weights is self.batches:
+        same = weights is self.weights and batches is self.batches
+        if same and batch_names == self.batch_names:
             return self
         own = {"batches": batches, "batch_names": batch_names}
         return replace(self, weights=weights, **own)
