@@ -1,19 +1,26 @@
 """Fits that lose workers, schedulers or their driver: do they end with the same bits?
 
-    python benchmarks/faults.py                         # all, about ten minutes
+    python benchmarks/faults.py                         # all, about half an hour
     python benchmarks/faults.py --load 2                # beside two busy loops
     python benchmarks/faults.py --only workers --workers 10
 
-Kinds: workers (one of two is killed by SIGKILL at a random moment, half of them while
-something is sent), gone (all workers are killed, and others start after Dask's own
-time-out for connections), restarts (scheduler and workers are processes that are killed
-and started again at the same address) and drivers (the process that fits is killed up
-to three times and started again with the same checkpoint).
+Kinds: workers (one of two is killed), gone (all workers are killed, and others start
+when Dask's own time-out for connections is over), restarts (scheduler and workers are
+killed and started again at the same address, as late) and drivers (the process that
+fits is killed up to three times and started again with the same checkpoint; every
+other one works on a Dask cluster). All are ended by SIGKILL at a random moment: after
+a random time, or in every other fit while something is sent to the cluster.
+
+Before each such fit there is one that nothing happens to; the table has the median of
+the seconds that the other takes more, without those of the outage. A fit that ends
+before it is struck is compared, but not counted. A fit that raises, a driver that ends
+with an error and a checkpoint that forgets passes are lost.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import logging
 import multiprocessing
 import os
@@ -25,7 +32,8 @@ import threading
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +49,7 @@ from block_fits import assert_same_bits, fit, shapeless, write
 
 import distributed
 import threecpo
-from threecpo.distributed import _patience, _shares
+from threecpo.distributed import _shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,33 +64,58 @@ OPTIONS: dict[str, Any] = {
 }
 ROWS = {"cluster": 400, "driver": 3000}
 PATIENCE = 240
-DASK_SECONDS = 1.0
+# What Dask waits for a connection by itself; all workers are away for longer.
+DASK_SECONDS = 30.0
+AWAY_SECONDS = 45.0
 # Tasks that send something in a fit: eight shares, then one request for each reading.
 SENT = (1, 20)
+
+
+class LostError(Exception):
+    """A fit or its checkpoint did not survive."""
 
 
 @dataclass
 class Tally:
     """What became of the fits of one kind."""
 
+    kind: str
+    wanted: int
     runs: int = 0
-    faults: int = 0
+    kills: int = 0
     same: int = 0
     lost: int = 0
-    seconds: float = 0.0
+    missed: int = 0
+    resumed: int = 0
+    usual: list[float] = field(default_factory=list)
+    extra: list[float] = field(default_factory=list)
 
-    def add(self, expected: Any, one_fit: Callable[[], Any]) -> None:
+    @property
+    def left(self) -> bool:
+        """Whether some fits are still to be struck."""
+        return self.runs < self.wanted
+
+    def add(self, strike: Strike, expected: Any, one_fit: Callable[[], Any]) -> None:
         """Fit, and compare; a fit that raises is lost."""
-        start = time.perf_counter()
-        self.runs += 1
+        start, same, lost = time.perf_counter(), False, False
         try:
-            found = one_fit()
+            same = _same(one_fit(), expected)
         except Exception as error:  # noqa: BLE001 - counted, whatever it is
             say(f"  lost: {type(error).__name__}: {error}")
-            self.lost += 1
-        else:
-            self.same += _same(found, expected)
-        self.seconds += time.perf_counter() - start
+            lost = True
+        seconds = time.perf_counter() - start
+        kills = strike.ended()
+        if same and (not kills or seconds < strike.away):
+            self.missed += 1
+            return
+        self.runs += 1
+        self.kills += kills
+        self.same += same
+        self.lost += lost
+        self.usual.append(strike.usual)
+        self.extra.append(seconds - strike.away - strike.usual)
+        if self.runs % 5 == 0:
+            say(f"  {self.runs} of {self.wanted}: {self.same} the same")
 
 
 def _same(found: Any, expected: Any) -> bool:
@@ -94,130 +127,178 @@ def _same(found: Any, expected: Any) -> bool:
     return True
 
 
-def workers(n_runs: int, folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
+class Strike:
+    """Kills something at a random moment of a fit, and knows whether it did."""
+
+    def __init__(
+        self, usual: float, kill: Callable[[], int], away: float = 0.0
+    ) -> None:
+        self.usual, self.away = usual, away
+        self._kill, self._kills = kill, 0
+        self._running, self._one = True, threading.Lock()
+        self._timer: threading.Timer | None = None
+
+    def __call__(self) -> None:
+        with self._one:
+            if self._running:
+                self._kills += self._kill()
+
+    def client(self, client: Any, rng: Any, *, sending: bool) -> Any:
+        """Return the client for a fit that is struck while sending or at any time."""
+        if sending:
+            moment = {str(rng.choice(["before", "after"])): self}
+            number = int(rng.integers(*SENT))
+            return dasks.Hooked(client, _shares.unpickled, number, **moment)
+        self._timer = threading.Timer(self.usual * rng.random(), self)
+        self._timer.start()
+        return client
+
+    def ended(self) -> int:
+        """The fit has ended: nothing is killed any more. Return how much was."""
+        with self._one:
+            self._running = False
+        if self._timer is not None:
+            self._timer.cancel()
+        return self._kills
+
+
+def _seconds(one_fit: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    one_fit()
+    return time.perf_counter() - start
+
+
+def workers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
     """One worker dies in each fit; its nanny starts another."""
     with (
         dasks.local_cluster() as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
         client.wait_for_workers(2, timeout=PATIENCE)
-        start = time.perf_counter()
-        fit(folder, fitting={"client": client}, **OPTIONS)
-        usual = time.perf_counter() - start
-        for i in range(n_runs):
-            client.wait_for_workers(1, timeout=PATIENCE)
+        while tally.left:
+            client.wait_for_workers(2, timeout=PATIENCE)
             one = int(rng.integers(2))
-
-            def kill(one: int = one) -> None:
-                tally.faults += dasks.kill_worker_of(cluster, one)
-
-            hooked, timer = client, None
-            if i % 2:
-                moment = {("before", "after")[one]: kill}
-                number = int(rng.integers(*SENT))
-                hooked = dasks.Hooked(client, _shares.unpickled, number, **moment)
-            else:
-                timer = threading.Timer(usual * rng.random(), kill)
-                timer.start()
-            fitting = {"client": hooked, "patience": PATIENCE}
-            tally.add(expected, lambda f=fitting: fit(folder, fitting=f, **OPTIONS))
-            if timer is not None:
-                timer.join()
+            kill = partial(dasks.kill_worker_of, cluster, one)
+            strike = Strike(_usual(folder, client), kill)
+            _struck(folder, client, expected, rng, strike, tally)
 
 
-def gone(n_runs: int, folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
+def gone(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
     """All workers die, and others come when Dask would have given up."""
-    _outages(n_runs, folder, expected, rng, tally, with_scheduler=False)
+    _outages(folder, expected, rng, tally, with_scheduler=False)
 
 
-def restarts(n_runs: int, folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
+def restarts(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
     """Scheduler and workers die, and come again at the same address."""
-    _outages(n_runs, folder, expected, rng, tally, with_scheduler=True)
+    _outages(folder, expected, rng, tally, with_scheduler=True)
 
 
 def _outages(
-    n_runs: int,
-    folder: Path,
-    expected: Any,
-    rng: Any,
-    tally: Tally,
-    *,
-    with_scheduler: bool,
+    folder: Path, expected: Any, rng: Any, tally: Tally, *, with_scheduler: bool
 ) -> None:
-    text = "does not answer" if with_scheduler else "has 0 workers"
-    scratch = folder.parent / "dask"
-    with dasks.short_timeouts(DASK_SECONDS), ExitStack() as stack:
-        processes, client = stack.enter_context(dasks.started(scratch))
-        for _ in range(n_runs):
-            with _reports() as reports:
-                kill = processes.kill_all if with_scheduler else processes.kill_workers
-                number = int(rng.integers(*SENT))
-                hooked = dasks.Hooked(client, _shares.unpickled, number, after=kill)
-                fitting = {"client": hooked, "patience": PATIENCE}
-                call = dasks.InThread(
-                    lambda f=fitting: fit(folder, fitting=f, **OPTIONS)
-                )
-                # One report a second: longer than Dask tries to connect.
-                reports.wait_for(text, often=3 + int(DASK_SECONDS))
-                tally.faults += 1
-                if with_scheduler:
-                    processes.start_scheduler()
-                processes.start_workers()
-                tally.add(expected, call.result)
+    with ExitStack() as stack:
+        processes, client = stack.enter_context(dasks.started(folder.parent / "dask"))
+        while tally.left:
+            kill = partial(_outage, processes, with_scheduler)
+            strike = Strike(_usual(folder, client), kill, AWAY_SECONDS)
+            _struck(folder, client, expected, rng, strike, tally)
             if client.status != "running":
                 client = stack.enter_context(
-                    distributed.Client(processes.address, set_as_default=False)
+                    distributed.Client(
+                        processes.address, timeout=PATIENCE, set_as_default=False
+                    )
                 )
             client.wait_for_workers(2, timeout=PATIENCE)
 
 
-@contextmanager
-def _reports() -> Iterator[Any]:
-    heard = dasks.Reports()
-    before, _patience.MESSAGE_SECONDS = _patience.MESSAGE_SECONDS, 1.0
-    _patience.logger.addHandler(heard)
-    try:
-        yield heard
-    finally:
-        _patience.logger.removeHandler(heard)
-        _patience.MESSAGE_SECONDS = before
+def _usual(folder: Path, client: Any) -> float:
+    """Seconds of a fit that nothing happens to."""
+    return _seconds(lambda: fit(folder, fitting={"client": client}, **OPTIONS))
 
 
-def drive(folder: Path, state: Path, target: Path) -> None:
+def _struck(
+    folder: Path, client: Any, expected: Any, rng: Any, strike: Strike, tally: Tally
+) -> None:
+    """Fit on a cluster that is struck, every other time while something is sent."""
+    hooked = strike.client(client, rng, sending=bool(tally.runs % 2))
+    fitting = {"client": hooked, "patience": PATIENCE}
+    tally.add(strike, expected, lambda: fit(folder, fitting=fitting, **OPTIONS))
+
+
+def _outage(processes: dasks.Processes, with_scheduler: bool) -> int:
+    """Kill processes; start others when Dask would have given up."""
+    (processes.kill_all if with_scheduler else processes.kill_workers)()
+
+    def start() -> None:
+        if with_scheduler:
+            processes.start_scheduler()
+        processes.start_workers()
+
+    threading.Timer(AWAY_SECONDS, start).start()
+    return 1
+
+
+def drive(folder: Path, state: Path, target: Path, address: str | None) -> None:
     """Fit in a process of its own."""
     warnings.simplefilter("ignore")
-    model = fit(folder, fitting={"checkpoint": state}, n_jobs=1, **OPTIONS)
-    model.save(target)
+    with ExitStack() as stack:
+        fitting: dict[str, Any] = {"checkpoint": state}
+        if address is not None:
+            client = distributed.Client(address, set_as_default=False)
+            fitting["client"] = stack.enter_context(client)
+        model = fit(folder, fitting=fitting, n_jobs=1, **OPTIONS)
+        model.save(target)
 
 
-def drivers(n_runs: int, folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
+def drivers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
     """The driver dies up to three times, and goes on from its checkpoint."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["threecpo.distributed", "faults"])
 
-    def one_fit(number: int, kills: int) -> Any:
-        state, target = (folder.parent / f"{name}-{number}" for name in "st")
-        target = target.with_suffix(".npz")
+    def one_fit(name: str, strike: Strike | None, address: str | None) -> Any:
+        state, target = (folder.parent / f"{name}.{kind}" for kind in ("state", "npz"))
+        kills = 0 if strike is None else int(rng.integers(1, 4))
         for left in range(kills, -1, -1):
-            child = context.Process(target=drive, args=(folder, state, target))
+            before = _passes_of(state)
+            tally.resumed += before > 0
+            child = context.Process(target=drive, args=(folder, state, target, address))
             child.start()
-            child.join(usual * rng.random() if left else PATIENCE)
-            if child.exitcode is None:
+            seconds = PATIENCE if strike is None else strike.usual * rng.random()
+            child.join(seconds if left else PATIENCE)
+            if left and strike is not None and child.exitcode is None:
                 os.kill(child.pid or 0, signal.SIGKILL)
-                child.join()
-                tally.faults += 1
+                strike()
+            child.join(PATIENCE)
+            if child.exitcode is None:
+                child.kill()
+                message = "a driver hangs"
+                raise LostError(message)
             if child.exitcode == 0:
                 break
+            if child.exitcode != -signal.SIGKILL:
+                message = f"a driver ended with {child.exitcode}"
+                raise LostError(message)
+            if _passes_of(state) < before:
+                message = f"{state} knew {before} passes, now {_passes_of(state)}"
+                raise LostError(message)
         return threecpo.load(target)
 
-    usual = 60.0
-    for number in (-2, -1):  # the first also starts the server of the processes
-        start = time.perf_counter()
-        one_fit(number, 0)
-        usual = time.perf_counter() - start
-    for number in range(n_runs):
-        kills = int(rng.integers(1, 4))
-        tally.add(expected, lambda n=number, k=kills: one_fit(n, k))
+    with dasks.started(folder.parent / "dask") as (processes, _):
+        places = (None, processes.address)
+        names = iter(range(10**6))
+        while tally.left:
+            fits = partial(one_fit, address=places[tally.runs % 2])
+            usual = _seconds(partial(fits, f"usual-{next(names)}", None))
+            strike = Strike(usual, lambda: 1)
+            tally.add(strike, expected, partial(fits, f"fit-{next(names)}", strike))
+
+
+def _passes_of(state: Path) -> int:
+    """Passes that a checkpoint knows of, -1 for none."""
+    file = state / "state.json"
+    if not file.exists():
+        return -1
+    return int(json.loads(json.loads(file.read_text())["state"])["n_passes"])
 
 
 @contextmanager
@@ -246,32 +327,32 @@ def main() -> None:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     logging.getLogger("threecpo").addHandler(logging.NullHandler())
     rng = np.random.default_rng(options.seed)
-    tallies = {}
+    tallies = [Tally(kind, getattr(options, kind)) for kind in options.only]
     with (
         tempfile.TemporaryDirectory(prefix="threecpo-faults-") as scratch,
         busy_loops(options.load),
+        dasks.short_timeouts(DASK_SECONDS),
     ):
-        for kind in options.only:
-            rows = ROWS["driver" if kind == "drivers" else "cluster"]
-            folder = Path(scratch) / kind / "X"
+        for tally in tallies:
+            rows = ROWS["driver" if tally.kind == "drivers" else "cluster"]
+            folder = Path(scratch) / tally.kind / "X"
             folder.parent.mkdir()
             X = shapeless(rows)
             write(X, folder, 11)
-            say(f"{kind} …")
-            tallies[kind] = Tally()
-            n_runs = getattr(options, kind)
-            globals()[kind](n_runs, folder, fit(X, **OPTIONS), rng, tallies[kind])
-            say(f"  {tallies[kind]}")
+            say(f"{tally.kind} …")
+            globals()[tally.kind](folder, fit(X, **OPTIONS), rng, tally)
+            say(f"  {tally}")
     report = Report(options.output)
     report.add_table(
-        ["fits that lose", "runs", "killed", "same bits", "lost", "s a fit"],
+        ["fits that lose", "fits", "kills", "same bits", "lost", "s usual", "s more"],
         [
-            [kind, t.runs, t.faults, t.same, t.lost, f"{t.seconds / t.runs:.1f}"]
-            for kind, t in tallies.items()
+            [t.kind, t.runs, t.kills, t.same, t.lost]
+            + [f"{np.median(seconds):.1f}" for seconds in (t.usual, t.extra)]
+            for t in tallies
         ],
     )
     report.write()
-    if any(t.same < t.runs for t in tallies.values()):
+    if any(t.same < t.runs for t in tallies):
         sys.exit(1)
 
 

@@ -197,6 +197,15 @@ HOSTILE_PARAMETERS = {
     "no name": {"init": "elephant"},
     "a dict as seed": {"random_state": {"a": 1}},
     "no number of threads": {"n_jobs": "many"},
+    "lists as number of threads": {"n_jobs": [[0, 0, 1]]},
+    "no threads": {"n_jobs": 0},
+    "more threads than there can be": {"n_jobs": 10**9},
+    "a negative threshold": {"outlier_threshold": -1},
+    "other outliers": {"outliers": "some"},
+    "other assignment": {"assignment": "else"},
+    "an unknown price": {"column_penalty": "cheap"},
+    "a prior that is no number": {"prior": "1"},
+    "no restarts": {"n_init": 0},
     "text for a number": {"max_iter": "10"},
     "a level of noise": {"verbose": [1]},
     "an array that is not there": {"init": {"stored": "array"}},
@@ -239,6 +248,47 @@ def test_facts_of_other_types_are_a_clear_error(place, value, saved):
     change_header(saved, lambda header: header["record"].update({place: value}))
     with pytest.raises(ValueError, match=r"model\.npz is a damaged"):
         threecpo.load(saved)
+
+
+def test_arrays_that_lie_column_by_column_are_taken(saved):
+    def change(arrays):
+        for name, array in arrays.items():
+            if array.ndim == 2:
+                arrays[name] = np.asfortranarray(array)
+
+    expected = threecpo.load(saved)
+    rewrite(saved, change)
+    model = threecpo.load(saved)
+    np.testing.assert_array_equal(model.predict(X), expected.predict(X))
+    np.testing.assert_array_equal(model.row_scores(X), expected.row_scores(X))
+
+
+@pytest.mark.parametrize("name", ["table", "profile_table"])
+def test_clusters_that_do_not_add_up_to_all_rows_are_a_clear_error(name, saved):
+    def change(arrays):
+        arrays[name][0] *= 2
+
+    rewrite(saved, change)
+    with pytest.raises(ValueError, match=f"damaged .*{name} does not add up"):
+        threecpo.load(saved)
+
+
+def test_sums_of_logarithms_that_are_infinite_are_a_clear_error(saved):
+    def change(arrays):
+        arrays["log_sizes"][1, 0] = -np.inf
+
+    rewrite(saved, change)
+    with pytest.raises(ValueError, match=r"damaged .*log_sizes must hold finite"):
+        threecpo.load(saved)
+
+
+def test_line_feeds_stay_out_of_messages(saved):
+    change_header(
+        saved, lambda header: header["record"].update(history=["loss", "a\nb"])
+    )
+    with pytest.raises(ValueError, match=r"model\.npz is a damaged") as caught:
+        threecpo.load(saved)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_model_that_unpacks_too_far_is_refused(saved, monkeypatch):

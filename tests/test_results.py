@@ -247,9 +247,9 @@ class TestMap:
         counts, _ = planted(3, 60)
         model = fit(counts)
         many = sp.csr_array(np.tile(counts, (500, 1)))
-        start = time.perf_counter()
+        start = time.process_time()
         places = results.row_map(model, many)
-        assert time.perf_counter() - start < 5
+        assert time.process_time() - start < 5
         assert places.shape == (500 * len(counts), 2)
 
 

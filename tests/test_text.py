@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
 from threecpo import _stemming
-from threecpo.text import count_terms
+from threecpo.text import count_terms, first_line
 
 TEXTS = ["The clusters, the CLUSTERING!", "", "a cluster of x1 and 42 bees_2", "été"]
 
@@ -62,7 +62,9 @@ def test_words_of_one_stem_are_one_term():
 def test_english_is_stemmed_by_the_rules_of_version_2():
     words = ["university evening internationally generalizations"]
     stems = ["even", "general", "intern", "univers"]
-    assert list(count_terms(words).column_names) == stems
+    assert _stemming.stemmer("english")(sorted(words[0].split())) == stems
+    # Columns keep the order of the stems, and are called by words.
+    assert list(count_terms(words).column_names) == sorted(words[0].split())
 
 
 def test_a_text_without_words_is_a_row_of_zeros():
@@ -85,10 +87,97 @@ def test_frequency_is_that_of_the_stem_not_of_its_words():
     assert list(count_terms(texts, 1).column_names) == ["cat"]
 
 
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (["elections elected", "elections"], ["elections"]),
+        (["elected elections"], ["elected"]),
+        (["The Films, the film", "FILM"], ["film", "the"]),
+        (["universal universities", "universe universities"], ["universities"]),
+    ],
+)
+def test_a_column_is_called_by_the_commonest_word_of_its_stem(texts, words):
+    assert list(count_terms(texts).column_names) == words
+    assert list(count_terms(texts[::-1]).column_names) == words
+
+
+def test_stems_and_counts_are_those_of_each_word_by_itself():
+    stem = _stemming.stemmer("english")
+    texts = ["advising the advised adviser", "advise browse brows browsing", "brow"]
+    table = count_terms(texts)
+    assert stem(list(table.column_names)) == sorted(set(stem(list(table.column_names))))
+    for text, row in zip(texts, table.X.toarray(), strict=True):
+        for word, count in zip(table.column_names, row, strict=True):
+            of_word = [stem([each]) == stem([word]) for each in text.split()]
+            assert count == sum(of_word)
+
+
+words = st.sampled_from(
+    [
+        "brow",
+        "brows",
+        "browse",
+        "browsing",
+        "agree",
+        "agreed",
+        "agrees",
+        "universe",
+        "university",
+        "univers",
+        "committee",
+        "committees",
+        "commit",
+        "choose",
+        "chooses",
+        "choo",
+    ]
+)
+
+
+@given(st.lists(st.lists(words, max_size=8).map(" ".join), min_size=1, max_size=5))
+def test_the_words_of_a_table_count_the_same_texts_again(texts):
+    if not any(texts):
+        return
+    table = count_terms(texts, 3)
+    again = count_terms(texts, vocabulary=table.column_names)
+    np.testing.assert_array_equal(again.X.toarray(), table.X.toarray())
+    assert list(again.column_names) == list(table.column_names)
+
+
+def test_words_of_one_stem_are_no_vocabulary():
+    with pytest.raises(ValueError, match="'cats' and 'cat', which are one term"):
+        count_terms(["cat"], vocabulary=["cats", "dogs", "cat"])
+    table = count_terms(["cat cat"], vocabulary=["cats", "cat"], stem=None)
+    assert table.X.toarray().tolist() == [[0, 2]]
+
+
+def test_the_first_line_of_each_text_is_its_title():
+    table = count_terms(["\n \n  Two  cats \r\nand a dog", "dogs", " "])
+    assert list(table.row_titles) == ["Two cats", "dogs", ""]
+
+
+@pytest.mark.parametrize("longest", [12, 120])
+@given(text=st.text("ab \n", max_size=200))
+def test_a_first_line_is_short_and_one_line(text, longest):
+    line = first_line(text, longest)
+    assert len(line) <= longest
+    assert line.split() == line.split(" ") or not line
+    if not line.endswith("…"):
+        assert line == " ".join(text.strip().split("\n")[0].split())
+
+
+@pytest.mark.parametrize(
+    ("longest", "line"), [(1, "…"), (2, "…"), (3, "c …"), (4, "cats")]
+)
+def test_a_very_short_line_is_no_longer_than_asked_for(longest, line):
+    assert first_line("cats", longest) == line
+
+
 def test_stop_words_are_left_out_before_stemming():
     table = count_terms(["the other cats"], stop_words="english")
-    assert list(table.column_names) == ["cat"]
-    assert list(count_terms(["cats dogs"], stop_words=["dogs"]).column_names) == ["cat"]
+    assert list(table.column_names) == ["cats"]
+    table = count_terms(["cats dogs"], stop_words=["dogs"])
+    assert list(table.column_names) == ["cats"]
 
 
 def test_new_texts_are_counted_by_the_terms_of_others():

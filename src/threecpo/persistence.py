@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._errors import DataFormatError
+from ._errors import DataFormatError, one_line
 from ._writing import replaced
-from .io.errors import one_line
 from .io.npz_arrays import open_npz
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ FORMAT = "threecpo-model"
 VERSION = 2
 _IN_ARRAYS = {"stored": "array"}
 _LARGEST_HEADER = 1 << 24
+_MOST_THREADS = 1 << 12
 # What a header of other types than ours makes Python raise.
 _DAMAGE = (
     *(KeyError, TypeError, ValueError, AttributeError, IndexError),
@@ -130,7 +130,8 @@ def _check_parameters(model: ThreeCPO, n_clusters: int) -> None:
     from .cluster.fitting import plan_of
 
     for name, value in model.get_params(deep=False).items():
-        huge = isinstance(value, int) and abs(value) >= 2**63 and name != "random_state"
+        most = _MOST_THREADS if name == "n_jobs" else 2**63
+        huge = isinstance(value, int) and abs(value) >= most and name != "random_state"
         if huge or (name == "verbose" and not isinstance(value, int)):
             message = f"{name} is {value!r}"
             raise ValueError(message)

@@ -42,6 +42,8 @@ class CountTable:
         True cluster of each row, from 0; -1 where none is known.
     label_names : sequence of str, default=None
         Name of each label.
+    row_titles : sequence of str, default=None
+        A line that shows what each row is, such as the first line of a text.
     name, description, citation, licence, source : str, default=""
         What the table is called, what it holds, whom to cite, under which terms it may
         be used and where it was found.
@@ -77,6 +79,7 @@ class CountTable:
     column_names: NDArray[np.object_] | None
     labels: NDArray[np.int64] | None
     label_names: NDArray[np.object_] | None
+    row_titles: NDArray[np.object_] | None
     name: str
     description: str
     citation: str
@@ -96,6 +99,7 @@ class CountTable:
         licence: str = "",
         source: str = "",
         *,
+        row_titles: Sequence[str] | NDArray[Any] | None = None,
         counts: Counts | None = None,
     ) -> None:
         # dataclasses.replace passes the field `counts`, and perhaps another X.
@@ -107,6 +111,7 @@ class CountTable:
             "column_names": _names("column_names", column_names, n_columns, "columns"),
             "labels": _labels(labels, n_rows),
             "label_names": _names("label_names", label_names),
+            "row_titles": _names("row_titles", row_titles, n_rows, "rows"),
             "name": name,
             "description": description,
             "citation": citation,

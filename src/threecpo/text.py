@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["count_terms"]
+__all__ = ["count_terms", "first_line"]
 
 
 def count_terms(
@@ -36,8 +36,11 @@ def count_terms(
     1. A text is cut into words as by scikit-learn's ``CountVectorizer``: lower case,
        two or more letters, digits or underscores.
     2. Each word is stemmed: "cluster", "clusters" and "clustering" are one term.
-    3. The ``max_features`` most frequent terms are the columns, in alphabetical order.
-       Where terms tie for the last places, the first of the alphabet are taken.
+    3. The ``max_features`` most frequent terms are the columns, in alphabetical order
+       of their stems. Where terms tie for the last places, the first of the alphabet
+       are taken.
+    4. A column is called by the word of its stem that occurs most often, the first of
+       the alphabet where several do: "elections", not "elect".
 
     Parameters
     ----------
@@ -51,15 +54,17 @@ def count_terms(
     stop_words : "english", list of str or None, default=None
         Words that are left out before stemming, as in ``CountVectorizer``.
     vocabulary : iterable of str, default=None
-        Count these terms only, in this order, with no regard to ``max_features``: the
-        ``column_names`` of another table make new texts fit for ``predict``.
+        Count these words only, in this order, with no regard to ``max_features``: the
+        ``column_names`` of another table make new texts fit for ``predict``. They are
+        stemmed as the texts are.
     row_names : sequence of str, default=None
         A name for each text.
 
     Returns
     -------
     CountTable
-        Texts x terms; the terms are ``column_names``.
+        Texts x terms; the words are ``column_names``, and ``row_titles`` hold the
+        first line of each text.
 
     Examples
     --------
@@ -77,18 +82,53 @@ def count_terms(
     listed = _listed(texts)
     if max_features is not None:
         max_features = check_integer("max_features", max_features, 1)
-    stems = None if stem is None else stemmer(stem)
+    stems = list if stem is None else stemmer(stem)
     words, ids, ends = _words(listed, stop_words)
-    terms = words if stems is None else stems(words)
+    terms = stems(words)
     if vocabulary is None:
         kept = _most_frequent(terms, ids, max_features)
+        names = _commonest_words(words, terms, ids, kept)
     else:
-        kept = _distinct(vocabulary)
+        names = _distinct(vocabulary)
+        kept = _distinct_terms(names, stems(names))
     return CountTable(
         _counts(terms, ids, ends, kept),
         row_names=None if row_names is None else np.array(row_names, dtype=object),
-        column_names=np.array(kept, dtype=object),
+        column_names=np.array(names, dtype=object),
+        row_titles=[first_line(text) for text in listed],
     )
+
+
+def first_line(text: str, longest: int = 120) -> str:
+    r"""First line of a text that is not blank, cut at a space where it is long.
+
+    Parameters
+    ----------
+    text : str
+        A text.
+    longest : int, default=120
+        Most characters to keep.
+
+    Returns
+    -------
+    str
+        The line with single spaces between its words; nothing of a blank text.
+
+    Examples
+    --------
+    >>> from threecpo.text import first_line
+    >>> first_line("  \n Ad sales boost  profit\n\nQuarterly profits jumped.")
+    'Ad sales boost profit'
+    >>> first_line("Ad sales boost profit", longest=12)
+    'Ad sales …'
+    """
+    # Enough to fill a line, however long the text is.
+    start = text.lstrip()[: 20 * longest]
+    line = " ".join(start.split("\n", 1)[0].split())
+    if len(line) <= longest:
+        return line
+    cut = line[: max(longest - 2, 0)]
+    return f"{cut.rpartition(' ')[0] or cut} …".strip()
 
 
 def _listed(texts: Any) -> list[str]:
@@ -134,6 +174,32 @@ def _most_frequent(
         frequency[term] += count
     ranked = sorted(frequency, key=lambda term: (-frequency[term], term))
     return sorted(ranked[:max_features])
+
+
+def _commonest_words(
+    words: list[str], terms: list[str], ids: NDArray[np.int64], kept: list[str]
+) -> list[str]:
+    """The most frequent word of each kept term, ties by the alphabet."""
+    counts = np.bincount(ids, minlength=len(words)).tolist()
+    best: dict[str, tuple[int, str]] = {}
+    for word, term, count in zip(words, terms, counts, strict=True):
+        entry = (-count, word)
+        best[term] = min(best.get(term, entry), entry)
+    return [best[term][1] for term in kept]
+
+
+def _distinct_terms(names: list[str], terms: list[str]) -> list[str]:
+    """Terms of a vocabulary, which must not share one."""
+    first: dict[str, str] = {}
+    for name, term in zip(names, terms, strict=True):
+        if term in first:
+            message = (
+                f"vocabulary holds {first[term]!r} and {name!r}, which are one term "
+                "once stemmed; leave one out, or pass stem=None."
+            )
+            raise ValueError(message)
+        first[term] = name
+    return terms
 
 
 def _distinct(vocabulary: Iterable[str]) -> list[str]:

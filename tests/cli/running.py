@@ -59,7 +59,7 @@ def started(*arguments, **options):
 def elsewhere(*arguments, **options):
     """Run a command in a process of its own."""
     with started(*arguments, **options) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
     return Done(process.returncode, out, err)
 
 

@@ -69,6 +69,9 @@ def test_a_checkpoint_is_gone_on_from(run, folder):
         (["--max-memory", "1MB", "--labels", "kind"], "--labels does not go with"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "pass one"),
         (["--workers", "0"], "0"),
+        (["--patience", "60"], "pass --dask or --workers"),
+        (["--workers", "1", "--patience", "-1"], "-1"),
+        (["--workers", "1", "--patience", "long"], "long"),
     ],
 )
 def test_bad_options_are_one_line(run, folder, options, message):
@@ -76,6 +79,27 @@ def test_bad_options_are_one_line(run, folder, options, message):
     assert done.code == 2
     assert message in done.err
     assert_one_line(done)
+
+
+def test_patience_with_a_cluster_that_is_away(run, folder, monkeypatch):
+    dask = pytest.importorskip("distributed")
+    # A busy machine is no cluster that is away.
+    monkeypatch.setattr("threecpo.distributed._connection.ANSWER_SECONDS", 600)
+    with dask.LocalCluster(
+        n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+    ) as cluster:
+        address = cluster.scheduler_address
+        options = ["--dask", address, "--patience", 0.5, "--checkpoint", "kept"]
+        done = run("fit", folder, "-k", 3, *options)
+    assert done.code == 2
+    waiting, end = (x for x in done.err.splitlines() if x.startswith("threecpo:"))
+    has_none = f"The Dask scheduler at {address} has 0 workers"
+    assert waiting.startswith(f"threecpo: note: {has_none}. The pass has waited for 0")
+    assert end == (
+        f"threecpo: {has_none}; --patience 0.5 s of waiting are over. The state after "
+        "the last finished pass is in kept: make the same call when the cluster is "
+        "back, and it goes on from there."
+    )
 
 
 def test_a_file_without_blocks_is_one_line(run, tmp_path):

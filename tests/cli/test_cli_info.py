@@ -43,6 +43,24 @@ class TestInfo:
         assert facts["labels"] == KINDS
         assert facts["warnings"] == []
 
+    @pytest.mark.parametrize(
+        ("options", "matrix"),
+        [
+            ([], "counts of layer 'counts'"),
+            (["--layer", "raw"], "counts of raw.X"),
+            (["--layer", "X"], "counts of X"),
+        ],
+    )
+    def test_the_matrix_of_an_h5ad_file_is_named(self, run, tmp_path, options, matrix):
+        anndata = pytest.importorskip("anndata")
+        adata = anndata.AnnData(X.astype(np.float32), layers={"counts": X})
+        adata.raw = adata.copy()
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        assert f"matrix          {matrix}\n" in run("info", "cells.h5ad", *options).out
+        facts = run("info", "cells.h5ad", *options, "--json").json
+        assert facts["description"] == matrix
+        assert "matrix " not in run("info", "cells.npz").out
+
     def test_poisson_counts_are_not_overdispersed_and_clusters_are(
         self, run, tmp_path, seed
     ):

@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from running import FILES, assert_one_line, contents, everything, runner, started, table
 
@@ -221,10 +222,10 @@ def test_signals_end_a_fit_and_leave_nothing(number, code, tmp_path):
     with started("fit", "cells.npz", *long, cwd=tmp_path) as process:
         try:
             wait_for(lambda: list(tmp_path.glob("new/.part-*")))
-            time.sleep(2.0)
+            wait_for(lambda: seconds_of_work(process) > 2 or process.poll() is not None)
             assert process.poll() is None
             process.send_signal(number)
-            out, err = process.communicate(timeout=20)
+            out, err = process.communicate(timeout=600)
         finally:
             process.kill()
     assert process.returncode == code
@@ -235,7 +236,17 @@ def test_signals_end_a_fit_and_leave_nothing(number, code, tmp_path):
     assert everything(tmp_path) == before
 
 
-def wait_for(there, seconds=60):
+def seconds_of_work(process):
+    """Processor time that a process has taken; infinity where that is not told."""
+    try:
+        stat = Path(f"/proc/{process.pid}/stat").read_text()
+    except OSError:
+        return np.inf
+    user, system = stat.rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_for(there, seconds=600):
     for _ in range(20 * seconds):
         if there():
             return

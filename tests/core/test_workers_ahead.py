@@ -29,9 +29,9 @@ def test_the_next_is_made_while_one_is_in_use():
 
     with Workers(2) as workers:
         coming = workers.ahead(items())
-        assert made.acquire(timeout=10)  # before anybody asks
+        assert made.acquire(timeout=600)  # before anybody asks
         assert next(coming) == 0
-        assert made.acquire(timeout=10)  # while 0 is in use
+        assert made.acquire(timeout=600)  # while 0 is in use
         assert not made.acquire(timeout=0.05)  # but only one
         assert list(coming) == [1, 2]
 

@@ -29,13 +29,13 @@ EXPECTED = {
     ),
     "bbcsports": (
         ["bbcsport/sport/001.txt", "bbcsport/tech/001.txt", "bbcsport/tech/002.txt"],
-        ["café", "goal", "phone", "the"],
+        ["café", "goal", "phones", "the"],
         ["sport", "tech", "tech"],
         [[0, 1, 0, 1], [0, 0, 2, 0], [1, 0, 1, 0]],
     ),
     "bbcnews": (
         ["bbc/sport/001.txt", "bbc/tech/001.txt", "bbc/tech/002.txt"],
-        ["café", "goal", "phone", "the"],
+        ["café", "goal", "phones", "the"],
         ["sport", "tech", "tech"],
         [[0, 1, 0, 1], [0, 0, 2, 0], [1, 0, 1, 0]],
     ),
@@ -50,7 +50,7 @@ EXPECTED = {
         [
             "at",
             "corn",
-            "correct",
+            "correction",
             "in",
             "much",
             "profit",
@@ -73,7 +73,7 @@ EXPECTED = {
             "20news-bydate-train/sci.med/9",
             "20news-bydate-test/sci.med/10",
         ],
-        ["car", "pill"],
+        ["car", "pills"],
         ["rec.autos", "sci.med", "sci.med"],
         [[2, 0], [0, 2], [0, 1]],
     ),

@@ -30,7 +30,7 @@ def parses(monkeypatch):
 
 def same(a, b):
     np.testing.assert_array_equal(a.X.toarray(), b.X.toarray())
-    for field in ("row_names", "column_names", "labels", "label_names"):
+    for field in ("row_names", "column_names", "labels", "label_names", "row_titles"):
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
 
 

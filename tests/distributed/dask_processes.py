@@ -14,7 +14,7 @@ import dask
 
 import distributed
 
-TIMEOUT = 240
+TIMEOUT = 600
 
 
 def free_port():
@@ -122,17 +122,22 @@ def kill_worker_of(cluster, number=0):
     A nanny gives up if its worker dies before it has started. Returns whether there was
     one to kill.
     """
+    running = pids_of(cluster)
+    if running:
+        with suppress(ProcessLookupError):
+            os.kill(running[number % len(running)], signal.SIGKILL)
+    return bool(running)
+
+
+def pids_of(cluster):
+    """Processes of the workers that run."""
     processes = [nanny.process for nanny in list(cluster.workers.values())]
-    running = [
+    return [
         pid
         for process in processes
         if process is not None and process.status == distributed.Status.running
         if (pid := process.pid) is not None
     ]
-    if running:
-        with suppress(ProcessLookupError):
-            os.kill(running[number % len(running)], signal.SIGKILL)
-    return bool(running)
 
 
 class Reports(logging.Handler):

@@ -1,6 +1,5 @@
 """The same fit on the processes of a Dask cluster, some of which die."""
 
-import logging
 import os
 import signal
 import sys
@@ -28,6 +27,8 @@ from threecpo import distributed as ours
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
+from dask_processes import TIMEOUT, local_cluster, pids_of  # noqa: E402
+
 LONG = {
     "n_clusters": 6,
     "init": "random-labels",
@@ -45,17 +46,10 @@ pytestmark = [
 @contextmanager
 def cluster_of(n_workers):
     with (
-        distributed.LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            silence_logs=logging.CRITICAL,
-        ) as cluster,
+        local_cluster(n_workers) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        client.wait_for_workers(n_workers, timeout=120)
+        client.wait_for_workers(n_workers, timeout=TIMEOUT)
         yield cluster, client
 
 
@@ -191,10 +185,10 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
 
 def kill_soon(cluster, after):
     """Kill one worker's process once a block is being read for the n-th time."""
-    pid = next(iter(cluster.workers.values())).process.pid
+    pid = pids_of(cluster)[0]
 
     def kill():
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + TIMEOUT
         while not after() and time.monotonic() < deadline:
             time.sleep(0.001)
         os.kill(pid, signal.SIGKILL)
@@ -233,6 +227,5 @@ def test_neither_the_number_of_workers_nor_a_killed_one_changes_anything(
         )
         found = fit(readers, fitting={"client": client}, **LONG)
         thread.join()
-        pids = [worker.process.pid for worker in cluster.workers.values()]
-        assert pid not in pids
+        assert pid not in pids_of(cluster)
     assert_same_bits(found, expected)

@@ -8,7 +8,7 @@ import pytest
 from block_fits import assert_same_bits, fit, shapeless, write
 
 from threecpo import distributed as ours
-from threecpo.distributed import _patience, _shares
+from threecpo.distributed import _connection, _patience, _shares
 
 da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
@@ -145,7 +145,11 @@ def test_a_scheduler_is_started_again(folder, expected, tmp_path, reports, recon
         assert_same_bits(call.result(), expected)
 
 
-def test_when_patience_ends_the_checkpoint_is_whole(folder, expected, tmp_path):
+def test_when_patience_ends_the_checkpoint_is_whole(
+    folder, expected, tmp_path, monkeypatch
+):
+    # A busy machine is no cluster that is away.
+    monkeypatch.setattr(_connection, "ANSWER_SECONDS", TIMEOUT)
     state = tmp_path / "state"
     with short_timeouts(2), started(tmp_path / "local", 1) as (processes, client):
         hooked = Hooked(client, _shares.unpickled, REQUEST, after=processes.kill_all)

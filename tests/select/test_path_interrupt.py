@@ -101,8 +101,9 @@ def test_an_interrupted_automatic_fit_raises(n_jobs):
     assert model.fit(X).n_clusters_ == 3
 
 
+# Interrupts itself when it is told to, and tells how much work it did after that.
 PROGRAM = """
-import signal, threading
+import os, signal, sys, threading, time
 import numpy as np
 import scipy.sparse as sp
 from threecpo import ThreeCPO, select_n_clusters
@@ -112,35 +113,42 @@ rng = np.random.default_rng(0)
 X = sp.random_array((1000, 300), density=0.02, format="csr", rng=rng)
 X.data = np.ceil(5 * X.data)
 select_n_clusters(X[:50], [1, 2], n_init=2, n_jobs=2)
-print("ready", flush=True)
+sent = []
+
+def interrupt():
+    sys.stdin.readline()
+    sent.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+other = threading.Thread(target=interrupt)
+other.start()
 estimator = ThreeCPO(init="poisson-k-means++")
 path = select_n_clusters(
     X, range(1, 900), n_init=20, n_jobs=2, estimator=estimator, verbose=1
 )
-print(threading.active_count(), len(path.n_clusters), path.n_clusters[-1], flush=True)
+taken = time.process_time() - sent[0]
+other.join()
+fits = path.n_clusters
+print(taken, threading.active_count(), len(fits), fits[-1], flush=True)
 """
 
 
 @posix
-def test_an_interrupt_from_outside_ends_a_selection_within_a_second():
+def test_an_interrupt_from_outside_ends_a_selection_within_a_second_of_work():
     command = [sys.executable, "-W", "default", "-c", PROGRAM]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, **pipes) as process:
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, **pipes, text=True) as process:
         try:
-            assert process.stdout.readline() == "ready\n"
             while "K = 4" not in process.stderr.readline():
                 assert process.poll() is None
-            sent = time.perf_counter()
-            process.send_signal(signal.SIGINT)
-            told = process.stdout.readline()
-            taken = time.perf_counter() - sent
-            _, errors = process.communicate(timeout=10)
+            told, errors = process.communicate("now\n", timeout=600)
         finally:
             process.kill()
-    n_threads, n_fits, last = map(int, told.split())
+    taken, *numbers = told.split()
+    n_threads, n_fits, last = map(int, numbers)
     assert n_threads == 1
     assert 0 < n_fits == last < 899
     assert "RuntimeWarning: Interrupted" in errors
     assert f"without K = {last + 1}, " in errors
     assert process.returncode == 0
-    assert taken < 1.0
+    assert float(taken) < 2 * 1.0

@@ -13,12 +13,14 @@ import io
 import json
 import os
 import re
+import zipfile
 from contextlib import contextmanager
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from .._errors import one_line
 from . import run_state, stored
 from .record import NUMERICS_VERSION
 from .shared_pass import SharedPass
@@ -73,7 +75,7 @@ class Checkpoint:
         if others:
             message = (
                 f"checkpoint={str(self._folder)!r} holds other files, such as "
-                f"{sorted(others)[0]}; name a folder of its own."
+                f"{one_line(sorted(others)[0])}; name a folder of its own."
             )
             raise ValueError(message)
 
@@ -89,13 +91,16 @@ class Checkpoint:
             listed = state["runs"]
             if not isinstance(listed, list) or not listed:
                 self._refuse(f"{STATE} has no runs")
-            return SharedPass(
+            shared = SharedPass(
                 [self._run(i, facts, data) for i, facts in enumerate(listed)],
                 self._settings,
                 data,
                 drop_hopeless=bool(state["fit"]["drop_hopeless"]),
                 n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
             )
+            if not shared.keeps_the_best:
+                self._refuse("the best run has no sums")
+            return shared
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             self._refuse(f"{STATE} lacks {error}")
         except stored.DamagedFieldError as error:
@@ -158,15 +163,13 @@ class Checkpoint:
     def _read(self, name: str) -> dict[str, Any]:
         file = self._files[name]
         path = self._folder / file["name"]
-        try:
-            content = path.read_bytes()
-        except OSError:
+        if not path.is_file():
             self._refuse(f"{path.name} is missing")
+        content = path.read_bytes()
         if _digest(content) != file["digest"]:
             self._refuse(f"{path.name} is half-written or changed")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                return {key: arrays[key] for key in arrays.files}
+            return _arrays_of(content)
         except Exception:  # noqa: BLE001 - numpy raises many kinds on a crafted file
             self._refuse(f"{path.name} cannot be read")
 
@@ -174,6 +177,8 @@ class Checkpoint:
         path = self._folder / STATE
         if not path.exists():
             return None
+        if not path.is_file():
+            self._refuse(f"{STATE} is no file")
         try:
             outer = json.loads(path.read_bytes())
             # Version 1 had neither a digest nor a frame around the state.
@@ -184,7 +189,7 @@ class Checkpoint:
             self._refuse(f"{STATE} cannot be read")
         if not known:
             self._refuse(f"{STATE} is of another kind")
-        if text is not None and _digest(text.encode()) != outer.get("digest"):
+        if text is not None and _digest(_bytes_of(text)) != outer.get("digest"):
             self._refuse(f"{STATE} is half-written or changed")
         return (
             state if isinstance(state, dict) else self._refuse(f"{STATE} is no state")
@@ -202,8 +207,8 @@ class Checkpoint:
             if state.get(name) != value:
                 message = (
                     f"The checkpoint in {self._folder} was written by another "
-                    f"threecpo ({name} {state.get(name)}, here {value}); remove it to "
-                    "start again."
+                    f"threecpo ({name} {one_line(state.get(name))}, here {value}); "
+                    "remove it to start again."
                 )
                 raise ValueError(message)
         theirs, fit = state.get("fit"), json.loads(json.dumps(self._fit))
@@ -213,8 +218,9 @@ class Checkpoint:
             if theirs.get(name) != fit.get(name):
                 message = (
                     f"The checkpoint in {self._folder} belongs to a fit with "
-                    f"{name}={theirs.get(name)!r}, not {fit.get(name)!r}; name another "
-                    "folder, or remove it to start again."
+                    f"{one_line(name)}={one_line(repr(theirs.get(name)))}, not "
+                    f"{fit.get(name)!r}; name another folder, or remove it to start "
+                    "again."
                 )
                 raise ValueError(message)
 
@@ -237,8 +243,8 @@ class Checkpoint:
 
     def _refuse(self, what: str) -> NoReturn:
         message = (
-            f"The checkpoint in {self._folder} is damaged: {what}; remove it to start "
-            "again."
+            f"The checkpoint in {self._folder} is damaged: {one_line(what)}; remove it "
+            "to start again."
         )
         raise ValueError(message)
 
@@ -286,6 +292,21 @@ def _file_names(given: Any) -> dict[str, dict[str, str]]:
             raise stored.DamagedFieldError(message)
         files[str(key)] = {"name": name, "digest": str(digest)}
     return files
+
+
+def _arrays_of(content: bytes) -> dict[str, Any]:
+    """Arrays of a file that takes as much room as they do."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if any(each.compress_type != zipfile.ZIP_STORED for each in archive.infolist()):
+            message = "it is compressed"
+            raise ValueError(message)
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return {key: arrays[key] for key in arrays.files}
+
+
+def _bytes_of(text: str) -> bytes:
+    """Bytes of any text that JSON can hold."""
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _digest(content: bytes) -> str:

@@ -273,26 +273,26 @@ class FitRecord:
             "i": len(arrays["history_loss"]),
         }
         sizes["d"] = int(facts.get("n_described", sizes["n"]))
-        of_rows = stored.fields_of_rows(arrays, sizes)
-        stored.check(arrays, stored.OF_RECORD | of_rows, sizes)
-        stored.check(arrays, stored.of_history(history), sizes)
+        fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
+        found = stored.checked(arrays, fields, sizes)
+        stored.check_totals(found, found["totals"])
+        lines = stored.checked(arrays, stored.of_history(history), sizes)
         rows = None
         if any(name in arrays for name in stored.OF_ROWS):
-            stored.check(arrays, stored.OF_ROWS, sizes)
-            rows = RowResults(**{name: arrays[name] for name in stored.OF_ROWS})
-        sums, behind = stored.sums_from_arrays(arrays, arrays["totals"], sizes["n"])
+            rows = RowResults(**stored.checked(arrays, stored.OF_ROWS, sizes))
+        sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
         return cls(
             settings=stored.settings_from_facts(facts["settings"]),
             sums=sums,
             profile_sums=behind,
-            groups=arrays["groups"],
-            ranks=arrays["ranks"],
-            column_scores=arrays["column_scores"],
+            groups=found["groups"],
+            ranks=found["ranks"],
+            column_scores=found["column_scores"],
             price=stored.finite("price", facts["price"]),
             loss=stored.finite("loss", facts["loss"]),
-            history={name: arrays[f"history_{name}"] for name in history},
+            history={name: lines[f"history_{name}"] for name in history},
             converged=bool(facts["converged"]),
-            restart_losses=arrays["restart_losses"],
+            restart_losses=found["restart_losses"],
             rows=rows,
             row_names=stored.names_from_arrays("row_names", arrays, sizes["d"]),
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
 
 DIGEST_BYTES = 64
+# Of finite numbers above 0, in absolute value.
+_LARGEST_LOGARITHM = 746.0
 
 
 def facts_of(run: PendingRun) -> dict[str, Any]:
@@ -84,7 +86,8 @@ def _pending(
     arrays: dict[str, NDArray[Any]], sizes: dict[str, int], state: dict[str, Any]
 ) -> PendingRun:
     fields = stored.OF_SUMS | stored.OF_DATA | stored.fields_of_rows(arrays, sizes)
-    stored.check(arrays, fields, sizes)
+    arrays = stored.checked(arrays, fields, sizes)
+    stored.check_totals(arrays, arrays["totals"])
     start, _ = stored.sums_from_arrays(arrays, arrays["totals"], sizes["n"])
     return PendingRun(arrays["groups"], start=start, **state)
 
@@ -98,7 +101,9 @@ def _running(
     state: dict[str, Any],
 ) -> PendingRun:
     fields = stored.OF_SUMS | stored.fields_of_rows(arrays, sizes)
-    stored.check(arrays, fields, sizes)
+    arrays = stored.checked(arrays, fields, sizes)
+    stored.check_totals(arrays, data.totals)
+    _check_sizes(arrays, data)
     sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
     running = Running(sums, arrays["groups"], settings)
     if running.sums.n_clusters < sums.n_clusters:
@@ -113,6 +118,15 @@ def _running(
         message = "history is empty"
         raise stored.DamagedFieldError(message)
     return PendingRun(arrays["groups"], running=running, **state)
+
+
+def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
+    """Refuse sums of logarithms of row sizes that no finite sizes have."""
+    for name, most in (("log_sizes", data.totals), ("log_size_total", data.mass)):
+        total = np.abs(arrays[name]).sum(axis=-1)
+        if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():
+            message = f"{name} must hold sums of logarithms of row sizes"
+            raise stored.DamagedFieldError(message)
 
 
 def _flag(name: str, value: Any) -> bool:

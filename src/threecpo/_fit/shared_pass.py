@@ -97,6 +97,12 @@ class SharedPass:
         return running.result()
 
     @property
+    def keeps_the_best(self) -> bool:
+        """Whether the best of the runs that ended has its sums."""
+        best = self._best(i for i in self._all if self.runs[i].ended)
+        return best is None or self.runs[best].running is not None
+
+    @property
     def losses(self) -> list[float]:
         """Loss of every run; one that came to share the sums of another has its."""
         return [self.runs[self._first_of(i)].loss for i in self._all]
@@ -106,8 +112,9 @@ class SharedPass:
         return range(len(self.runs))
 
     def _first_of(self, i: int) -> int:
-        same_as = self.runs[i].same_as
-        return i if same_as is None else self._first_of(same_as)
+        while (same_as := self.runs[i].same_as) is not None:
+            i = same_as
+        return i
 
     def _best(self, among: Iterable[int]) -> int | None:
         """Return the first run of the lowest loss."""

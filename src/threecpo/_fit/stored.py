@@ -74,6 +74,11 @@ def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= 0) & (values < sizes["k"])).all())
 
 
+def _sums_of_logarithms(values: NDArray[Any], _: Sizes) -> bool:
+    """Finite, or unknown, as in model files of format 1."""
+    return bool(np.isfinite(values).all() or np.isnan(values).all())
+
+
 _SUMS = Field("f8", "om", "finite and 0 or more", _counted)
 _MEMBERS = Field("i8", "o", "numbers of rows that add up to all of them", _all_rows)
 _SCORES = Field("f8", "d", "numbers", _known)
@@ -83,8 +88,8 @@ OF_SUMS = {
     "members": _MEMBERS,
     "profile_table": _SUMS,
     "profile_members": _MEMBERS,
-    "log_sizes": Field("f8", "m2", "", _any),
-    "log_size_total": Field("f8", "2", "", _any),
+    "log_sizes": Field("f8", "m2", "finite numbers", _sums_of_logarithms),
+    "log_size_total": Field("f8", "2", "finite numbers", _sums_of_logarithms),
     "groups": Field("i1", "m", "1, 0 or -1", _groups),
 }
 _MASSES = Field("f8", "o", "finite and 0 or more", _counted)
@@ -139,8 +144,14 @@ def finite(name: str, value: Any, least: float = -np.inf) -> float:
     return float(value)
 
 
-def check(arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes) -> None:
-    """Refuse arrays that are not what they should be: compiled loops trust them."""
+def checked(
+    arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes
+) -> Arrays:
+    """Return the arrays of these fields as compiled loops take them: row after row.
+
+    Those that are not what they should be are refused, as the loops trust them.
+    """
+    found: Arrays = {}
     for name, field in fields.items():
         if name not in arrays:
             message = f"{name} is missing"
@@ -156,6 +167,33 @@ def check(arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes) 
         if not field.holds(array, sizes):
             message = f"{name} must hold {field.rule}"
             raise DamagedFieldError(message)
+        found[name] = np.asarray(array, order="C")
+    return found
+
+
+def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None:
+    """Refuse sums of clusters that do not add up to those of all rows."""
+    for name in ("table", "profile_table"):
+        if name in arrays and not np.allclose(
+            arrays[name].sum(axis=0), totals, rtol=1e-6, atol=0
+        ):
+            message = f"{name} does not add up to the column totals"
+            raise DamagedFieldError(message)
+    for line, name in (("cells", "table"), ("cell_members", "members")):
+        for before in ("", "profile_"):
+            if f"{before}{line}" not in arrays:
+                continue
+            wanted, lines = arrays[before + name], arrays[before + line]
+            by_batch = lines.reshape(len(wanted), -1, *wanted.shape[1:])
+            if not np.allclose(by_batch.sum(axis=1), wanted, rtol=1e-6, atol=0):
+                message = f"{before}{line} does not add up to {before}{name}"
+                raise DamagedFieldError(message)
+    batch_totals = arrays.get("batch_totals")
+    if batch_totals is not None and not np.allclose(
+        batch_totals.sum(axis=0), totals, rtol=1e-6, atol=0
+    ):
+        message = "batch_totals does not add up to the column totals"
+        raise DamagedFieldError(message)
 
 
 def settings_to_facts(settings: Settings) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._extras import require
-from ._shared_options import AT_LEAST_ONE, together
+from ._printing import print_note
+from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,8 +43,16 @@ block_options = together(
     click.option(
         "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
     ),
+    click.option(
+        "--patience",
+        type=NOT_NEGATIVE,
+        metavar="SECONDS",
+        help="How long a pass waits for workers or a scheduler that are away. "
+        "[default: 300]",
+    ),
 )
-BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", "dask", "workers")
+ON_DASK = ("dask", "workers")
+BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", *ON_DASK, "patience")
 
 
 class FileInBlocks:
@@ -50,6 +60,7 @@ class FileInBlocks:
 
     labels = None
     citation = ""
+    description = ""
 
     def __init__(self, path: Path, options: dict[str, Any]) -> None:
         self._path, self._options = path, options
@@ -61,7 +72,8 @@ class FileInBlocks:
         from .. import distributed
 
         options = dict(self._options)
-        with _client(options.pop("dask", None), options.pop("workers", None)) as client:
+        address, n_workers = (options.pop(name, None) for name in ON_DASK)
+        with _noted_waits(), _client(address, n_workers) as client:
             distributed.fit(
                 model, self._path, client=client, progress=progress, **options
             )
@@ -95,7 +107,28 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
     if "dask" in options and "workers" in options:
         message = "--dask and --workers are two ways to say where to work; pass one."
         raise click.UsageError(message)
+    if "patience" in options and not options.keys() & set(ON_DASK):
+        message = "--patience is for fits on Dask: pass --dask or --workers, too."
+        raise click.UsageError(message)
     return BlockInput(source, options | source.options)
+
+
+class _Notes(logging.Handler):
+    """Prints what is logged, as other notes."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_note(f"note: {record.getMessage()}")
+
+
+@contextmanager
+def _noted_waits() -> Iterator[None]:
+    """Print for what a fit waits."""
+    logger, notes = logging.getLogger("threecpo.distributed"), _Notes()
+    logger.addHandler(notes)
+    try:
+        yield
+    finally:
+        logger.removeHandler(notes)
 
 
 @contextmanager

@@ -23,9 +23,11 @@ def ended_by_signals() -> Iterator[None]:
         yield
         return
     before = {number: signal.signal(number, _end) for number in _signals()}
+    shown, sys.unraisablehook = sys.unraisablehook, _show_others
     try:
         yield
     finally:
+        sys.unraisablehook = shown
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
@@ -44,6 +46,12 @@ def _end(_number: int, _frame: object) -> None:
     # Cleaning up after the first time is not to be disturbed.
     if not isinstance(sys.exc_info()[1], SystemExit):
         raise SystemExit(128 + signal.SIGTERM)
+
+
+def _show_others(lost: sys.UnraisableHookArgs) -> None:
+    """Say nothing of a request to end that was lost: it is repeated."""
+    if not isinstance(lost.exc_value, SystemExit):
+        sys.__unraisablehook__(lost)
 
 
 def write_to_nowhere() -> None:

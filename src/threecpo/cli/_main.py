@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
+from ._block_input import BLOCK_OPTIONS
 from ._endings import ended_by_signals, write_to_nowhere
 from ._input_file import READING
 from ._printing import print_note
@@ -119,12 +120,12 @@ def _as_options(text: str) -> str:
     """Options of functions, which messages name, as those of commands."""
 
     def as_option(found: re.Match[str]) -> str:
-        name, value = found[1], found[2] or found[3]
+        name, value = found[1].replace("_", "-"), found[2] or found[3]
         if value in ("", "True"):
             return f"--{name}"
         return f"--no-{name}" if value == "False" else f"--{name} {value}"
 
-    names = "|".join(("force", *READING))
+    names = "|".join(("force", *READING, *BLOCK_OPTIONS))
     one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
     return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", as_option, text)
 

@@ -57,6 +57,7 @@ def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:
     """What is known of the data beside the file they are in."""
     facts = {
         "name": counts.name,
+        "description": counts.description,
         "citation": counts.citation,
         "source": counts.source,
     }

@@ -49,7 +49,8 @@ def described(table: CountTable) -> dict[str, Any]:
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
-    return {
+    taken = {"matrix": facts["description"]} if facts["description"] else {}
+    return taken | {
         "counts": f"{facts['stored']} not 0 ({100 * facts['density']:.3g} %), "
         f"sum {facts['total']:.15g}",
         "range": f"{facts['least']:g} to {facts['most']:g}"

@@ -80,8 +80,12 @@ def load_texts(
             raise DataFormatError(message)
         names, labels, texts = zip(*found, strict=True)
         table = count_terms(texts, **options)
-        columns = table.column_names
-        counts = {"X": table.counts, "row_names": names, "column_names": columns}
+        counts = {
+            "X": table.counts,
+            "row_names": names,
+            "column_names": table.column_names,
+            "row_titles": table.row_titles,
+        }
         return counts | encoded(labels)
 
     return load(source, counted, data_home, progress=progress, **options)

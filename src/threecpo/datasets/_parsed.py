@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ._load import Parsed
 
 # Counted up whenever a rule of a data set changes.
-VERSION = 1
-_NAMES = ("row_names", "column_names", "label_names")
+VERSION = 2
+_NAMES = ("row_names", "column_names", "label_names", "row_titles")
 
 
 def remembered(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +36,8 @@ class FileContent:
     column_names: Sequence[str] | None = None
     labels: NDArray[np.integer] | None = None
     label_names: Sequence[str] | None = None
+    row_titles: Sequence[str] | None = None
+    description: str = ""
 
 
 def to_table(
@@ -48,6 +50,7 @@ def to_table(
             message = "transpose=True would make labels of rows labels of columns"
             raise DataFormatError(message)
         X, rows, columns = _matrix(X).T, columns, rows
+        parts = replace(parts, row_titles=None)
     check_size(X.shape, len(X.data))
     check_unpacked(_OF_POINTER * sum(X.shape), limit_of(path, limit))
     check_names(rows, X.shape[0], "row")
@@ -63,6 +66,7 @@ def to_table(
         raise no_count(where, value)
     names: dict[str, Any] = {"row_names": rows, "column_names": columns}
     names |= {"labels": parts.labels, "label_names": parts.label_names}
+    names |= {"row_titles": parts.row_titles, "description": parts.description}
     return CountTable(counts, **names, name=_title(path), source=str(path))
 
 

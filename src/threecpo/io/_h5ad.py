@@ -50,7 +50,8 @@ def read(path: Path, options: ReadOptions) -> FileContent:
         if options.labels is not None:
             labels = elements.read_labels(obs, options.labels)
         rows, columns = (elements.frame_names(frame) for frame in (obs, matrix.var))
-        return FileContent(X, rows, columns, **labels)
+        taken = f"counts of {matrix.called}"
+        return FileContent(X, rows, columns, **labels, description=taken)
 
 
 def _in_memory(element: Any) -> Any:

@@ -59,5 +59,8 @@ def counted(
     except (TypeError, ValueError) as error:
         message = str(error).removesuffix(".")
         raise DataFormatError(message) from error
-    columns: Any = table.column_names
-    return FileContent(table.counts, rows, columns, **labels)
+    names: dict[str, Any] = {
+        "column_names": table.column_names,
+        "row_titles": table.row_titles,
+    }
+    return FileContent(table.counts, rows, **names, **labels)

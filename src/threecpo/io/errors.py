@@ -7,14 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from .._core.counts import DamagedMatrixError
-from .._errors import DataFormatError
+from .._errors import DataFormatError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 _LONGEST_REASON = 200
-_LONGEST_MESSAGE = 400
 
 
 @contextmanager
@@ -61,17 +60,6 @@ def block_errors(path: Path | str) -> Iterator[None]:
         raise _too_large(path) from error
     except Exception as error:
         raise _unreadable(path, error) from error
-
-
-def one_line(text: object) -> str:
-    """Text as one line of letters that a terminal shows, not too long."""
-    words = " ".join(str(text).split())
-    plain = "".join(
-        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words
-    )
-    if len(plain) > _LONGEST_MESSAGE:
-        return f"{plain[:_LONGEST_MESSAGE]}..."
-    return plain
 
 
 def _too_large(path: Path | str) -> DataFormatError:

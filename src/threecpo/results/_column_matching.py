@@ -56,6 +56,7 @@ def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
         _taken(table.X, [places.get(name, -1) for name in wanted]),
         row_names=table.row_names,
         column_names=wanted,
+        row_titles=table.row_titles,
     )
     missing = [name for name in wanted if name not in places]
     return MatchedColumns(

@@ -30,7 +30,8 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
     Returns
     -------
     dict
-        Numbers of ``rows`` and ``columns``; of the counts how many are ``stored``, the
+        ``description`` (which matrix of an h5ad file it is); numbers of ``rows`` and
+        ``columns``; of the counts how many are ``stored``, the
         ``density``, ``total``, ``least``, ``most`` and whether all are ``whole``;
         ``row_sums`` and ``overdispersion``; names and labels; and what may be wrong:
         ``log_normalised``, ``empty_rows``, ``empty_columns`` and repeated names.
@@ -49,6 +50,7 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
     stored = len(counts.data)
     all_stored = stored == n_rows * n_columns
     return {
+        "description": table.description,
         "rows": n_rows,
         "columns": n_columns,
         "stored": stored,

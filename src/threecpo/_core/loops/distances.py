@@ -90,7 +90,7 @@ _MERGING = record_type(
 )
 
 
-@inlined
+@compiled(_MERGING, i8, i8)
 def _union(merging, a, b):
     """Σ f(x) - f(Σ x) over the sum of rows a and b, with f(x) = x log x.
 
@@ -127,16 +127,24 @@ def price_pairs(merging, first, last):
 
 @compiled(_MERGING, i8)
 def join_cheapest(merging, times):
-    """Add up the two rows of least d(a, b), in place; ties go to the first pair."""
-    own, costs, into = merging.own, merging.costs, merging.into
+    """Add up the two rows of least d(a, b), in place; ties go to the first pair.
+
+    Plain loops: expressions of arrays take seconds to compile.
+    """
+    values, own, costs, into = merging.values, merging.own, merging.costs, merging.into
     empty = n = len(own)
     for _ in range(times):
-        a, b = divmod(int(np.argmin(costs)), n)
-        merging.values[a] += merging.values[b]
+        a, b = 0, 1
+        for first in range(n):
+            for second in range(first + 1, n):
+                if costs[first, second] < costs[a, b]:
+                    a, b = first, second
+        for j in range(values.shape[1]):
+            values[a, j] += values[b, j]
         merging.priors[a] += merging.priors[b]
         own[a] = _union(merging, a, empty)
-        costs[b, :] = np.inf
-        costs[:, b] = np.inf
+        for other in range(n):
+            costs[b, other] = costs[other, b] = np.inf
         for other in range(n):
             if into[other] == b:
                 into[other] = a

@@ -47,16 +47,6 @@ def prepare_signals() -> None:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
 
 
-def lift_memory_limit() -> None:
-    """Allow as much memory again as the system does."""
-    try:
-        import resource
-    except ImportError:
-        return
-    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
-
-
 def limit_memory(room: int) -> None:
     """Allow so many bytes beyond those in use; no file is written, no core either."""
     try:

@@ -61,38 +61,14 @@ def _check_library(name: str, extra: str, purpose: str) -> None:
 
 @contextmanager
 def _opened(kind: str, path: Path, limit: int) -> Iterator[Group]:
+    file = _File(IDLE.take(), limit)
     try:
-        file = _File(_process_with(kind, path, limit), limit)
-        try:
-            yield file.root
-        finally:
-            file.close()
+        file.open(kind, path)
+        yield file.root
     except NoRoomError:
         raise unpacks_too_far(limit) from None
-
-
-def _process_with(kind: str, path: Path, room: int) -> ReadingProcess:
-    """Return a process that has opened a file."""
-    plugins = folder_of("hdf5plugin") if "hdf5plugin" in sys.modules else None
-    while True:
-        process = IDLE.take()
-        try:
-            process.ask(
-                do="open",
-                format=kind,
-                path=os.fsencode(path.absolute()).hex(),
-                room=room + SPARE_ROOM,
-                seconds=fences.SECONDS,
-                plugins=None if plugins is None else str(plugins),
-            )
-            process.finish()
-        except IdleEndError:
-            process.end()
-        except BaseException:
-            process.end()
-            raise
-        else:
-            return process
+    finally:
+        file.close()
 
 
 class _File:
@@ -100,6 +76,26 @@ class _File:
 
     def __init__(self, process: ReadingProcess, limit: int) -> None:
         self.process, self.limit, self._taken = process, limit, 0
+
+    def open(self, kind: str, path: Path) -> None:
+        """Open a file in the process, or in another if this one had ended."""
+        plugins = folder_of("hdf5plugin") if "hdf5plugin" in sys.modules else None
+        request = {
+            "format": kind,
+            "path": os.fsencode(path.absolute()).hex(),
+            "room": self.limit + SPARE_ROOM,
+            "seconds": fences.SECONDS,
+            "plugins": None if plugins is None else str(plugins),
+        }
+        while True:
+            try:
+                self.process.ask(do="open", **request)
+                self.process.finish()
+            except IdleEndError:
+                self.process.end()
+                self.process = IDLE.take()
+            else:
+                return
 
     def take(self, n_bytes: int) -> None:
         """Count bytes that are about to be read."""

@@ -24,11 +24,14 @@ ATTRIBUTES = (
 )
 
 
-def open_file(path: str, plugins: str | None) -> Any:
-    """Open a file; filters of hdf5plugin are loaded if the caller has them."""
-    if plugins is not None and "hdf5plugin" not in sys.modules:
-        sys.path.append(plugins)
+def load_filters(folder: str | None) -> None:
+    """Load the filters of hdf5plugin, which lies in this folder."""
+    if folder is not None and "hdf5plugin" not in sys.modules:
+        sys.path.append(folder)
         __import__("hdf5plugin")
+
+
+def open_file(path: str) -> Any:
     return h5py.File(path, "r")
 
 

@@ -13,12 +13,17 @@ import threading
 from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from ..._errors import DataFormatError
 from .fences import TIMERS
+from .serving import COPY_FAILED
+
+if TYPE_CHECKING:
+    import io
 
 _MOST_JSON = 1 << 28
+_SECONDS_TO_END = 10
 # The modules of this folder as a package of their own: the one that they belong to
 # would import scipy and more, which takes longer than most files do.
 _START = """
@@ -54,7 +59,8 @@ class ReadingProcess:
             env=os.environ | one_thread,
         )
         self._requests = cast("IO[bytes]", self._process.stdin)
-        self._answers: Any = self._process.stdout
+        self._answers = cast("io.BufferedReader", self._process.stdout)
+        _widen(self._answers.fileno())
         self.sound = True
 
     @property
@@ -97,14 +103,15 @@ class ReadingProcess:
         return size
 
     def _raise_failure(self, answer: dict[str, Any]) -> None:
-        # A refusal leaves the library as it was; after other errors nobody knows.
+        # An error is the end of an answer.
+        self.sound = True
         if "refused" in answer:
-            self.sound = True
             raise DataFormatError(answer["refused"])
         if "memory" in answer:
             raise NoRoomError
         if "error" in answer:
             raise ValueError(answer["error"])
+        self.sound = False
 
     def received(self, size: int) -> bytearray:
         """Return the next bytes."""
@@ -131,23 +138,43 @@ class ReadingProcess:
         for pipe in (self._requests, self._answers):
             with suppress(OSError):
                 pipe.close()
-        self._process.kill()
-        self._process.wait()
+        # It ends the copy that reads a file, too.
+        self._process.terminate()
+        try:
+            self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
 
     def _ended(self) -> Exception:
         code = self._process.wait()
         if code == 0:
             return IdleEndError()
+        if code == COPY_FAILED:
+            return NoRoomError()
         if code > 0:
             return ImportError(
                 "Reading this file needs h5py or zarr, which do not work here: "
                 f"{sys.executable} -c 'import h5py, zarr' shows why."
+            )
+        if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
+            return DataFormatError(
+                f"the process that reads it was ended from outside (signal {-code}); "
+                "try again"
             )
         if -code in [getattr(signal, name, None) for name in TIMERS]:
             message = "it makes the library that reads it work without end"
         else:
             message = f"it makes the library that reads it crash (signal {-code})"
         return DataFormatError(f"{message}; it is damaged")
+
+
+def _widen(pipe: int) -> None:
+    """Let a pipe hold a megabyte, where that is possible: fewer turns to take."""
+    with suppress(ImportError, AttributeError, OSError):
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 
 class NoRoomError(Exception):

@@ -19,7 +19,7 @@ ATTRIBUTES = ("encoding-type", "_index", "shape")
 MOST_IN_ATTRIBUTE = 16
 
 
-def open_folder(path: str) -> Any:
+def open_file(path: str) -> Any:
     """Open a folder; no codec of it may run what is stored there."""
     warnings.simplefilter("ignore")
     registry.codec_registry.pop("pickle", None)
