@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._core.counts import Counts, from_dense, from_sparse, plain_format
-from ._fit.given_batches import check_batches, check_weights
+from ._core.row_checks import check_batches, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

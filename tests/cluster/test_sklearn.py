@@ -17,8 +17,15 @@ from threecpo import ThreeCPO
 REASON = "feeds negative data; test_clustering_of_counts does it on counts"
 
 
+ORDER = "one run on rows in another order draws other seeds; test_weights has the same"
+
+
 def expected_failures(estimator):
-    return {"check_clustering": REASON}
+    failures = {"check_clustering": REASON}
+    if estimator.init == "k-means":
+        for kind in ("dense", "sparse"):
+            failures[f"check_sample_weight_equivalence_on_{kind}_data"] = ORDER
+    return failures
 
 
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")

@@ -1,4 +1,4 @@
-"""What follows from the rates of clusters and batches: scores, profiles, likelihoods."""
+"""What follows from rates of clusters and batches: scores, profiles, likelihoods."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.floa
     effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
     tiny = np.finfo(float).tiny
     out = np.empty((len(rates.clusters) + 1, *totals.shape))
-    out[:] = totals / np.maximum(in_use, tiny)
+    out[:] = totals / np.where(in_use > 0, in_use, 1.0)
     rows = rates.clusters[:, None, :] * effects / np.maximum(sizes, tiny)
     out[:-1, :, relevant] = rows[:, :, :-1]
     of_shared = totals[:, shared]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .codes import NOISE, RELEVANT, SHARED
+from .codes import RELEVANT, SHARED
 from .loops import balancing
 from .model import log
 
@@ -34,9 +34,10 @@ MOST_WORK = 10**8
 class BatchRates:
     """Rates for given sums and groups, up to what cancels in every score.
 
-    ``cell_totals`` is c_kb(U) and ``scales`` Λ_kb; ``clusters`` (λ) and ``batches`` (β) have a column for each of
-    C1 and one more for all of C0 (all of C1, where C0 is empty). In each part of the graph of clusters and batches that share rows, β has
-    the weighted geometric mean 1 over the batches.
+    ``cell_totals`` is c_kb(U) and ``scales`` Λ_kb; ``clusters`` (λ) and ``batches`` (β)
+    have a column for each of C1 and one more for all of C0 (all of C1, where C0 is
+    empty). In each part of the graph of clusters and batches that share rows, β has the
+    weighted geometric mean 1 over the batches.
     """
 
     cells: BatchCells

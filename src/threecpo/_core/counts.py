@@ -150,8 +150,7 @@ class Counts:
         same = weights is self.weights and batches is self.batches
         if same and batch_names == self.batch_names:
             return self
-        own = {"batches": batches, "batch_names": batch_names}
-        return replace(self, weights=weights, **own)
+        return replace(self, weights=weights, batches=batches, batch_names=batch_names)
 
     def whole_matrix(self) -> sp.csr_array:
         """Return a scipy array of int64 if all counts are whole, else ``matrix``."""
@@ -167,8 +166,8 @@ class Counts:
             return self
         part = self.matrix()[:, np.flatnonzero(mask)]
         indptr = part.indptr.astype(np.int64)
-        part = self._part(indptr, part.indices, part.data, part.shape[1])
-        return part.with_rows(self.weights, self.batches, self.batch_names)
+        chosen = self._part(indptr, part.indices, part.data, part.shape[1])
+        return chosen.with_rows(self.weights, self.batches, self.batch_names)
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""

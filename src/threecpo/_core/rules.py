@@ -69,10 +69,14 @@ class _ShareRule:
         ranks: NDArray[np.int32] | None = None,
     ) -> Profile:
         if sums.batches is not None:
-            options = {"background": background, "threshold": threshold}
-            ranks = _ranks(sums.n_clusters, ranks)
             rates = self._batch_rates(sums, groups)
-            return batch_profile(rates, sums, **options, ranks=ranks)
+            return batch_profile(
+                rates,
+                sums,
+                background=background,
+                threshold=threshold,
+                ranks=_ranks(sums.n_clusters, ranks),
+            )
         scales = Scales.of(sums, groups)
         width = sums.n_clusters + background
         slots = np.empty(len(groups), dtype=np.int32)

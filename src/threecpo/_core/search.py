@@ -179,7 +179,9 @@ class SeedRuns:
         counts, times = self.starts.counts, TIMES_MORE[self.index % len(TIMES_MORE)]
         wide = replace(
             settings,
-            n_clusters=n_before_joining(settings.n_clusters, n_copies_of(counts), times),
+            n_clusters=n_before_joining(
+                settings.n_clusters, n_copies_of(counts), times
+            ),
             max_iter=min(WIDE_ITERATIONS, settings.max_iter),
             outliers=None,
         )

@@ -9,8 +9,8 @@ import numpy as np
 
 from .batches import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
-from .kmeans import lloyd
 from .copies import Copies
+from .kmeans import lloyd
 from .loops import distances as distance_loops
 from .loops.records import CsrRows, read_only_rows, rows_of
 from .model import log
@@ -65,9 +65,7 @@ def without_margins(counts: Counts) -> Counts:
     effects = margin_effects(sums.batches.totals)
     batches = np.repeat(counts.batches, np.diff(counts.indptr))
     data = counts.data / effects[batches, counts.indices]
-    return replace(
-        counts, data=data, odd_values=True, batches=None, batch_names=()
-    )
+    return replace(counts, data=data, odd_values=True, batches=None, batch_names=())
 
 
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
@@ -221,7 +219,9 @@ class SquaredDistances:
 
 
 def plus_plus(
-    distances: RowDistances | SquaredDistances, n_rows: int, copies: Copies | None = None
+    distances: RowDistances | SquaredDistances,
+    n_rows: int,
+    copies: Copies | None = None,
 ) -> Start:
     """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d."""
     copies = copies or Copies(n_rows)

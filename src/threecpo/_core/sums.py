@@ -6,7 +6,7 @@ row by row; ``Sums.smoothed`` adds the prior's share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .counts import Counts
     from .loops.records import Profile
     from .workers import Workers
+
+
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
 
 
 @dataclass
@@ -44,13 +48,13 @@ class Sums:
     log_size_total: NDArray[np.float64]
     totals: NDArray[np.float64]
     n_rows: int = 0
-    # None: every row counts once.
-    masses: NDArray[np.float64] = None  # type: ignore[assignment]
+    # Where nothing is said of weights, every row counts once.
+    masses: NDArray[np.float64] = field(default_factory=_nothing)
     total_mass: float | None = None
     batches: BatchSums | None = None
 
     def __post_init__(self) -> None:
-        if self.masses is None:
+        if self.masses.shape != self.members.shape:
             self.masses = self.members.astype(np.float64)
 
     @classmethod
@@ -188,9 +192,13 @@ class Sums:
         np.add.at(masses, numbers, self.masses)
         for number, row in zip(numbers.tolist(), self.table, strict=True):
             table[number] += row
-        batches = self.batches and self.batches.joined(numbers)
-        sums = {"table": table, "members": members, "masses": masses}
-        return replace(self, **sums, batches=batches)
+        return replace(
+            self,
+            table=table,
+            members=members,
+            masses=masses,
+            batches=self.batches and self.batches.joined(numbers),
+        )
 
     def smoothed(self, prior: float) -> SmoothedSums:
         """Add the prior's share."""
@@ -206,7 +214,7 @@ class Sums:
             masses=self.masses,
             n_rows=self.mass,
             prior=prior,
-            batches=self.batches and self.batches.smoothed(prior),
+            batches=None if self.batches is None else self.batches.smoothed(prior),
         )
 
 
@@ -276,7 +284,7 @@ def sum_by_labels(
     total.n_rows = counts.n_rows
     if counts.weights is not None:
         total.total_mass = counts.mass
-    if total.batches is not None:
+    if total.batches is not None and counts.batches is not None:
         total.batches.row_masses = np.bincount(
             counts.batches, counts.weights, counts.n_batches
         ).astype(np.float64)

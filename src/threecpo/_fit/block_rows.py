@@ -1,4 +1,4 @@
-"""Weights and batches of the rows of blocks: what is given of all rows, cut by block."""
+"""Weights and batches of the rows of blocks: what is given of all rows, cut."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .given_batches import check_batches, check_weights
+from .._core.row_checks import check_batches, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,8 @@ class BlockRows:
             for array in (self.weights, self.batches)
         ]
         return [
-            BlockReader(*each, self.batch_names) for each in zip(readers, *cut, strict=True)
+            BlockReader(reader, weights, batches, self.batch_names)
+            for reader, weights, batches in zip(readers, *cut, strict=True)
         ]
 
 

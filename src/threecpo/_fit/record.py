@@ -11,11 +11,11 @@ from .._core import model
 from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT, inner_labels
 from .._core.describe import scores
+from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from . import stored
-from .given_batches import known_batches
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:

@@ -295,7 +295,7 @@ def sums_from_arrays(
             log_size_total=arrays["log_size_total"],
             totals=totals,
             n_rows=n_rows,
-            masses=arrays.get(f"{before}masses"),
+            masses=arrays.get(f"{before}masses", np.empty(0)),
             total_mass=int(mass) if mass is not None and mass.is_integer() else mass,
             batches=_batches_from(arrays, before),
         )
@@ -307,8 +307,13 @@ def sums_from_arrays(
 def _batches_from(arrays: Mapping[str, Any], before: str) -> BatchSums | None:
     if "batch_totals" not in arrays:
         return None
-    lines = (arrays[f"{before}{name}"] for name in _LINES)
-    return BatchSums(*lines, arrays["batch_totals"], arrays["batch_masses"])
+    return BatchSums(
+        cells=arrays[f"{before}cells"],
+        members=arrays[f"{before}cell_members"],
+        masses=arrays[f"{before}cell_masses"],
+        totals=arrays["batch_totals"],
+        row_masses=arrays["batch_masses"],
+    )
 
 
 def batch_names(given: Any, batches: BatchSums | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._fit.given_batches import check_weights
+from .._core.row_checks import check_weights
 from .._fit.given_rows import check_rule
 from .._plain import plain
 from .._validation import check_counts, warn_if_fractional, with_given_rows
@@ -80,7 +80,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
-        from .fitting import progress_of, warn_unless_converged
+        from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
         if hasattr(X, "__dask_graph__"):
@@ -99,6 +99,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             )
         )
         warn_unless_converged(record, stacklevel=2)
+        warn_if_confounded(record, stacklevel=2)
         return self
 
     def predict(
@@ -172,8 +173,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     ) -> Self:
         from ..distributed import fit
 
-        rows = {"sample_weight": sample_weight, "batch": batch}
-        return fit(self, X, **rows, progress=progress)
+        return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
 
     def _settings(self) -> Settings:
         raise NotImplementedError
@@ -238,12 +238,16 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""
-        for name in ("feature_names_in_", "k_path_", *self._row_attributes()):
+        batches = ("batch_names_", "batch_effects_")
+        for name in ("feature_names_in_", "k_path_", *batches, *self._row_attributes()):
             self.__dict__.pop(name, None)
         self.record_ = record
         self.n_features_in_ = record.n_columns
         if record.column_names is not None:
             self.feature_names_in_ = record.column_names
+        if record.batch_names:
+            self.batch_names_ = np.array(record.batch_names, dtype=object)
+            self.batch_effects_ = record.batch_effects
         self.cluster_rates_ = record.rates.cluster
         self.loss_ = record.loss
         self.history_ = dict(record.history)

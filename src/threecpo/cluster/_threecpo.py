@@ -13,6 +13,7 @@ from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._base import PoissonClusterer
+from .batch_columns import batch_columns
 from .top_columns import named_top_columns
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.run import Settings
-    from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..select import KPath
 
@@ -131,6 +131,10 @@ default="information"
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
         and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
         them, and ``rows_moved`` (-1 where a fit over blocks does not know it).
+    batch_names_ : ndarray of shape (n_batches,)
+        Batches of the fit, sorted, where ``batch`` was given.
+    batch_effects_ : ndarray of shape (n_batches, n_columns)
+        How many times more of each column each of them has than a mean batch.
     n_iter_ : int
         Iterations of the kept run.
     n_clusters_ : int
@@ -292,6 +296,34 @@ default="information"
         n = _options.check_integer("n", n, 1)
         return frame(named_top_columns(self.record_, n))
 
+    def batch_columns(self, n: int = 10) -> Any:
+        """Columns that differ most between batches.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Most columns to list.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            ``column``; ``batch`` that has the most of it and ``effect``, how many times
+            more than a mean batch; ``least_batch`` and ``least_effect``; ``evidence``,
+            the likelihood in nats that the batches explain, by which they are ordered.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> X = [[9, 1, 5], [8, 2, 5], [1, 7, 5], [2, 9, 5]] * 5
+        >>> X = [[a, b, c * (1 + i % 2)] for i, (a, b, c) in enumerate(X)]
+        >>> model = ThreeCPO(2, random_state=0).fit(X, batch=["old", "new"] * 10)
+        >>> model.batch_columns(1)["batch"][0]
+        'new'
+        """
+        check_is_fitted(self)
+        n = _options.check_integer("n", n, 1)
+        return frame(batch_columns(self.record_, n))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
 
@@ -312,8 +344,11 @@ default="information"
     ) -> Self:
         from ..select import auto_path
 
-        rows = {"sample_weight": sample_weight, "batch": batch}
-        return self._keep_path(auto_path(self, X, **rows, progress=progress))
+        return self._keep_path(
+            auto_path(
+                self, X, sample_weight=sample_weight, batch=batch, progress=progress
+            )
+        )
 
     def _keep_path(self, path: KPath) -> Self:
         """Take over the best fit of a path."""

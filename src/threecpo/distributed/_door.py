@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._core.workers import Workers
 from .._fit import row_files
-from .._fit.blocks import BlockFit
 from .._fit.block_rows import BlockRows, WeightedRows
+from .._fit.blocks import BlockFit
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
 from .._fit.engine import ThreadEngine, UnchangedBlocks
@@ -26,6 +26,7 @@ from ..cluster.fitting import (
     keep,
     plan_of,
     progress_of,
+    warn_if_confounded,
     warn_unless_converged,
 )
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
@@ -176,6 +177,7 @@ def fit(
         record = record.with_batches(rows.batch_names)
         _keep(estimator, record, work.engine, target)
     warn_unless_converged(record, stacklevel=2)
+    warn_if_confounded(record, stacklevel=2)
     return estimator
 
 

@@ -6,8 +6,6 @@ nearest cache and becomes vector instructions; every sum has one order.
 
 from __future__ import annotations
 
-import numpy as np
-
 from .compiling import array_type, compiled, f8, i8, inlined
 
 WIDTH = 64
@@ -17,17 +15,18 @@ _ROOM = array_type(f8, write=True)
 
 
 @inlined
-def _fit_side(sums, first, width, scales, other, by_cluster, own, room):
+def _fit_side(sums, first, width, scales, other, own, room):
     """Fit one side's rates to its sums with the other held; return how far they were.
 
-    ``scales`` has a line for each cluster; that is Σ (fitted - sum)² / sum.
+    ``scales`` has a line for each rate of that side; what is returned is
+    Σ (fitted - sum)² / sum.
     """
     off = 0.0
     for a in range(len(sums)):
         for j in range(width):
             room[j] = 0.0
         for b in range(len(other)):
-            scale = scales[a, b] if by_cluster else scales[b, a]
+            scale = scales[a, b]
             for j in range(width):
                 room[j] += scale * other[b, first + j]
         for j in range(width):
@@ -45,13 +44,12 @@ def _fit_side(sums, first, width, scales, other, by_cluster, own, room):
 def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most, room):
     """Fit the rates of each column, in cluster and batch, to its sums; scales held."""
     n_columns = by_cluster.shape[1]
+    turned = scales.T
     for first in range(0, n_columns, WIDTH):
         width = min(WIDTH, n_columns - first)
         for _ in range(most):
-            _fit_side(by_cluster, first, width, scales, batches, True, clusters, room)
-            off = _fit_side(
-                by_batch, first, width, scales, clusters, False, batches, room
-            )
+            _fit_side(by_cluster, first, width, scales, batches, clusters, room)
+            off = _fit_side(by_batch, first, width, turned, clusters, batches, room)
             if off * n_columns <= tolerance * width:
                 break
 
@@ -78,6 +76,7 @@ def fit_rates(
     Scales follow from the first ``n_feeding`` columns. ``fitted`` is room for Z.
     """
     n_columns = by_cluster.shape[1]
+    turned = scales.T
     turns = 0
     while turns < most:
         turns += 1
@@ -85,10 +84,8 @@ def fit_rates(
         fitted[:] = 0.0
         for first in range(0, n_columns, WIDTH):
             width = min(WIDTH, n_columns - first)
-            _fit_side(by_cluster, first, width, scales, batches, True, clusters, room)
-            off += _fit_side(
-                by_batch, first, width, scales, clusters, False, batches, room
-            )
+            _fit_side(by_cluster, first, width, scales, batches, clusters, room)
+            off += _fit_side(by_batch, first, width, turned, clusters, batches, room)
             last = min(first + width, n_feeding)
             for k in range(len(clusters)):
                 for b in range(len(batches)):

@@ -118,12 +118,8 @@ _IN, _OUT = array_type(f8), array_type(f8, write=True)
 _IN_TABLE, _OUT_TABLE = array_type(f8, 2), array_type(f8, 2, write=True)
 _MEMBERS = array_type(i8, write=True)
 
-ROWS = record_type(
-    CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4)
-)
-SUMS = record_type(
-    SumArrays, _OUT_TABLE, _MEMBERS, _OUT, _OUT_TABLE, _OUT, _OUT_TABLE
-)
+ROWS = record_type(CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4))
+SUMS = record_type(SumArrays, _OUT_TABLE, _MEMBERS, _OUT, _OUT_TABLE, _OUT, _OUT_TABLE)
 PROFILE = record_type(
     Profile,
     *(array_type(i4), _IN_TABLE, _IN, _IN, _IN_TABLE, array_type(i4)),

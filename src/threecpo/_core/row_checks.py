@@ -22,7 +22,9 @@ def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
     if weights.ndim == 0:
         weights = np.full(n_rows, float(weights))
     if weights.ndim != 1:
-        message = f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
+        message = (
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
+        )
         raise ValueError(message)
     if len(weights) != n_rows:
         message = (
@@ -38,7 +40,7 @@ def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
         raise ValueError(message)
     if not weights.any():
-        message = "All sample weights are 0: there is no row to fit."
+        message = "All sample weights are zero: there is no row to fit."
         raise ValueError(message)
     return None if (weights == 1).all() else weights
 
@@ -50,9 +52,7 @@ def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str
     return codes.astype(np.int32), tuple(names.tolist())
 
 
-def known_batches(
-    given: Any, n_rows: int, names: tuple[str, ...]
-) -> NDArray[np.int32]:
+def known_batches(given: Any, n_rows: int, names: tuple[str, ...]) -> NDArray[np.int32]:
     """Return numbers of batches by their names; unknown ones get the number after."""
     if given is None:
         return np.full(n_rows, len(names), dtype=np.int32)
@@ -73,8 +73,14 @@ def batch_values(given: Any, n_rows: int) -> NDArray[np.str_]:
     if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
         values = values.astype(np.int64)
     plain = values.tolist()
-    missing = [i for i, value in enumerate(plain) if value is None or value != value]
+    missing = [
+        i for i, value in enumerate(plain) if value in (None, "") or _is_nan(value)
+    ]
     if missing:
         message = f"batch of row {missing[0]} is missing; give every row a batch."
         raise ValueError(message)
     return np.array([str(value) for value in plain], dtype=str)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and np.isnan(value)
