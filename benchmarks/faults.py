@@ -1,6 +1,6 @@
 """Fits that lose workers, schedulers or their driver: do they end with the same bits?
 
-    python benchmarks/faults.py                         # all, about half an hour
+    python benchmarks/faults.py                         # all; takes a while
     python benchmarks/faults.py --load 2                # beside two busy loops
     python benchmarks/faults.py --only workers --workers 10
 

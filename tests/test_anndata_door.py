@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
+import threecpo.anndata
 from containers import planted
 from threecpo import ThreeCPO
 from threecpo.anndata import cluster
@@ -108,7 +109,7 @@ def test_nearest_clusters_of_an_earlier_call_do_not_stay():
 def test_without_outliers_there_is_no_column_of_nearest_clusters():
     adata = made()
     cluster(adata, 3)
-    assert list(adata.obs) == ["threecpo", "threecpo_outlier_score"]
+    assert list(adata.obs) == ["threecpo", "threecpo_margin", "threecpo_outlier_score"]
     assert "outlier" not in adata.obs["threecpo"].cat.categories
 
 
@@ -142,7 +143,7 @@ def test_the_matrix_that_is_taken_is_reported(layers, asked, taken, caplog):
     with caplog.at_level(logging.INFO, logger="threecpo"):
         cluster(adata, 3, layer=asked)
     check(adata, expected())
-    assert caplog.messages == [f"Clustering the counts of adata.{taken}."]
+    assert caplog.messages == [f"Taking the counts of adata.{taken}."]
     assert adata.uns["threecpo"]["layer"] == taken
 
 
@@ -167,7 +168,7 @@ def test_fractions_in_x_are_refused_with_what_to_pass():
     message = str(caught.value)
     assert "layer=" in message
     assert "'raw counts'" in message
-    assert "adata.raw.to_adata()" in message
+    assert "'raw'" in message
     assert not list(adata.obs)
     assert not adata.uns
 
@@ -420,3 +421,191 @@ def test_scanpy_draws_and_ranks_the_clusters(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "['0', '1', '2', 'outlier']"
+
+
+def test_margins_are_those_of_the_estimator():
+    adata = made()
+    cluster(adata, 3)
+    np.testing.assert_array_equal(adata.obs["threecpo_margin"], expected().margins_)
+
+
+class TestRaw:
+    """``layer="raw"``: counts of ``adata.raw``, whose genes may be more."""
+
+    @pytest.fixture
+    def adata(self):
+        full = made()
+        full.raw = full.copy()
+        part = full[:, 2:8].copy()
+        part.X = log_normalised(X[:, 2:8])
+        return part
+
+    def test_raw_counts_are_taken(self, adata):
+        cluster(adata, 3, layer="raw")
+        model = expected()
+        assert adata.uns["threecpo"]["layer"] == "raw.X"
+        names = np.array(["0", "1", "2"])
+        np.testing.assert_array_equal(adata.obs["threecpo"], names[model.labels_])
+        groups = np.array(["shared", "relevant", "noise"])[model.column_groups_]
+        np.testing.assert_array_equal(adata.var["threecpo_group"], groups[2:8])
+        rates = adata.varm["threecpo_rates"]
+        np.testing.assert_array_equal(rates, model.cluster_rates_.T[2:8])
+
+    def test_genes_that_raw_lacks_have_no_group(self, adata):
+        names = list(adata.var_names)
+        adata.var_names = ["another gene", *names[1:]]
+        cluster(adata, 3, layer="raw")
+        assert adata.var["threecpo_group"].isna().tolist() == [True] + [False] * 5
+        assert np.isnan(adata.varm["threecpo_rates"][0]).all()
+        assert not np.isnan(adata.varm["threecpo_rates"][1:]).any()
+
+    def test_a_backed_raw_is_read(self, adata, tmp_path):
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        backed = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
+        try:
+            cluster(backed, 3, layer="raw")
+            assert backed.uns["threecpo"]["loss"] == expected().loss_
+        finally:
+            backed.file.close()
+
+    def test_the_report_is_made_of_the_same_counts(self, adata, tmp_path):
+        cluster(adata, 3, layer="raw")
+        threecpo.anndata.report(adata, tmp_path / "report.html", title="Raw")
+        assert "raw.X" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def through_a_file(adata, tmp_path):
+    adata.write_h5ad(tmp_path / "stored.h5ad")
+    return anndata.read_h5ad(tmp_path / "stored.h5ad")
+
+
+class TestStoredModel:
+    @pytest.mark.parametrize("stored", [False, True])
+    def test_it_is_the_fitted_one(self, tmp_path, stored):
+        adata = made()
+        cluster(adata, 3, outliers="iterative")
+        if stored:
+            adata = through_a_file(adata, tmp_path)
+        model = threecpo.anndata.model(adata)
+        fitted = expected(outliers="iterative")
+        np.testing.assert_array_equal(model.labels_, fitted.labels_)
+        assert model.loss_ == fitted.loss_
+        assert list(model.feature_names_in_) == list(adata.var_names)
+        assert list(model.record_.row_names) == list(adata.obs_names)
+
+    def test_what_files_cannot_hold_has_its_default(self):
+        adata = made()
+        cluster(adata, 3, column_penalty=Price(), init=expected(), random_state=None)
+        model = threecpo.anndata.model(adata)
+        assert model.init == "merge"
+        labels = model.predict(adata.to_df()).astype(str)
+        np.testing.assert_array_equal(labels, adata.obs["threecpo"])
+
+    def test_models_of_two_fits_stand_side_by_side(self):
+        adata = made()
+        cluster(adata, 3)
+        cluster(adata, 2, key_added="two")
+        assert threecpo.anndata.model(adata).n_clusters_ == 3
+        assert threecpo.anndata.model(adata, key="two").n_clusters_ == 2
+
+    @pytest.mark.parametrize(
+        ("held", "part"),
+        [
+            (None, r"holds no model under uns\['threecpo'\]; call threecpo.anndata"),
+            ("text", "holds no model"),
+            ({"loss": 1.0}, "holds no model"),
+            ({"model": "text"}, "is not a model that threecpo.anndata.cluster stored"),
+            (
+                {"model": np.zeros(9, np.uint8)},
+                r"^uns\['threecpo'\]\['model'\] is not a model file",
+            ),
+        ],
+    )
+    def test_what_is_no_model_is_refused(self, held, part):
+        adata = made()
+        if held is not None:
+            adata.uns["threecpo"] = held
+        with pytest.raises(ValueError, match=part):
+            threecpo.anndata.model(adata)
+
+
+class TestPredict:
+    @pytest.mark.parametrize("outliers", [None, "final"])
+    def test_cells_of_the_fit_get_their_clusters_again(self, tmp_path, outliers):
+        adata = made()
+        cluster(adata, 3, outliers=outliers)
+        new = made()[::-1, ::-1].copy()
+        threecpo.anndata.predict(new, through_a_file(adata, tmp_path))
+        assert list(new.obs) == list(adata.obs)
+        pd.testing.assert_frame_equal(new.obs.loc[adata.obs_names], adata.obs)
+        assert not new.uns
+
+    def test_all_clusters_are_categories(self):
+        adata = made()
+        cluster(adata, 3)
+        new = made()[adata.obs["threecpo"] == "1"].copy()
+        threecpo.anndata.predict(new, threecpo.anndata.model(adata))
+        assert list(new.obs["threecpo"].cat.categories) == ["0", "1", "2"]
+        assert set(new.obs["threecpo"]) == {"1"}
+
+    def test_genes_are_found_by_name(self):
+        adata = made()
+        cluster(adata, 3)
+        new = made()[:, 1:].copy()
+        with pytest.raises(ValueError, match=r"lack 1 of the \d+ genes.*: gene 0;"):
+            threecpo.anndata.predict(new, adata)
+        assert not list(new.obs)
+        threecpo.anndata.predict(new, adata, missing="zero")
+        without = np.where(np.arange(X.shape[1]) == 0, 0, X)
+        labels = expected().predict(without).astype(str)
+        np.testing.assert_array_equal(new.obs["threecpo"], labels)
+
+    def test_a_copy_leaves_the_new_cells_alone(self):
+        adata = made()
+        cluster(adata, 3)
+        new = made()
+        copied = threecpo.anndata.predict(new, adata, copy=True)
+        assert not list(new.obs)
+        np.testing.assert_array_equal(copied.obs["threecpo"], adata.obs["threecpo"])
+
+    def test_models_without_names_and_bad_options_are_refused(self):
+        with pytest.raises(ValueError, match="no names of genes"):
+            threecpo.anndata.predict(made(), expected())
+        with pytest.raises(ValueError, match="missing='none'"):
+            threecpo.anndata.predict(made(), expected(), missing="none")
+        with pytest.raises(TypeError, match="predict takes an AnnData"):
+            threecpo.anndata.predict(X, expected())
+
+
+class TestReport:
+    def test_cells_may_come_in_another_order(self, tmp_path):
+        adata = made()
+        cluster(adata, 3)
+        pages = []
+        for name, cells in (("one", adata), ("two", adata[::-1, ::-1])):
+            threecpo.anndata.report(cells, tmp_path / f"{name}.html")
+            pages.append((tmp_path / f"{name}.html").read_text("utf-8"))
+        assert pages[0] == pages[1]
+
+    @pytest.mark.parametrize(
+        ("change", "part"),
+        [
+            (lambda adata: adata[5:], r"holds \d+ of the \d+ cells"),
+            (lambda adata: adata[:, 2:], r"lacks 2 of the \d+ genes"),
+        ],
+    )
+    def test_parts_of_the_fit_are_refused(self, tmp_path, change, part):
+        adata = made()
+        cluster(adata, 3)
+        with pytest.raises(ValueError, match=part):
+            threecpo.anndata.report(change(adata).copy(), tmp_path / "report.html")
+        assert not list(tmp_path.iterdir())
+
+    def test_the_matrix_of_the_fit_must_be_there(self, tmp_path):
+        adata = made(layers={"counts": sp.csr_matrix(X)})
+        cluster(adata, 3)
+        del adata.layers["counts"]
+        with pytest.raises(
+            ValueError, match=r"^layers\['counts'\], which the clusters"
+        ):
+            threecpo.anndata.report(adata, tmp_path / "report.html")

@@ -39,6 +39,7 @@ HELPERS = {
 }
 # Sideways: on the same level, but one is made of the other.
 SIDEWAYS = {
+    ("anndata", "persistence"),
     ("cli", "persistence"),
     ("preprocessing", "cluster"),
     ("report", "plot"),

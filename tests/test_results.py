@@ -2,7 +2,6 @@
 
 import csv
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -10,6 +9,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
+from sklearn.manifold import trustworthiness
+from sklearn.neighbors import NearestNeighbors
 
 from containers import planted
 from fitting import X, fit
@@ -174,20 +175,17 @@ class TestRows:
 
 
 class TestMap:
-    def test_it_is_a_view_of_the_scores_per_count(self, any_model):
-        """Two linear combinations of centred scores, the background's among them."""
+    def test_neighbours_by_scores_stay_neighbours(self, any_model):
+        """Scores per count, the background's among them, in all their directions."""
         used = any_model.column_groups_ >= 0
         sizes = (X[:, used] + any_model.prior).sum(axis=1)
         scores = any_model.row_scores(X)
         background = any_model.outlier_scores_ + scores.max(axis=1)
         view = np.column_stack([scores, background]) / sizes[:, None]
         view -= view.mean(axis=1, keepdims=True)
-        view -= view.mean(axis=0)
         places = results.row_map(any_model, X)
-        places = places - places.mean(axis=0)
-        weights, *_ = np.linalg.lstsq(view, places, rcond=None)
-        np.testing.assert_allclose(view @ weights, places, atol=1e-9)
         assert np.linalg.matrix_rank(places) == 2
+        assert trustworthiness(view, places, n_neighbors=10) > 0.95
 
     def test_clusters_lie_apart(self):
         counts, _ = planted(3, 60)
@@ -197,9 +195,34 @@ class TestMap:
         away = np.linalg.norm(places[:, None] - centres, axis=2)
         assert (away.argmin(axis=1) == model.labels_).mean() > 0.95
 
-    def test_any_block_of_rows_has_the_places_of_the_whole(self, model):
-        whole = results.row_map(model, X)
-        np.testing.assert_array_equal(results.row_map(model, X[17:40]), whole[17:40])
+    def test_small_clusters_are_groups_of_their_own(self):
+        """Also beside one that is far from all others."""
+        rng = np.random.default_rng(0)
+        sizes, rates = [200, 150, 12, 8], rng.gamma(0.5, 4.0, size=(4, 30))
+        rates[3, :3] += 80
+        counts = rng.poisson(np.repeat(rates, sizes, axis=0))
+        labels = np.repeat(np.arange(4), sizes)
+        places = results.row_map(fit(counts, 4, init=labels), counts)
+        nearest = NearestNeighbors(n_neighbors=5).fit(places).kneighbors()[1]
+        own = (labels[nearest] == labels[:, None]).mean(axis=1)
+        assert [round(own[labels == k].mean(), 1) for k in range(4)] == [1] * 4
+
+    @pytest.mark.parametrize("n_jobs", [2, 3])
+    def test_any_number_of_threads_gives_the_same_bits(self, model, n_jobs):
+        expected = results.row_map(model, X)
+        other = fit(X, n_jobs=n_jobs)
+        assert results.row_map(other, X).tobytes() == expected.tobytes()
+
+    def test_rows_beyond_the_sample_lie_among_their_neighbours(self, monkeypatch):
+        counts, _ = planted(3, 60)
+        model = fit(counts)
+        monkeypatch.setattr("threecpo.results._row_coordinates.LAID_OUT", 60)
+        monkeypatch.setattr("threecpo.results._row_coordinates._AT_ONCE", 50)
+        places = results.row_map(model, counts)
+        assert len(np.unique(places, axis=0)) > 60
+        centres = np.stack([places[model.labels_ == k].mean(axis=0) for k in range(3)])
+        away = np.linalg.norm(places[:, None] - centres, axis=2)
+        assert (away.argmin(axis=1) == model.labels_).mean() > 0.95
 
     @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, np.asfortranarray])
     def test_containers_give_the_same_bits(self, model, make):
@@ -225,32 +248,21 @@ class TestMap:
         again = results.row_map(load(tmp_path / "model.npz"), X)
         assert again.tobytes() == results.row_map(model, X).tobytes()
 
-    def test_directions_have_a_fixed_sign(self, model):
-        """The heaviest profile of each direction counts upwards."""
-        from threecpo.results._row_coordinates import _principal_axes
+    def test_equal_rows_and_single_ones_have_places(self):
+        counts, _ = planted(2, 3)
+        model = fit(counts, 2)
+        for some in (counts[:1], counts[:2], np.tile(counts[:1], (40, 1))):
+            places = results.row_map(model, some)
+            assert places.shape == (len(some), 2)
+            assert np.isfinite(places).all()
 
-        spread = np.cov(np.random.default_rng(0).normal(size=(4, 9)))
-        axes = _principal_axes(spread)
-        assert (axes[np.abs(axes).argmax(axis=0), [0, 1]] > 0).all()
-        np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-12)
-
-    def test_two_clusters_on_a_line_leave_one_direction_of_centred_scores(self):
-        from threecpo.results._row_coordinates import _principal_axes
-
-        line = np.array([1.0, -3.0, 2.0])
-        axes = _principal_axes(np.outer(line, line))
-        np.testing.assert_allclose(axes.sum(axis=0), 0, atol=1e-9)
-        np.testing.assert_allclose(axes.T @ axes, np.eye(2), atol=1e-9)
-        np.testing.assert_allclose(axes[:, 1] @ line, 0, atol=1e-6)
-
-    def test_many_rows_are_cheap(self):
+    def test_many_rows_have_places(self):
         counts, _ = planted(3, 60)
         model = fit(counts)
-        many = sp.csr_array(np.tile(counts, (500, 1)))
-        start = time.process_time()
+        many = sp.csr_array(np.tile(counts, (120, 1)))
         places = results.row_map(model, many)
-        assert time.process_time() - start < 5
-        assert places.shape == (500 * len(counts), 2)
+        assert places.shape == (120 * len(counts), 2)
+        assert np.isfinite(places).all()
 
 
 class TestColumns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import joblib
 import numpy as np
@@ -48,6 +48,16 @@ def check_integer(name: str, value: Any, least: int) -> int:
         message = f"{name}={value!r} must be a whole number of {least} or more."
         raise ValueError(message)
     return int(value)
+
+
+def check_n_init(value: Any) -> int | Literal["auto"]:
+    """Refuse what is neither a number of runs nor "auto"."""
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, str):
+        message = f"n_init={value!r} must be a whole number of 1 or more, or 'auto'."
+        raise ValueError(message)
+    return check_integer("n_init", value, 1)
 
 
 def check_non_negative(name: str, value: Any) -> float:

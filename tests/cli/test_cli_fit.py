@@ -88,6 +88,7 @@ def assert_same_model(path, model):
             ["-k", 3, "--outliers", "final", "--outlier-threshold", 2.5],
             {"n_clusters": 3, "outliers": "final", "outlier_threshold": 2.5},
         ),
+        (["-k", 3, "--n-init", "auto"], {"n_clusters": 3, "n_init": "auto"}),
         (
             ["-k", 3, "--init", "poisson-k-means++", "--n-init", 4, "--jobs", 2],
             {
@@ -143,8 +144,17 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     assert done.code == 0
     model = ThreeCPO("auto", max_clusters=5, random_state=0).fit(X)
     folder = Path("out")
-    assert {path.name for path in folder.iterdir()} == FILES | {"k_path.csv"}
-    expected = results.path_table(model.k_path_)
+    of_path = {"k_path.csv", "k_divisions.csv"}
+    assert {path.name for path in folder.iterdir()} == FILES | of_path
+    path = model.k_path_
+    assert path.sentence() in done.out
+    assert done.out.count("one level below, cluster ") == path.best_k
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert f'<p class="lead">{path.choice.sentence()}' in page
+    expected = path.divisions()
+    read = results.read_table(folder / "k_divisions.csv")
+    assert all(same(read[name], expected[name]) for name in expected)
+    expected = results.path_table(path)
     read = results.read_table(folder / "k_path.csv")
     assert list(read) == list(expected)
     for name in expected.keys() - {"seconds"}:

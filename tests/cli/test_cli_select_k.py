@@ -37,6 +37,11 @@ class TestSelectK:
         a, b = (results.read_table(p) for p in ("path.csv", "out/k_path.csv"))
         assert a["total"].tobytes() == b["total"].tobytes()
 
+    def test_runs_until_they_agree(self, run):
+        done = run("select-k", "cells.npz", "--max", 4, "--n-init", "auto", "--json")
+        path = select_n_clusters(X, range(1, 5), n_init="auto", random_state=0)
+        assert done.json["path"]["total"] == path.totals.tolist()
+
     def test_options(self, run):
         options = ["--min", 2, "--max", 6, "--criterion", "mdl", "--n-init", 1]
         options += ["--init", "random-labels", "--seed", 3]
@@ -79,7 +84,8 @@ class TestSelectK:
 
     def test_the_end_of_the_path_is_reported(self, run):
         done = run("select-k", "cells.npz", "--min", 2, "--max", 3)
-        assert "a larger --max" in done.out
+        assert "the total still falls at K = 3, the end of the path" in done.out
+        assert "the runner-up is K = 2" in done.out
 
     def test_after_an_interrupt_what_is_finished_is_shown(self, run, monkeypatch):
         from threecpo.select import _poisson

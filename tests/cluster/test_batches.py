@@ -232,3 +232,8 @@ def test_a_fit_without_clusters_in_a_batch_of_outliers_ends():
         warnings.simplefilter("ignore")
         model = ThreeCPO(2, outliers="iterative", random_state=0).fit(X, batch=batch)
     assert np.isfinite(model.loss_)
+
+
+def test_clusters_with_batches_are_not_joined(data, fitted):
+    with pytest.raises(ValueError, match="fit again with another n_clusters"):
+        fitted.merge([[0, 1]])

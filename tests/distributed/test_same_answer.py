@@ -29,6 +29,7 @@ OPTIONS = [
     {"column_penalty": "bic", "groups": (1, -1)},
     {"prior": 0.0},
     {"max_iter": 2},
+    {"n_init": "auto"},
 ]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",

@@ -19,7 +19,7 @@ run for every seed. There are two:
    not wait for step 2, so their next trials are made meanwhile (``Workers.ahead``).
 
 Trials are made side by side where there are enough of them, else rows are shared out;
-both give the same bits.
+both give the same bits. How many runs to make is decided in ``agreeing``.
 """
 
 from __future__ import annotations
@@ -211,19 +211,20 @@ def restarts(
     """Run from every seed to convergence."""
     starts.prepare()
     n_runs = len(each_settings) * len(seeds)
-    inner, outer = _shared_out(workers, starts.counts, n_runs)
-    start = partial(_restart, starts, inner, report)
+    inner, outer = shared_out(workers, starts.counts, n_runs)
+    start = partial(restart, starts, inner, report)
     runs = outer.map(start, product(each_settings, enumerate(seeds)))
     for _ in each_settings:
         yield list(islice(runs, len(seeds)))
 
 
-def _restart(
+def restart(
     starts: Starts,
     workers: Workers,
     report: Report | None,
     task: tuple[Settings, tuple[int, np.random.SeedSequence]],
 ) -> Run:
+    """Run from one seed to convergence."""
     settings, (index, seed) = task
     rng = np.random.default_rng(seed)
     return SeedRuns(starts, index, rng, workers, report).start(settings)
@@ -238,13 +239,13 @@ def merges(
 ) -> Found:
     """Come down from many clusters, from every seed; the settings' K fall."""
     counts = starts.counts
-    inner, outer = _shared_out(workers, counts, len(seeds))
+    inner, outer = shared_out(workers, counts, len(seeds))
     each_seed = [
         SeedRuns(starts, i, np.random.default_rng(seed), inner, report)
         for i, seed in enumerate(seeds)
     ]
     first, *others = each_settings
-    trials = outer.map(partial(SeedRuns.trial, settings=first), each_seed)
+    trials: Trials = outer.map(partial(SeedRuns.trial, settings=first), each_seed)
     runs = crossed_runs(counts, trials, first, inner, again=not others)
     yield runs
     coming = [seed.trials(others, outer) for seed in each_seed]
@@ -256,7 +257,7 @@ def merges(
         yield runs
 
 
-def _shared_out(
+def shared_out(
     workers: Workers, counts: Counts, n_runs: int
 ) -> tuple[Workers, Workers]:
     """Threads inside a run, and threads over runs."""

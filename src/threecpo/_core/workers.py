@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -44,19 +44,23 @@ class Workers:
         if self._stop.is_set():
             raise Stopped
 
-    def map(self, function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    def map(self, function: Callable[[S], T], items: Iterable[S]) -> Generator[T]:
         """Yield results in the order of the items, working a few items ahead."""
         waiting: deque[Future[T]] = deque()
-        for item in items:
-            self.check()
-            if self._pool is None:
-                yield function(item)
-                continue
-            waiting.append(self._pool.submit(function, item))
-            if len(waiting) >= 2 * self.n_jobs:
+        try:
+            for item in items:
+                self.check()
+                if self._pool is None:
+                    yield function(item)
+                    continue
+                waiting.append(self._pool.submit(function, item))
+                if len(waiting) >= 2 * self.n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
                 yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+        finally:  # whoever has enough closes the iterator
+            for future in waiting:
+                future.cancel()
 
     def ahead(self, items: Iterator[T]) -> Iterator[T]:
         """Yield the items; each is in the making while the one before is in use.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -24,18 +24,21 @@ class Plan:
     """Parameters of a fit after their checks; those that hang on data are still open.
 
     ``init`` and ``column_init`` are names, or labels and groups as they were given, or
-    the record of a fit to start from. ``entropy`` is all that is random. ``parameters``
-    are those of the estimator as plain values, for files and reports.
+    the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
+    agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
+    as plain values, for files and reports. ``order`` is how the clusters that are found
+    are numbered.
     """
 
     name: str
     settings: Settings
     init: str | NDArray[Any] | FitRecord
     column_init: str | NDArray[Any]
-    n_init: int
+    n_init: int | Literal["auto"]
     entropy: tuple[int, ...]
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    order: str = "size"
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +15,10 @@ from .._core.describe import scores
 from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
+from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
+from .choosing import Chooser
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
+    from .._core.tree import Tree
     from .._core.workers import Workers
     from .plan import Plan
 
@@ -58,7 +62,8 @@ class FitRecord:
     the labels; at a fixed point these are the sums of the labels themselves. ``price``
     is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
     the results of the rows were written elsewhere. ``parameters`` are those of the
-    estimator, as plain values.
+    estimator, as plain values. ``fine`` is set where clusters were joined: rows are
+    placed by the clusters before that.
     """
 
     settings: Settings
@@ -76,6 +81,7 @@ class FitRecord:
     row_names: NDArray[np.object_] | None = None
     column_names: NDArray[np.object_] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    fine: Chooser | None = None
     batch_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -107,7 +113,7 @@ class FitRecord:
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)
-        return cls(
+        record = cls(
             settings=settings,
             sums=run.sums,
             profile_sums=run.profile_sums,
@@ -121,6 +127,7 @@ class FitRecord:
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
         )
+        return record if plan.order == "size" else record.numbered(plan.order)
 
     @property
     def n_clusters(self) -> int:
@@ -159,22 +166,27 @@ class FitRecord:
         """Rates of every column in every role."""
         return model.rates(self.smoothed, self.groups)
 
+    @cached_property
+    def tree(self) -> Tree:
+        """Which clusters belong together."""
+        return cluster_tree(self.sums, self.groups, self.settings.prior)
+
+    @property
+    def chooser(self) -> Chooser:
+        """What chooses the cluster of a row."""
+        return self.fine or Chooser(self.profile_sums, self.groups, self.ranks)
+
     def profile(self, *, exact: bool = False) -> Profile:
         """Profile that produced the labels, or that of the exact scores."""
-        rule = EXACT if exact else self.settings.rule
-        return rule.profile(
-            self.profile_sums.smoothed(self.settings.prior),
-            self.groups,
-            background=True,
-            threshold=self.settings.threshold,
-            ranks=self.ranks,
-        )
+        rule, settings = EXACT if exact else self.settings.rule, self.settings
+        return self.chooser.profile(rule, settings.prior, settings.threshold)
 
     @property
     def describer(self) -> RowDescriber:
         """What describes rows by this fit."""
         return RowDescriber(
             self.profile(),
+            self.chooser.clusters,
             self.settings.outliers,
             self.settings.threshold,
             self.row_factors,
@@ -213,11 +225,21 @@ class FitRecord:
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
-        """Exact score of every row in every cluster."""
-        return scores(counts, self.profile(exact=True), workers)
+        """Exact score of every row in every cluster; joined ones: of the best part."""
+        if counts.batches is None:
+            counts = self.in_batches(counts)
+        found = scores(counts, self.profile(exact=True), workers)
+        if self.fine is None:
+            return found
+        out = np.full((counts.n_rows, self.n_clusters), -np.inf)
+        for column, cluster in zip(found.T, self.fine.clusters.tolist(), strict=True):
+            np.maximum(out[:, cluster], column, out=out[:, cluster])
+        return out
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
+        if counts.batches is None:
+            counts = self.in_batches(counts)
         describer = self.describer
         rows = describer(counts, workers)
         labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
@@ -239,6 +261,7 @@ class FitRecord:
             "column_scores": self.column_scores,
             "restart_losses": self.restart_losses,
         }
+        arrays |= {} if self.fine is None else self.fine.to_arrays()
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
@@ -298,6 +321,27 @@ class FitRecord:
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
             parameters=dict(facts["parameters"]),
             batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
+            fine=Chooser.from_arrays(arrays, sums, sizes),
+        )
+
+    def numbered(self, order: str) -> FitRecord:
+        """Return the same fit with its clusters numbered by size, kinship or rank."""
+        if order == "kinship":
+            return self.taken(np.array(self.tree.leaves, dtype=np.intp))
+        by = self.ranks if order == "given" else -self.sums.cluster_sizes
+        return self.taken(np.argsort(by, kind="stable"))
+
+    def taken(self, order: NDArray[np.intp]) -> FitRecord:
+        """Return the same fit with its clusters in this order."""
+        new = np.empty(len(order), dtype=np.int32)
+        new[order] = np.arange(len(order))
+        return replace(
+            self,
+            sums=self.sums.take(order),
+            profile_sums=self.profile_sums.take(order),
+            ranks=self.ranks[order],
+            rows=None if self.rows is None else self.rows.renumbered(new),
+            fine=None if self.fine is None else self.fine.leading_to(new),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core import seeding
+from .._core.agreeing import (
+    MOST_RUNS,
+    merges_until_agreed,
+    restarts_until_agreed,
+)
 from .._core.codes import NOISE, OUTLIER, RELEVANT, all_relevant
 from .._core.search import Starts, merges, restarts
 from .record import FitRecord
@@ -31,7 +36,7 @@ MERGE = "merge"
 
 
 class Search(NamedTuple):
-    """How many runs there are, and the search that makes them."""
+    """How many runs there are at most, and the search that makes them."""
 
     n_runs: int
     find: Callable[..., Found]
@@ -56,6 +61,9 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
     chosen = isinstance(plan.column_init, str) and plan.column_init == "information"
     starts = Starts(counts, columns, start, also_all_columns=chosen)
+    if plan.n_init == "auto":
+        find = merges_until_agreed if merging else restarts_until_agreed
+        return Search(MOST_RUNS, partial(find, starts))
     return Search(plan.n_init, partial(merges if merging else restarts, starts))
 
 

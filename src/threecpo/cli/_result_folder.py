@@ -92,6 +92,7 @@ def write_tables(
         return rows, None
     path = results.path_table(model.k_path_)
     results.write_table(path, folder / "k_path.csv")
+    results.write_table(model.k_path_.divisions(), folder / "k_divisions.csv")
     return rows, path
 
 
@@ -129,6 +130,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
+    if "choice" in facts:
+        print_choice(facts["choice"], sizes)
     print_line(
         f"{number_of(facts['columns'], 'column')}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
@@ -138,6 +141,15 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         print_line(f"adjusted Rand index with the labels: {score:.3f}")
     page = target / REPORT
     print_line(f"report: {page}" if page.exists() else f"results: {target}")
+
+
+def print_choice(choice: dict[str, Any], sizes: list[int]) -> None:
+    """Print how K was chosen, and what the next larger K makes of each cluster."""
+    print_line(choice["sentence"])
+    for cluster, parts in enumerate(choice["below"]):
+        size = number_of(sizes[cluster], "row")
+        what = "stays together" if len(parts) < 2 else " + ".join(map(str, parts))
+        print_line(f"one level below, cluster {cluster} ({size}): {what}")
 
 
 def default_folder(path: Path) -> Path:

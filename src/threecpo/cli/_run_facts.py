@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..cluster import ThreeCPO
+    from ..select import KPath
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
@@ -42,9 +43,25 @@ def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, A
         },
         **fit_facts(model),
     }
+    if hasattr(model, "k_path_"):
+        facts["choice"] = _choice(model.k_path_)
     if counts.labels is not None and (counts.labels >= 0).any():
         facts["agreement"] = agreement(counts.labels, model.labels_)
     return facts
+
+
+def _choice(path: KPath) -> dict[str, Any]:
+    """How the number of clusters was chosen, and what lies one level below."""
+    choice = path.choice
+    return {
+        "criterion": choice.criterion,
+        "best": choice.best,
+        "runner_up": choice.runner_up,
+        "flat": list(choice.flat),
+        "falls_at_end": choice.falls_at_end,
+        "sentence": path.sentence(),
+        "below": path.below(),
+    }
 
 
 def _arguments() -> tuple[str, ...]:

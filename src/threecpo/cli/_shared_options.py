@@ -33,7 +33,7 @@ def together(*options: Decorator) -> Decorator:
     return decorate
 
 
-class NumberOfClusters(click.ParamType):  # type: ignore[type-arg]
+class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
     """A whole number of 1 or more, or auto."""
 
     name = "number"
@@ -89,7 +89,7 @@ def run_options(n_init: str) -> Decorator:
             type=click.Choice(INITS),
             help="How runs start. [default: merge; poisson-k-means++ is the paper's]",
         ),
-        click.option("--n-init", type=AT_LEAST_ONE, help=n_init),
+        click.option("--n-init", type=NumberOrAuto(), help=n_init),
         click.option(
             "--max-iter",
             type=AT_LEAST_ONE,

@@ -12,7 +12,7 @@ from ._input_file import InputFile, source_options
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
-    NumberOfClusters,
+    NumberOrAuto,
     examples,
     force_option,
     given,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     "-k",
     "--clusters",
     "n_clusters",
-    type=NumberOfClusters(),
+    type=NumberOrAuto(),
     required=True,
     help="Number of clusters, or auto to have it chosen.",
 )
@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     type=click.Choice(CRITERIA),
     help="How auto chooses. [default: mdl-dispersion]",
 )
-@run_options("Number of runs, for auto of each K. [default: 6]")
+@run_options(
+    "Number of runs, with -k auto of each K; auto: till two agree. [default: 6]"
+)
 @source_options
 @block_options
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
@@ -79,7 +81,8 @@ def command(
 
     The folder has labels.csv (rows), columns.csv, top_columns.csv (what marks each
     cluster), report.html (open it in a browser), model.npz (for predict), run.json
-    (what was done) and, for auto, k_path.csv. It appears when it is complete.
+    (what was done) and, for auto, k_path.csv and k_divisions.csv (how clusters divide
+    from one K to the next). It appears when it is complete.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary

@@ -48,7 +48,10 @@ if TYPE_CHECKING:
     help="What the best K has least of.",
 )
 @output_option("CSV file for the table. [default: only printed]")
-@run_options("Number of runs of each K. [default: 4; 20 if --init is not merge]")
+@run_options(
+    "Number of runs of each K; auto: till two agree. "
+    "[default: 4; 20 if --init is not merge]"
+)
 @source_options
 @force_option
 @json_option
@@ -89,9 +92,17 @@ def command(
             raise KeyboardInterrupt
         write(rows)
     if as_json:
-        print_json({"best": path.best_k, "criterion": path.criterion, "path": rows})
+        print_json(
+            {
+                "best": path.best_k,
+                "runner_up": path.runner_up,
+                "criterion": path.criterion,
+                "sentence": path.sentence(),
+                "path": rows,
+            }
+        )
     else:
-        _print_best(path, wanted[-1])
+        _print_best(path)
 
 
 def _path(
@@ -110,8 +121,6 @@ def _path(
     )
 
 
-def _print_best(path: KPath, last: int) -> None:
+def _print_best(path: KPath) -> None:
     print_line(f"best by {path.criterion}: {number_of(path.best_k, 'cluster')}")
-    if path.best_k == last > 2:
-        text = "the best is the last one tried: a larger --max may find a better one"
-        print_line(text)
+    print_line(path.sentence())

@@ -187,10 +187,11 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             settings=self._settings(),
             init=self._checked_init(),
             column_init=self._checked_column_init(),
-            n_init=_options.check_integer("n_init", self.n_init, 1),
+            n_init=_options.check_n_init(self.n_init),
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
+            order=self._checked_order(),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:
@@ -216,6 +217,17 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             return np.asarray(column_init)
         _options.check_choice("column_init", column_init, _names.COLUMN_INITS)
         return column_init
+
+    def _checked_order(self) -> str:
+        order: str = getattr(self, "order", "size")
+        _options.check_choice("order", order, _names.ORDERS)
+        if order == "given" and isinstance(self.init, str):
+            message = (
+                "order='given' keeps the numbers of the clusters that init gives: "
+                f"labels or a fitted model; init is {self.init!r}."
+            )
+            raise ValueError(message)
+        return order
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers

@@ -26,8 +26,9 @@ class PoissonL(PoissonClusterer):
     init : str, array-like of shape (n_rows,) or fitted model, \
 default="poisson-k-means++"
         Start of the rows, as in :class:`ThreeCPO`, with all columns.
-    n_init : int, default=10
-        Number of runs; the one of lowest loss is kept.
+    n_init : int or "auto", default=10
+        Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
+        to at most 20, until two share the lowest loss (within 1e-9 of it).
     max_iter : int, default=300
         Most iterations of one run.
     prior : float, default=1e-3
@@ -49,7 +50,7 @@ default="poisson-k-means++"
         Size of each row; they sum to 1.
     loss_ : float
         Poisson negative log-likelihood of the kept run, up to log-factorials.
-    restart_losses_ : ndarray of shape (n_init,)
+    restart_losses_ : ndarray of shape (n_runs,)
         Loss of every run.
     history_ : dict of str to ndarray
         The kept run, one entry per iteration.
@@ -86,7 +87,7 @@ default="poisson-k-means++"
         n_clusters: int = 8,
         *,
         init: str | ArrayLike | PoissonClusterer = "poisson-k-means++",
-        n_init: int = 10,
+        n_init: int | str = 10,
         max_iter: int = 300,
         prior: float = 1e-3,
         random_state: Any = None,
@@ -133,8 +134,9 @@ class PoissonC(PoissonL):
     init : str, array-like of shape (n_rows,) or fitted model, \
 default="poisson-k-means++"
         Start of the rows, as in :class:`ThreeCPO`, with all columns.
-    n_init : int, default=10
-        Number of runs; the one of lowest loss is kept.
+    n_init : int or "auto", default=10
+        Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
+        to at most 20, until two share the lowest loss (within 1e-9 of it).
     max_iter : int, default=300
         Most iterations of one run.
     prior : float, default=1e-3

@@ -12,7 +12,7 @@ from .. import _names, _options
 from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._base import PoissonClusterer
+from ._tree import ClusterTree
 from .batch_columns import batch_columns
 from .top_columns import named_top_columns
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, PoissonClusterer):
+class ThreeCPO(SelectorMixin, ClusterTree):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -62,8 +62,10 @@ default="information"
         Start of the columns: the half with the largest :func:`column_information` in
         C1 (with ``init="merge"``, all columns in two runs of four, for columns of
         noise can have the most), a random half, or groups 1, 0 and -1.
-    n_init : int, default=6
-        Number of runs; the one of lowest loss is kept.
+    n_init : int or "auto", default=6
+        Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
+        to at most 20, until a run that knows nothing of the others arrives at their
+        lowest loss (within 1e-9 of it); the fit is that of as many runs.
     max_iter : int, default=300
         Most iterations of one run.
     column_penalty : {"mdl", "bic", None} or callable, default="mdl"
@@ -90,6 +92,9 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
+    order : {"size", "kinship", "given"}, default="size"
+        How clusters are numbered: the largest first, neighbours in the tree next to
+        each other, or as ``init`` numbers them, where that is labels or a model.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -100,7 +105,7 @@ default="information"
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, the largest first; -1 for an outlier.
+        Cluster of each row, the largest first (see ``order``); -1 for an outlier.
     nearest_labels_ : ndarray of shape (n_rows,)
         Best cluster of each row, outliers too.
     outlier_scores_ : ndarray of shape (n_rows,)
@@ -124,7 +129,7 @@ default="information"
         Size of each row; they sum to 1 where there are no outliers.
     loss_ : float
         Loss of the kept run: minus the sum over columns of the score in their group.
-    restart_losses_ : ndarray of shape (n_init,)
+    restart_losses_ : ndarray of shape (n_runs,)
         Loss of every run. With ``init="merge"`` that of the lowest run that came of it
         by crossing, after a few iterations unless it was the best so far.
     history_ : dict of str to ndarray
@@ -141,6 +146,9 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+        Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
+        ``tree_table``, ``cut``, ``merge`` and ``split``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -193,7 +201,7 @@ default="information"
         *,
         init: str | ArrayLike | ThreeCPO = "merge",
         column_init: str | ArrayLike = "information",
-        n_init: int = 6,
+        n_init: int | str = 6,
         max_iter: int = 300,
         column_penalty: Any = "mdl",
         groups: tuple[int, ...] = (1, 0, -1),
@@ -203,6 +211,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
+        order: str = "size",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -220,6 +229,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
+        self.order = order
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -367,7 +377,7 @@ default="information"
 
         _options.check_choice("assignment", self.assignment, _names.ASSIGNMENTS)
         _options.check_choice("outliers", self.outliers, _names.OUTLIERS)
-        _options.check_integer("n_init", self.n_init, 1)
+        _options.check_n_init(self.n_init)
         _options.check_integer("max_clusters", self.max_clusters, 1)
         _options.check_choice("criterion", self.criterion, _names.CRITERIA)
         return Settings(

@@ -1,5 +1,6 @@
 """Figures, as functions that return matplotlib Axes."""
 
+from ._cluster_path import cluster_path
 from ._cluster_sizes import cluster_sizes
 from ._column_groups import column_groups
 from ._convergence import convergence
@@ -9,6 +10,7 @@ from ._outliers import outliers
 from ._row_map import row_map
 
 __all__ = [
+    "cluster_path",
     "cluster_sizes",
     "column_groups",
     "convergence",

@@ -37,7 +37,7 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     >>> from threecpo.plot import row_map
     >>> X, _ = make_synth(300, random_state=0)
     >>> row_map(ThreeCPO(3, random_state=0).fit(X), X).get_xlabel()
-    'first direction (nats per count)'
+    'rows with similar scores are near (no unit)'
     """
     from ..results import figure_data, row_table
     from ..results.fitted import record_of
@@ -48,15 +48,17 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
 
 def draw(part: dict[str, Any] | None, ax: Any) -> Any:
     """Draw from the numbers of ``figure_data.row_map``."""
-    ax.set_xlabel("first direction (nats per count)")
-    ax.set_ylabel("second direction")
+    ax.set_xlabel("rows with similar scores are near (no unit)")
+    ax.set_xticks([])
+    ax.set_yticks([])
     if part is None:
         return ax
     x, y, cluster = (np.asarray(part[name]) for name in ("x", "y", "cluster"))
     for k in np.unique(cluster).tolist():
-        colour, marker = cluster_style(k) if k >= 0 else (GREY, "x")
+        colour, marker, filled = cluster_style(k) if k >= 0 else (GREY, "x", True)
+        look = {"color": colour, "fillstyle": "full" if filled else "none"}
         here = cluster == k
-        ax.plot(x[here], y[here], marker, color=colour, markersize=3, alpha=0.6)
+        ax.plot(x[here], y[here], marker, markersize=3, alpha=0.6, **look)
     for k, centre in enumerate(part["centres"]):
         if centre is not None:
             place = np.clip(centre, *np.transpose(part["limits"]))

@@ -40,10 +40,14 @@ def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     return ax
 
 
-def cluster_style(cluster: int) -> tuple[str, str]:
-    """Colour and marker of a cluster; the pair repeats after 100 clusters."""
+def cluster_style(cluster: int) -> tuple[str, str, bool]:
+    """Colour and marker of a cluster, and whether the marker is filled.
+
+    The three together repeat after 200 clusters.
+    """
     turn, place = divmod(cluster, len(CLUSTERS))
-    return CLUSTERS[place], MARKERS[(place + turn) % len(MARKERS)]
+    again, turn = divmod(turn, len(MARKERS))
+    return CLUSTERS[place], MARKERS[(place + turn) % len(MARKERS)], again % 2 == 0
 
 
 def shortened(name: str, length: int = 32) -> str:

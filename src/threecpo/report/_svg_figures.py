@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..plot.style import CLUSTERS, CRITERION_TITLES
+from ..plot.style import CRITERION_TITLES
 from ._formatting import whole
 from ._svg_chart import Chart, around, ticks, whole_ticks
+from ._svg_map import row_map
 
 # More clusters than this leave no room for the number of each.
 MOST_LABELLED = 25
-# One mark for a point, from its upper left corner (round ones from the middle).
-_SHAPES = ("h0", "h5v5h-5z", "l3.5 6h-7z", "l3.5 3.5-3.5 3.5-3.5-3.5z", "h7l-3.5 6z")
-_CROSS = "l5 5m0-5l-5 5"
 
 
 def figures(summary: dict[str, Any]) -> dict[str, str]:
@@ -20,7 +18,7 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
     drawings = {
         "sizes": _sizes,
         "groups": _groups,
-        "map": _map,
+        "map": row_map,
         "outliers": _outliers,
         "path": _path,
         "convergence": _convergence,
@@ -73,34 +71,6 @@ def _groups(part: dict[str, Any]) -> str:
                 start, stop = chart.at_x(100 * left), chart.at_x(100 * (left + width))
                 chart.bar(start, stop - 1, top, top + 28, css)
             left += width
-    return chart.svg()
-
-
-def _map(part: dict[str, Any]) -> str:
-    x, y = (around(limits) for limits in part["limits"])
-    chart = Chart(500, x, y)
-    chart.y_axis("second direction", ticks(*y))
-    chart.x_axis("first direction (nats per count)", ticks(*x, most=8))
-    points: dict[int, list[str]] = {}
-    for a, b, cluster in zip(part["x"], part["y"], part["cluster"], strict=True):
-        shape = _CROSS if cluster < 0 else _SHAPES[cluster % len(_SHAPES)]
-        shift = 0.0 if shape == "h0" or shape.startswith("l3") else 2.5
-        place = f"M{chart.at_x(a) - shift:g} {chart.at_y(b) - shift:g}"
-        points.setdefault(cluster, []).append(place + shape)
-    for cluster in sorted(points):
-        round_one = cluster >= 0 and cluster % len(_SHAPES) == 0
-        kind = "cross" if cluster < 0 else "round" if round_one else "shape"
-        css = "gone" if cluster < 0 else f"c{cluster % len(CLUSTERS)}"
-        chart.marks.append(
-            f'<path d="{"".join(points[cluster])}" class="{kind} point {css}"/>'
-        )
-    for cluster, centre in enumerate(part["centres"]):
-        if centre is not None:
-            a, b = (
-                min(max(value, low), high)
-                for value, (low, high) in zip(centre, part["limits"], strict=True)
-            )
-            chart.text(chart.at_x(a), chart.at_y(b) + 5, str(cluster), "middle centre")
     return chart.svg()
 
 

@@ -15,6 +15,7 @@ from ._fit_tables import (
     top_table,
 )
 from ._row_coordinates import row_map
+from .cluster_path import cluster_path
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SCORE_NAMES",
     "agreement",
+    "cluster_path",
     "column_table",
     "describe_counts",
     "fit_facts",

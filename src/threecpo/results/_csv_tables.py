@@ -22,7 +22,18 @@ if TYPE_CHECKING:
 
 TEXT = frozenset({"row", "column", "criterion"})
 WHOLE = frozenset(
-    {"cluster", "nearest", "group", "rank", "n_clusters", "found", "relevant"}
+    {
+        "cluster",
+        "nearest",
+        "group",
+        "rank",
+        "n_clusters",
+        "found",
+        "relevant",
+        "next_n_clusters",
+        "next_cluster",
+        "rows",
+    }
 )
 
 # Lines that are text in memory at the same time.

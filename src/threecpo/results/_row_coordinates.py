@@ -1,44 +1,54 @@
-"""Where rows sit between clusters: two coordinates that are linear in the counts."""
+"""Where rows sit among the clusters: a plane that keeps neighbours."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.linalg
+from scipy.spatial import cKDTree
 
-from .._core.codes import NOISE, RELEVANT, SHARED
+from .._core.codes import NOISE, RELEVANT
+from .._core.layout import place_by_neighbours, plane, principal_directions
+from .._core.workers import Workers
+from .._options import resolve_n_jobs
 from .._validation import check_counts
-from .fitted import record_of, rows_of
-from .shares import Shares
+from .fitted import record_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._core.counts import Counts
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
 
+# Rows that are laid out; more of them are placed by their neighbours among these.
+LAID_OUT = 20_000
+# Rows whose scores are in memory at the same time.
+_AT_ONCE = 1 << 16
+
 
 def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
-    """Two coordinates for each row: the principal directions of its scores per count.
+    """Two coordinates for each row, in which rows with similar scores are near.
 
     A row has a score in each cluster and in the background. Divided by the row's size
-    and centred they say where the row sits between the clusters. The map shows them
-    along the two directions in which the clusters themselves lie furthest apart, larger
-    clusters weighing more; the origin is the mean of the clusters. It costs one product
-    of the counts with two columns, and any block of rows can be mapped by itself.
+    and centred they say where the row sits between the clusters. The map starts from
+    a map of the clusters, pulls every row to its 15 nearest neighbours by these scores
+    and pushes it from rows drawn at random, as UMAP does. Rows that are near in the map
+    have similar scores; distances between far groups, and the axes, mean nothing. The
+    same rows in the same order have the same bits each time, for any number of threads.
 
     Parameters
     ----------
     model : ThreeCPO
         A fitted model.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Counts of the model's columns.
+        Counts of the model's columns. Of more than 20 000 rows so many are drawn and
+        laid out, and each other row is placed by its nearest ones among them.
 
     Returns
     -------
     ndarray of shape (n_rows, 2)
-        Coordinates in nats per count; 0 where there is one cluster only.
+        Coordinates without a unit; 0 where there is one cluster only.
 
     Examples
     --------
@@ -56,56 +66,48 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
             f"{record.n_columns}."
         )
         raise ValueError(message)
-    weights, origin = _directions(record)
-    used = (record.groups != NOISE).astype(np.float64)
-    weights = np.column_stack([weights, used])
-    sums = counts.matrix() @ weights + record.settings.prior * weights.sum(axis=0)
-    sizes = sums[:, 2:]
-    some = sizes[:, 0] > 0
-    out = np.zeros((counts.n_rows, 2))
-    out[some] = sums[some, :2] / sizes[some] - origin
+    if record.n_clusters == 1 or not (record.groups == RELEVANT).any():
+        return np.zeros((counts.n_rows, 2))
+    with Workers(resolve_n_jobs(model.n_jobs)) as workers:
+        return _mapped(record, counts, workers)
+
+
+def _mapped(record: FitRecord, counts: Counts, workers: Workers) -> NDArray[np.float64]:
+    n_rows = counts.n_rows
+    drawn = np.arange(n_rows)
+    if n_rows > LAID_OUT:
+        generator = np.random.default_rng(0)
+        drawn = np.sort(generator.choice(n_rows, LAID_OUT, replace=False))
+    scores, nearest = _scores_per_count(record, counts.rows(drawn), workers)
+    axes = principal_directions(scores)
+    points = np.einsum("ik,kd->id", scores, axes)
+    laid_out = plane(points, nearest, workers.n_jobs)
+    out = np.empty((n_rows, 2))
+    out[drawn] = laid_out
+    if n_rows == len(drawn):
+        return out
+    tree = cKDTree(points)
+    others = np.setdiff1d(np.arange(n_rows), drawn, assume_unique=True)
+    for start in range(0, len(others), _AT_ONCE):
+        some = others[start : start + _AT_ONCE]
+        scores, _ = _scores_per_count(record, counts.rows(some), workers)
+        further = np.einsum("ik,kd->id", scores, axes)
+        out[some] = place_by_neighbours(tree, laid_out, further, workers.n_jobs)
     return out
 
 
-def _directions(record: FitRecord) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Weight of each column in each coordinate (m x 2), and the clusters' mean place.
-
-    einsum adds in one order for any number of threads.
-    """
-    groups = record.groups
-    relevant, shared = groups == RELEVANT, groups == SHARED
-    weights = np.zeros((len(groups), 2))
-    if record.n_clusters == 1 or not relevant.any():
-        return weights, np.zeros(2)
-    shares = Shares.of(record)
-    profiles = np.vstack([shares.clusters, shares.overall])
-    # Without a prior a share may be 0; it then counts as a millionth of the overall.
-    floor = np.maximum(1e-6 * shares.overall, np.finfo(float).tiny)
-    logs = np.log(np.maximum(profiles, floor)[:, relevant])
-    portions = profiles[:, shared].sum(axis=1)
-    log_portions = np.log(np.maximum(portions, 1e-6)) if shared.any() else 0 * portions
-    centres = np.einsum("cj,kj->ck", shares.clusters[:, relevant], logs)
-    centres += np.outer(portions[:-1], log_portions)
-    centres -= centres.mean(axis=1, keepdims=True)
-    nearest = rows_of(record).nearest_labels
-    sizes = np.maximum(np.bincount(nearest, minlength=len(centres)), 1)
-    away = centres - np.average(centres, axis=0, weights=sizes)
-    spread = np.einsum("ck,c,cl->kl", away, sizes / sizes.sum(), away)
-    axes = _principal_axes(spread)
-    weights[relevant] = np.einsum("kj,kd->jd", logs, axes)
-    weights[shared] = np.einsum("k,kd->d", log_portions, axes)
-    origin = np.einsum("ck,kd->cd", centres, axes)
-    return weights, np.average(origin, axis=0, weights=sizes)
-
-
-def _principal_axes(spread: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Two leading directions of centred scores, of which the largest entry is positive.
-
-    Centred scores are orthogonal to the vector of ones, so the directions are sought
-    there. Two clusters lie on one line; the other direction is then the one left over.
-    """
-    centred = scipy.linalg.helmert(len(spread)).T
-    values, vectors = np.linalg.eigh(centred.T @ spread @ centred)
-    axes = centred @ vectors[:, np.argsort(-values, kind="stable")[:2]]
-    largest = np.abs(axes).argmax(axis=0)
-    return axes * np.sign(axes[largest, [0, 1]])
+def _scores_per_count(
+    record: FitRecord, counts: Counts, workers: Workers
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Centred scores in all clusters and the background, and the nearest cluster."""
+    rows = record.describe(counts, workers)
+    scores = record.row_scores(counts, workers)
+    background = scores.max(axis=1) + rows.outlier_scores
+    scores = np.column_stack([scores, background])
+    used = (record.groups != NOISE).astype(np.float64)
+    sizes = counts.matrix() @ used + record.settings.prior * used.sum()
+    scores -= scores.mean(axis=1, keepdims=True)
+    some = sizes > 0
+    scores[some] /= sizes[some, None]
+    scores[~some] = 0.0
+    return scores, rows.nearest_labels

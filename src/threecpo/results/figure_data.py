@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.codes import GROUP_NAMES, RELEVANT
 from .._plain import plain
+from ..select import choice_of
 from .fitted import column_names_of, rows_of
 from .shares import TypicalCounts
 
@@ -156,6 +157,7 @@ def k_path(table: Table) -> Part:
     """Criterion over the number of clusters as people draw it, and the best."""
     criterion, totals = str(table["criterion"][0]), table["total"]
     best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
+    choice = choice_of(table)
     values = table["loss"] if criterion == "elbow" else totals
     if criterion in ("silhouette", "bic"):
         values = -values
@@ -165,6 +167,10 @@ def k_path(table: Table) -> Part:
         "values": plain(values),
         "best": best,
         "found": int(table["found"][best]),
+        "runner_up": choice.runner_up,
+        "flat": list(choice.flat),
+        "falls_at_end": choice.falls_at_end,
+        "sentence": choice.sentence(),
     }
     if "relevant" in table:
         part["relevant"] = table["relevant"].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from .. import _options
 from .._extras import frame
 from .._progress import RunBar
+from .choice import choice_of, difference, divided, shared_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from ._kmeans import KMeansFamily
     from ._poisson import PoissonFamily
+    from .choice import KChoice
 
 
 class KPath:
@@ -42,6 +45,11 @@ class KPath:
         Number of clusters that the best fit has.
     best_estimator : estimator
         The best fit.
+    runner_up : int or None
+        Number of clusters asked for of the second best fit; None where there is no
+        other, or no order of the others (elbow).
+    choice : KChoice
+        The best, the runner-up and how far the others are from it, as numbers.
 
     See Also
     --------
@@ -59,6 +67,8 @@ class KPath:
     2
     >>> path.extend(X, [6])
     KPath of ThreeCPO, K = 1 to 6 by 'mdl-dispersion': 3 clusters.
+    >>> path.runner_up
+    4
     """
 
     def __init__(self, family: PoissonFamily | KMeansFamily, criterion: str) -> None:
@@ -87,6 +97,72 @@ class KPath:
     def best_record(self) -> FitRecord:
         """Record of the best fit of the Poisson family."""
         return self._best().record
+
+    @property
+    def choice(self) -> KChoice:
+        fits = self._ordered()
+        return choice_of(
+            {
+                "n_clusters": self.n_clusters,
+                "found": np.array([fit.n_found for fit in fits]),
+                "total": self.totals,
+                "criterion": np.full(len(fits), self.criterion, dtype=object),
+            }
+        )
+
+    @property
+    def runner_up(self) -> int | None:
+        return self.choice.runner_up
+
+    def sentence(self) -> str:
+        """Say what was chosen, what speaks against it, and what the runner-up changes.
+
+        Returns
+        -------
+        str
+            Two sentences; one where there is no runner-up.
+        """
+        choice = self.choice
+        if choice.runner_up is None:
+            return choice.sentence()
+        best, other = (self._fits[k].labels for k in (choice.best, choice.runner_up))
+        return f"{choice.sentence()} {difference(best, other)}"
+
+    def divisions(self) -> dict[str, NDArray[Any]]:
+        """Return how the clusters of each fit divide in the next one, as a table.
+
+        Returns
+        -------
+        dict of str to ndarray
+            A line for each pair of clusters of neighbouring fits that share rows:
+            ``n_clusters`` and ``cluster``, ``next_n_clusters`` and ``next_cluster``,
+            and the number of ``rows`` in both. Outliers are left out.
+        """
+        lines = []
+        for fit, following in pairwise(self._ordered()):
+            table = shared_rows(fit.labels, following.labels)
+            numbers = fit.n_clusters, following.n_clusters
+            for a, b in np.argwhere(table):
+                lines.append((numbers[0], a, numbers[1], b, table[a, b]))
+        names = ("n_clusters", "cluster", "next_n_clusters", "next_cluster", "rows")
+        columns = np.array(lines, dtype=np.int64).reshape(-1, len(names)).T
+        return dict(zip(names, columns, strict=True))
+
+    def below(self) -> list[list[int]]:
+        """Return what the next larger fit makes of each cluster of the best one.
+
+        Returns
+        -------
+        list of list of int
+            For each cluster the rows of its parts, the largest first, without parts of
+            less than a twentieth; empty where the best fit is the last of the path.
+        """
+        best = self._best()
+        larger = [k for k in self._fits if k > best.n_clusters]
+        if not larger:
+            return []
+        table = shared_rows(best.labels, self._fits[min(larger)].labels)
+        return [divided(row) for row in table]
 
     def estimator(self, n_clusters: int) -> Any:
         """Return the fit for this number of clusters.

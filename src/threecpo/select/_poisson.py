@@ -47,6 +47,11 @@ class PoissonFit:
         return self.record.n_clusters
 
     @property
+    def labels(self) -> NDArray[np.int32]:
+        assert self.record.rows is not None
+        return self.record.rows.labels
+
+    @property
     def loss(self) -> float:
         return self.record.loss
 

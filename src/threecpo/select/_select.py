@@ -26,7 +26,7 @@ def select_n_clusters(
     X: ArrayLike | Any,
     n_clusters: Iterable[int] = range(2, 31),
     *,
-    n_init: int | None = None,
+    n_init: int | str | None = None,
     estimator: Any = None,
     criterion: str | None = None,
     random_state: Any = None,
@@ -51,9 +51,10 @@ def select_n_clusters(
         Counts, 0 or more.
     n_clusters : iterable of int, default=range(2, 31)
         Numbers of clusters to try. With 1 among them, "no clusters" is an answer.
-    n_init : int or None, default=None
+    n_init : int, "auto" or None, default=None
         Number of runs for each; the best is kept. Wins over the estimator's own. None
-        is 20, or 4 where ``init`` is ``"merge"``.
+        is 20, or 4 where ``init`` is ``"merge"``. ``"auto"`` makes runs for each K
+        until two agree, as in :class:`ThreeCPO`.
     estimator : estimator or None, default=None
         ThreeCPO, PoissonL or PoissonC, whose options are kept; or k-means: KMeans of
         scikit-learn, SphericalKMeans or a pipeline that ends in one of them, such as
@@ -109,7 +110,7 @@ def select_n_clusters(
     2
     """
     if n_init is not None:
-        _options.check_integer("n_init", n_init, 1)
+        _options.check_n_init(n_init)
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)

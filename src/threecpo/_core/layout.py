@@ -1,0 +1,122 @@
+"""A plane in which rows keep their nearest neighbours.
+
+Rows start at a map of their clusters, are pulled to their neighbours and pushed from
+rows drawn at random, as in UMAP. Sums have one order and the loop has one thread, so
+that the places have the same bits for any number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from .loops.layout import lay_out
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Points = NDArray[np.float64]
+
+N_NEIGHBOURS = 15
+N_REPELLED = 5
+# More directions make the search of neighbours slow and hardly change them.
+MOST_DIRECTIONS = 12
+# Rows times rounds: small tables get more rounds, large ones less.
+_WORK, _LEAST_ROUNDS, _MOST_ROUNDS = 2_000_000, 100, 500
+# Spread of the clusters in the first map, and of the rows of one of them.
+_BETWEEN, _WITHIN, _JITTER = 6.0, 1.0, 1e-3
+
+
+def principal_directions(points: Points) -> Points:
+    """Leading directions of some points, as columns, the widest first."""
+    away = points - points.mean(axis=0)
+    spread = np.einsum("ik,il->kl", away, away) / len(points)
+    values, vectors = np.linalg.eigh(spread)
+    order = np.argsort(-values, kind="stable")[:MOST_DIRECTIONS]
+    axes = vectors[:, order]
+    largest = np.abs(axes).argmax(axis=0)
+    turned: Points = axes * np.sign(axes[largest, np.arange(len(order))])
+    return turned
+
+
+def plane(points: Points, labels: NDArray[np.integer], n_jobs: int = 1) -> Points:
+    """Place points in a plane (n x 2), near to their neighbours."""
+    n_points = len(points)
+    if n_points < 2:
+        return np.zeros((n_points, 2))
+    n_neighbours = min(N_NEIGHBOURS, n_points - 1)
+    query = cKDTree(points).query(points, n_neighbours + 1, workers=n_jobs)
+    found = _without_itself(np.asarray(query[1]))
+    neighbours = np.ascontiguousarray(found, dtype=np.int32)
+    places = first_places(points, labels)
+    n_rounds = int(np.clip(_WORK // n_points, _LEAST_ROUNDS, _MOST_ROUNDS))
+    rates = 1.0 - np.arange(n_rounds) / n_rounds
+    lay_out(places, neighbours, rates, N_REPELLED, 0)
+    centred: Points = places - places.mean(axis=0)
+    return centred
+
+
+def place_by_neighbours(
+    tree: cKDTree, places: Points, points: Points, n_jobs: int = 1
+) -> Points:
+    """Place further points at the median of their nearest ones that have a place."""
+    n_nearest = min(5, len(places))
+    found = tree.query(points, n_nearest, workers=n_jobs)[1]
+    found = found.reshape(len(points), n_nearest)
+    middle: Points = np.median(places[found], axis=1)
+    return middle
+
+
+def first_places(points: Points, labels: NDArray[np.integer]) -> Points:
+    """Places of the clusters, and of their rows around them.
+
+    The distances of clusters enter by their root, so that one far cluster takes no axis
+    of its own.
+    """
+    names, inner = np.unique(labels, return_inverse=True)
+    sizes = np.bincount(inner, minlength=len(names)).astype(np.float64)
+    centres = np.column_stack(
+        [np.bincount(inner, column, len(names)) / sizes for column in points.T]
+    )
+    around = points - centres[inner]
+    own = np.einsum("ik,kd->id", around, principal_directions(around)[:, :2])
+    if own.shape[1] < 2:
+        own = np.column_stack([own, np.zeros(len(own))])
+    noise = np.random.default_rng(0).normal(size=own.shape)
+    places: Points = _scaled(_clusters_in_plane(centres), _BETWEEN)[inner]
+    return places + _scaled(own, _WITHIN) + _JITTER * noise
+
+
+def _clusters_in_plane(centres: Points) -> Points:
+    """Classical scaling of the roots of the distances between clusters."""
+    away = centres[:, None, :] - centres[None, :, :]
+    # The square of a root: the distance itself.
+    squares = np.sqrt((away**2).sum(axis=2))
+    inner = -0.5 * (
+        squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    )
+    values, vectors = np.linalg.eigh(inner)
+    order = np.argsort(-values, kind="stable")[:2]
+    places = vectors[:, order] * np.sqrt(np.maximum(values[order], 0.0))
+    largest = np.abs(places).argmax(axis=0)
+    places *= np.where(places[largest, np.arange(len(order))] < 0, -1.0, 1.0)
+    if places.shape[1] < 2:
+        places = np.column_stack([places, np.zeros(len(places))])
+    flat: Points = places
+    return flat
+
+
+def _scaled(places: Points, spread: float) -> Points:
+    """Give places this root of the mean square, if they are not all one."""
+    size = np.sqrt((places**2).sum(axis=1).mean())
+    return places * (spread / size) if size > 0 else places
+
+
+def _without_itself(found: NDArray[np.integer]) -> NDArray[np.integer]:
+    """Neighbours without the point; among equal points it may not come first."""
+    own = np.arange(len(found))[:, None]
+    itself = found == own
+    itself[~itself.any(axis=1), -1] = True
+    return found[~itself].reshape(len(found), -1)

@@ -1,0 +1,8 @@
+"""The scverse door: clusters of the cells of an AnnData, written back into it."""
+
+from ._cluster import cluster
+from ._predict import predict
+from ._report import report
+from ._stored_model import model
+
+__all__ = ["cluster", "model", "predict", "report"]

@@ -1,0 +1,106 @@
+"""Clusters of cells, and the genes that tell them apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._counts import check_anndata, check_key, counts_of
+from ._predict import copied
+from ._results import write_fit
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+
+def cluster(
+    adata: AnnData,
+    n_clusters: int | str,
+    *,
+    layer: str | None = None,
+    key_added: str = "threecpo",
+    random_state: Any = 0,
+    copy: bool = False,
+    **options: Any,
+) -> AnnData | None:
+    """Cluster the cells of an AnnData and find the genes that tell them apart.
+
+    Takes raw counts and writes the results beside them; ``X`` and the layers stay as
+    they are. Which matrix was taken is logged (logger ``threecpo.anndata``, level info)
+    and kept in ``uns``.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells x genes, in memory or backed by a file, dense or sparse. A view becomes a
+        full object, as with scanpy's functions.
+    n_clusters : int or "auto"
+        Number of clusters, or ``"auto"`` to have it chosen.
+    layer : str or None, default=None
+        Layer of the raw counts, ``"X"``, or ``"raw"`` for ``adata.raw``, whose genes
+        may be others than those of ``X``. None takes ``layers["counts"]`` if there is
+        one, else ``X`` if it holds whole numbers.
+    key_added : str, default="threecpo"
+        Name of the results.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed. The same seed gives the same clusters.
+    copy : bool, default=False
+        Whether to return a copy with the results instead of writing them into
+        ``adata``. The copy of a backed AnnData is in memory.
+    **options
+        Other parameters of :class:`~threecpo.ThreeCPO`, such as ``outliers``,
+        ``n_init`` or ``n_jobs``.
+
+    Returns
+    -------
+    AnnData or None
+        The copy, or None. It or ``adata`` has these new entries:
+
+        ``obs[key_added]``
+            Cluster of each cell, as category ``"0"`` (the largest), ``"1"``, …, or
+            ``"outlier"``.
+        ``obs[f"{key_added}_margin"]``
+            How much better the cell fits its cluster than the second best, in nats.
+        ``obs[f"{key_added}_outlier_score"]``
+            How much better the cell fits all cells together than its cluster, in nats.
+        ``obs[f"{key_added}_nearest"]``
+            Nearest cluster of each cell, outliers too; only where ``outliers`` are
+            asked for.
+        ``var[f"{key_added}_group"]``
+            ``"relevant"``, ``"shared"`` or ``"noise"`` for each gene that was counted.
+        ``varm[f"{key_added}_rates"]``
+            Rate of each gene (rows) in each cluster (columns).
+        ``uns[key_added]``
+            ``params``, ``layer`` (the matrix that was taken), ``n_clusters``, ``loss``,
+            ``restart_losses``, ``history``, ``top_columns`` (the genes that mark each
+            cluster), ``model`` (for :func:`model`, :func:`predict` and :func:`report`)
+            and, for ``"auto"``, ``k_path``.
+
+    See Also
+    --------
+    predict : Clusters of new cells.
+    report : The report about these clusters.
+    model : The fitted model, as an estimator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from threecpo.anndata import cluster
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> adata = AnnData(X.astype(np.float32))
+    >>> cluster(adata, 3)
+    >>> adata.obs["threecpo"].cat.categories.tolist()
+    ['0', '1', '2']
+    >>> adata.var["threecpo_group"].tolist()
+    ['relevant', 'relevant', 'shared', 'shared', 'noise', 'noise']
+    """
+    from ..cluster import ThreeCPO
+
+    check_anndata(adata, "cluster", written=not copy)
+    check_key("key_added", key_added)
+    table = counts_of(adata, layer)
+    model = ThreeCPO(n_clusters, random_state=random_state, **options).fit(table)
+    target = copied(adata) if copy else adata
+    write_fit(target, model, key_added, table)
+    return target if copy else None

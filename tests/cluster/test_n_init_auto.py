@@ -1,0 +1,81 @@
+"""``n_init="auto"`` at every door that takes it."""
+
+import numpy as np
+import pytest
+
+import containers
+import threecpo
+from strategies import planted
+from threecpo import ThreeCPO, select_n_clusters
+from threecpo.cluster import PoissonC, PoissonL
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return planted(np.random.default_rng(3), 200, 6)[0]
+
+
+@pytest.mark.parametrize("kind", [ThreeCPO, PoissonL, PoissonC])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_fit_is_that_of_as_many_runs(kind, counts):
+    options = {"n_clusters": 5, "random_state": 0}
+    model = kind(n_init="auto", **options).fit(counts)
+    n_runs = len(model.restart_losses_)
+    same = kind(n_init=n_runs, **options).fit(counts)
+    assert 6 <= n_runs <= 20
+    np.testing.assert_array_equal(model.restart_losses_, same.restart_losses_)
+    np.testing.assert_array_equal(model.labels_, same.labels_)
+    assert model.loss_ == same.loss_
+
+
+def test_it_is_never_worse_than_the_default(counts):
+    for seed in range(5):
+        auto, six = (
+            ThreeCPO(5, n_init=n_init, random_state=seed).fit(counts)
+            for n_init in ("auto", 6)
+        )
+        assert auto.loss_ <= six.loss_
+
+
+def test_given_labels_are_a_single_run(counts):
+    labels = np.arange(len(counts)) % 3
+    model = PoissonL(3, init=labels, n_init="auto").fit(counts)
+    assert len(model.restart_losses_) == 1
+
+
+@pytest.mark.parametrize("init", ["merge", "poisson-k-means++"])
+def test_paths_take_it_for_every_k(init, counts):
+    path = select_n_clusters(
+        counts, [2, 4, 6], estimator=ThreeCPO(init=init), n_init="auto", random_state=0
+    )
+    runs = [len(path.estimator(k).restart_losses_) for k in path.n_clusters]
+    assert all(6 <= n <= 20 for n in runs)
+    last = int(path.n_clusters[-1])  # the first that a merging path fits
+    alone = ThreeCPO(last, init=init, n_init="auto", random_state=0).fit(counts)
+    if init != "merge":
+        assert path.estimator(last).loss_ == alone.loss_
+
+
+def test_a_chosen_number_of_clusters_takes_it():
+    X, _ = containers.planted()
+    options = {"n_init": "auto", "max_clusters": 4, "random_state": 0}
+    assert ThreeCPO("auto", **options).fit(X).n_clusters_ == 3
+
+
+def test_it_is_saved_and_loaded(counts, tmp_path):
+    model = ThreeCPO(4, n_init="auto", random_state=0).fit(counts)
+    model.save(tmp_path / "model.npz")
+    loaded = threecpo.load(tmp_path / "model.npz")
+    assert loaded.n_init == "auto"
+    np.testing.assert_array_equal(loaded.restart_losses_, model.restart_losses_)
+
+
+@pytest.mark.parametrize("n_init", ["all", "", 0, 2.5, None, True])
+def test_anything_else_is_refused(n_init, counts):
+    with pytest.raises(ValueError, match=r"n_init=.* must be a whole number of 1"):
+        ThreeCPO(3, n_init=n_init).fit(counts)
+
+
+def test_another_word_is_refused_with_the_one_that_is_allowed(counts):
+    with pytest.raises(ValueError, match=r"n_init='all' must be .* or 'auto'"):
+        select_n_clusters(counts, [2], n_init="all")

@@ -1,0 +1,206 @@
+"""What a path says of its choice, and how its clusters divide."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from k_paths import TRUE, X, path_of
+
+from threecpo import methods, results
+from threecpo.select import choice_of
+from threecpo.select.choice import difference, divided, shared_rows
+
+
+def choice(totals, first=1, criterion="mdl"):
+    n_clusters = np.arange(first, first + len(totals))
+    return choice_of(
+        {
+            "n_clusters": n_clusters,
+            "found": n_clusters,
+            "total": np.array(totals, dtype=float),
+            "criterion": [criterion] * len(totals),
+        }
+    )
+
+
+class TestChoice:
+    def test_a_clear_minimum(self):
+        found = choice([900, 400, 100, 130, 300])
+        assert (found.best, found.runner_up, found.behind) == (3, 4, 30)
+        assert found.gain == 800
+        assert found.flat == (3,)
+        assert not found.falls_at_end
+        assert found.sentence() == (
+            "3 clusters by mdl from K = 1 to 5; the runner-up is K = 4, 30 behind "
+            "(3.8% of the gain)."
+        )
+
+    def test_a_flat_valley_is_named(self):
+        found = choice([900, 400, 100, 104, 108, 300])
+        assert found.flat == (3, 4, 5)
+        assert "but the path is flat (K = 3 to 5 lie within" in found.sentence()
+        assert "K = 3 and 5 lie" in choice([900, 400, 100, 200, 108]).sentence()
+
+    def test_a_total_that_falls_to_the_end_is_named(self):
+        found = choice([900, 700, 500, 300])
+        assert found.falls_at_end
+        assert "but the total still falls at K = 4, the end of the path" in (
+            found.sentence()
+        )
+        both = choice([900, 700, 301, 300]).sentence()
+        assert "the path is flat" in both
+        assert "and the total still falls" in both
+
+    def test_two_clusters_at_the_end_are_no_fall(self):
+        assert not choice([900, 300]).falls_at_end
+
+    def test_no_clusters(self):
+        found = choice([100, 200, 300])
+        assert found.gain == 200
+        assert found.sentence().startswith("No clusters by mdl from K = 1 to 3;")
+
+    def test_one_fit_has_no_runner_up(self):
+        found = choice([5.0], first=4)
+        assert found.runner_up is None
+        assert found.sentence() == "4 clusters by mdl from K = 4 alone."
+
+    def test_an_elbow_has_no_runner_up(self):
+        found = choice([1, 0, 1, 1], criterion="elbow")
+        assert (found.best, found.runner_up, found.flat) == (2, None, (2,))
+
+    def test_what_is_not_a_number_is_never_best_or_second(self):
+        found = choice([np.nan, 5, 9, np.nan])
+        assert (found.best, found.runner_up) == (2, 3)
+
+    @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=12))
+    def test_of_any_totals(self, totals):
+        found = choice(totals)
+        order = np.argsort(totals, kind="stable") + 1
+        assert (found.best, found.runner_up) == (order[0], order[1])
+        assert found.behind == sorted(totals)[1] - min(totals)
+        assert found.best in found.flat
+        assert found.sentence().endswith(".")
+
+
+class TestWords:
+    def test_a_division(self):
+        a = np.repeat([0, 1], [60, 40])
+        b = np.repeat([0, 2, 1], [60, 30, 10])
+        expected = (
+            "Of 2 clusters that become 3, cluster 1 (40 rows) divides into 30 and 10."
+        )
+        assert difference(a, b) == expected
+        assert difference(b, a) == expected  # the order does not matter
+
+    def test_crumbs_are_left_out(self):
+        assert divided([1, 0, 99]) == [99]
+        assert divided([10, 0, 90]) == [90, 10]
+        a = np.zeros(100, dtype=int)
+        b = np.repeat([0, 1], [99, 1])
+        assert "nearly all rows are together" in difference(a, b)
+
+    def test_many_divisions_are_counted(self):
+        a = np.repeat(np.arange(5), 20)
+        b = np.arange(100) // 10
+        assert difference(a, b).endswith("; 2 more divide.")
+
+    def test_outliers_are_left_out(self):
+        table = shared_rows(np.array([-1, 0, 1, 1]), np.array([0, 0, -1, 1]))
+        assert table.tolist() == [[1, 0], [0, 1]]
+
+
+@pytest.fixture(scope="module")
+def path():
+    return path_of()
+
+
+def test_a_path_has_its_choice(path):
+    table = results.path_table(path)
+    assert path.choice == choice_of(table)
+    assert path.runner_up == path.choice.runner_up
+    assert path.sentence().startswith(path.choice.sentence())
+    assert results.figure_data.k_path(table)["sentence"] == path.choice.sentence()
+
+
+def test_divisions_count_the_rows_of_both(path):
+    table = path.divisions()
+    for a, b, k, following, rows in zip(
+        table["cluster"],
+        table["next_cluster"],
+        table["n_clusters"],
+        table["next_n_clusters"],
+        table["rows"],
+        strict=True,
+    ):
+        upper, lower = (path.estimator(int(n)).labels_ for n in (k, following))
+        assert rows == ((upper == a) & (lower == b)).sum() > 0
+    for k in path.n_clusters[:-1]:
+        assert table["rows"][table["n_clusters"] == k].sum() == len(X)
+
+
+def test_one_level_below_the_best(path):
+    best, following = path.choice.best, path.choice.best + 1
+    below = path.below()
+    assert len(below) == best == len(np.unique(TRUE))
+    labels, lower = (path.estimator(k).labels_ for k in (best, following))
+    for cluster, parts in enumerate(below):
+        counted = np.bincount(lower[labels == cluster])
+        assert parts == divided(counted)
+    assert path_of(n_clusters=[1, 2, 3]).below() == []
+
+
+def test_k_means_has_words_too():
+    path = path_of(n_clusters=[2, 3, 4], estimator=methods()["RF+KM"](2))
+    assert path.sentence().startswith(f"{path.best_k} clusters by silhouette")
+    assert set(path.divisions()) >= {"cluster", "next_cluster", "rows"}
+
+
+def test_a_single_fit_has_no_divisions():
+    path = path_of(n_clusters=[2])
+    assert path.divisions()["rows"].shape == (0,)
+    assert path.sentence() == path.choice.sentence()
+
+
+class TestPlaces:
+    def test_every_cluster_has_a_circle_and_its_rows(self, path):
+        part = results.cluster_path(path.divisions())
+        levels = [each["n_clusters"] for each in part["clusters"]]
+        assert levels == sorted(levels)
+        for k in path.n_clusters:
+            here = [each for each in part["clusters"] if each["n_clusters"] == k]
+            labels = path.estimator(int(k)).labels_
+            assert {each["cluster"]: each["rows"] for each in here} == dict(
+                enumerate(np.bincount(labels))
+            )
+            assert len({each["x"] for each in here}) == len(here)
+            assert all(0 < each["x"] < 1 for each in here)
+
+    def test_lines_join_neighbouring_levels(self, path):
+        part = results.cluster_path(path.divisions(), last=4)
+        clusters = part["clusters"]
+        assert max(each["n_clusters"] for each in clusters) == 4
+        for line in part["lines"]:
+            upper, lower = clusters[line["from"]], clusters[line["to"]]
+            assert lower["n_clusters"] == upper["n_clusters"] + 1
+            assert line["share"] == line["rows"] / lower["rows"] > 0.05
+
+    def test_parts_stand_below_what_they_come_from(self):
+        table = {
+            "n_clusters": np.array([2, 2, 2]),
+            "cluster": np.array([0, 1, 1]),
+            "next_n_clusters": np.array([3, 3, 3]),
+            "next_cluster": np.array([1, 0, 2]),
+            "rows": np.array([50, 60, 40]),
+        }
+        part = results.cluster_path(table)
+        order = [
+            each["cluster"]
+            for each in part["clusters"]
+            if each["rows"] and each["n_clusters"] == 3
+        ]
+        assert order == [1, 0, 2]
+
+    def test_a_file_gives_the_same_figure(self, path, tmp_path):
+        results.write_table(path.divisions(), tmp_path / "k_divisions.csv")
+        read = results.read_table(tmp_path / "k_divisions.csv")
+        assert results.cluster_path(read) == results.cluster_path(path.divisions())
