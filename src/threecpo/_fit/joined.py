@@ -46,11 +46,25 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
         converged=True,
         restart_losses=np.array([value]),
         parameters={**record.parameters, "n_clusters": sums.n_clusters},
+        cluster_names=_names(record, into),
         fine=record.chooser.leading_to(into),
+        confidence=record.confidence and record.confidence.joined(into),
     )
     if record.rows is not None:
         new = new.with_rows(_rows(record, new, into))
     return new.numbered(order)
+
+
+def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None:
+    """Names that were given to clusters which stay alone."""
+    if record.cluster_names is None:
+        return None
+    alone = np.bincount(into) == 1
+    names = [""] * len(alone)
+    for name, new in zip(record.cluster_names, into.tolist(), strict=True):
+        if alone[new]:
+            names[new] = name
+    return tuple(names)
 
 
 def _regrouped(

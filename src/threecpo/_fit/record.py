@@ -12,6 +12,7 @@ from .._core import model
 from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT, inner_labels
 from .._core.describe import scores
+from .._core.markers import Markers
 from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
@@ -19,6 +20,7 @@ from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
 from .choosing import Chooser
+from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -61,9 +63,11 @@ class FitRecord:
     ``profile_sums`` and ``ranks`` (how ties are broken) make the profile that produced
     the labels; at a fixed point these are the sums of the labels themselves. ``price``
     is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
-    the results of the rows were written elsewhere. ``parameters`` are those of the
+    the results of the rows were written elsewhere. ``cluster_names`` are those that
+    somebody gave, an empty one where nobody did. ``parameters`` are those of the
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
-    placed by the clusters before that.
+    placed by the clusters before that. ``confidence`` is None where it
+    was not measured.
     """
 
     settings: Settings
@@ -80,8 +84,10 @@ class FitRecord:
     rows: RowResults | None = None
     row_names: NDArray[np.object_] | None = None
     column_names: NDArray[np.object_] | None = None
+    cluster_names: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fine: Chooser | None = None
+    confidence: Confidence | None = None
     batch_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -135,6 +141,14 @@ class FitRecord:
         return self.sums.n_clusters
 
     @property
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """Rows in each cluster; outliers found at the end count where rows are lost."""
+        if self.rows is None:
+            return self.sums.cluster_sizes
+        labels = self.rows.labels
+        return np.bincount(labels[labels >= 0], minlength=self.n_clusters)
+
+    @property
     def n_rows(self) -> int:
         """Number of rows of the fit, with those of weight 0."""
         return self.sums.n_rows if self.rows is None else len(self.rows.labels)
@@ -165,6 +179,11 @@ class FitRecord:
     def rates(self) -> Rates:
         """Rates of every column in every role."""
         return model.rates(self.smoothed, self.groups)
+
+    @property
+    def markers(self) -> Markers:
+        """Which columns mark each cluster."""
+        return Markers(self.sums.smoothed(0.0), self.groups)
 
     @cached_property
     def tree(self) -> Tree:
@@ -265,7 +284,9 @@ class FitRecord:
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
-        for names in ("row_names", "column_names"):
+        if self.confidence is not None:
+            arrays["probabilities"] = self.confidence.probabilities
+        for names in ("row_names", "column_names", "cluster_names"):
             arrays |= stored.names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
@@ -279,6 +300,8 @@ class FitRecord:
             "parameters": dict(self.parameters),
             "batches": list(self.batch_names),
         }
+        if self.confidence is not None:
+            facts["temperature"] = self.confidence.temperature
         return arrays, facts
 
     @classmethod
@@ -319,9 +342,11 @@ class FitRecord:
             rows=rows,
             row_names=stored.names_from_arrays("row_names", arrays, sizes["d"]),
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
+            cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
             batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
             fine=Chooser.from_arrays(arrays, sums, sizes),
+            confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
 
     def numbered(self, order: str) -> FitRecord:
@@ -335,13 +360,18 @@ class FitRecord:
         """Return the same fit with its clusters in this order."""
         new = np.empty(len(order), dtype=np.int32)
         new[order] = np.arange(len(order))
+        names = self.cluster_names
         return replace(
             self,
             sums=self.sums.take(order),
             profile_sums=self.profile_sums.take(order),
             ranks=self.ranks[order],
             rows=None if self.rows is None else self.rows.renumbered(new),
+            cluster_names=names and tuple(names[k] for k in order),
             fine=None if self.fine is None else self.fine.leading_to(new),
+            confidence=None
+            if self.confidence is None
+            else self.confidence.taken(order),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:
@@ -355,6 +385,10 @@ class FitRecord:
     def with_batches(self, names: tuple[str, ...]) -> FitRecord:
         """Return the same fit with these names of its batches."""
         return replace(self, batch_names=names)
+
+    def with_cluster_names(self, names: tuple[str, ...] | None) -> FitRecord:
+        """Return the same fit with these names of its clusters, or none."""
+        return replace(self, cluster_names=names)
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""

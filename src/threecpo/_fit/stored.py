@@ -19,7 +19,7 @@ from .._core.run import Settings
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -72,6 +72,11 @@ def _labels(values: NDArray[Any], sizes: Sizes) -> bool:
 
 def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= 0) & (values < sizes["k"])).all())
+
+
+def _shares(values: NDArray[Any], _: Sizes) -> bool:
+    sums = values.sum(axis=1)
+    return bool((values >= 0).all() and np.allclose(sums, 1.0, rtol=0, atol=1e-6))
 
 
 def _into(values: NDArray[Any], sizes: Sizes) -> bool:
@@ -131,6 +136,9 @@ OF_FINE = {
     "fine_into": Field("i4", "f", "every cluster at least once, no other", _into),
 }
 OF_FINE_WEIGHTS = {"fine_masses": _MASSES._replace(shape="g")}
+OF_CONFIDENCE = {
+    "probabilities": Field("f8", "nk", "shares of 1 for each row", _shares)
+}
 OF_ROWS = {
     "labels": Field("i4", "d", "numbers of clusters, or -1", _labels),
     "nearest_labels": Field("i4", "d", "numbers of clusters", _nearest),
@@ -351,7 +359,7 @@ def fields_of_rows(
     return fields
 
 
-def names_to_arrays(field: str, names: NDArray[np.object_] | None) -> Arrays:
+def names_to_arrays(field: str, names: Iterable[str] | None) -> Arrays:
     """Names as bytes and where each ends: a long one does not widen the others."""
     if names is None:
         return {}
@@ -386,3 +394,17 @@ def names_from_arrays(
         for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)
     ]
     return names
+
+
+def cluster_names_from_arrays(
+    arrays: Mapping[str, Any], n_clusters: int
+) -> tuple[str, ...] | None:
+    """Names that were given to clusters, which tell them apart."""
+    names = names_from_arrays("cluster_names", arrays, n_clusters)
+    if names is None:
+        return None
+    given = [name for name in names if name]
+    if len(set(given)) < len(given):
+        message = "cluster_names has a name twice"
+        raise DamagedFieldError(message)
+    return tuple(names)

@@ -11,6 +11,7 @@ import click
 
 from ..io.formats import FORMATS, find_format
 from ._output_paths import digest
+from ._shared_options import max_unpacked_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +113,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
         options = _read_options({name: given.pop(name) for name in _OPTIONS})
         return function(source=InputFile(file, options), **given)
 
-    decorated = wrapped
+    decorated = max_unpacked_option(wrapped)
     for option in reversed(_OPTIONS.values()):
         decorated = option(decorated)
     return click.argument("file", type=click.Path(path_type=Path))(decorated)

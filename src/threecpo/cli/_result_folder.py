@@ -88,6 +88,7 @@ def write_tables(
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
+    results.write_table(results.cluster_table(model), folder / "clusters.csv")
     if not hasattr(model, "k_path_"):
         return rows, None
     path = results.path_table(model.k_path_)
@@ -130,6 +131,9 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
+    if facts["rows_without_counts"]:
+        empty = number_of(facts["rows_without_counts"], "row")
+        print_line(f"{empty} without counts in these columns, in no cluster")
     if "choice" in facts:
         print_choice(facts["choice"], sizes)
     print_line(

@@ -9,7 +9,7 @@ import click
 
 from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
-from ._shared_options import examples, json_option
+from ._shared_options import examples, json_option, max_unpacked_option
 
 
 @click.command(
@@ -18,6 +18,7 @@ from ._shared_options import examples, json_option
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@max_unpacked_option
 @json_option
 def command(folder: Path, *, as_json: bool) -> None:
     """Write report.html again, from the other files in DIR.

@@ -93,7 +93,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         warn_if_fractional(counts, plan.name)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
-            record.with_names(
+            self._measured(record, counts).with_names(
                 columns=getattr(self, "feature_names_in_", None),
                 rows=getattr(X, "row_names", None),
             )
@@ -174,6 +174,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from ..distributed import fit
 
         return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
+
+    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
+        """Fit with what follows from it for its rows, for models that say it."""
+        return record
 
     def _settings(self) -> Settings:
         raise NotImplementedError

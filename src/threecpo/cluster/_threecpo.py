@@ -12,9 +12,10 @@ from .. import _names, _options
 from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._tree import ClusterTree
+from ._confidence import RowConfidence
+from ._described import DescribedClusters
 from .batch_columns import batch_columns
-from .top_columns import named_top_columns
+from .fitting import as_table
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, ClusterTree):
+class ThreeCPO(SelectorMixin, DescribedClusters, RowConfidence):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -146,9 +147,18 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+    cluster_names_ : ndarray of shape (n_clusters_,)
+        Name of each cluster: given by :meth:`name_clusters`, else made of the columns
+        that mark it.
     tree_ : ndarray of shape (n_clusters_ - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
+    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+        How sure the cluster of each row is: P(k|i), the row scored in its own cluster
+        as if it had not been in it, over ``temperature_``. See ``predict_proba``.
+    temperature_ : float
+        T, 1 or more: how many times more scores vary between clusters than those of
+        Poisson counts. Fits of a path have neither; see ``measure_confidence``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -282,30 +292,6 @@ default="information"
             check_structure(X)
         return super().transform(X)
 
-    def top_columns(self, n: int = 10) -> Any:
-        """Most telling columns of each cluster, and the largest of the other groups.
-
-        For a cluster, the relevant columns whose rate in it is furthest above the
-        overall rate; where C0 holds at most one column or some cluster has fewer than
-        400 counts there (rates then have no common scale), those whose share of the
-        cluster is furthest above their overall share.
-        For C0 and C- the columns of the largest rates.
-
-        Parameters
-        ----------
-        n : int, default=10
-            Most columns to list for each.
-
-        Returns
-        -------
-        pandas.DataFrame or dict of str to list
-            Columns ``group`` (1, 0 or -1), ``cluster`` (-1 outside C1), ``rank`` (from
-            1), ``column`` and ``value``; a dict of lists where pandas is not installed.
-        """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        return frame(named_top_columns(self.record_, n))
-
     def batch_columns(self, n: int = 10) -> Any:
         """Columns that differ most between batches.
 
@@ -357,12 +343,14 @@ default="information"
         return self._keep_path(
             auto_path(
                 self, X, sample_weight=sample_weight, batch=batch, progress=progress
-            )
+            ),
+            X,
         )
 
-    def _keep_path(self, path: KPath) -> Self:
-        """Take over the best fit of a path."""
-        self._keep(path.best_record.with_parameters(self._plain_parameters()))
+    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
+        """Take over the best fit of a path to these counts."""
+        best = self._measured(path.best_record, as_table(X, self).counts)
+        self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.counts import Counts
     from .._fit.plan import Plan
     from .._fit.record import FitRecord
 
@@ -53,9 +54,10 @@ class ClusterTree(PoissonClusterer):
         pandas.DataFrame or dict of str to ndarray or list
             ``node`` (numbered on from the clusters), ``left`` and ``right`` (what is
             joined), ``height`` (as in ``tree_``), ``lost`` (likelihood in nats),
-            ``net`` (how the loss changes: what is lost less the price that C1 gives
-            back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A
-            dict where pandas is not installed.
+            ``height_over_dispersion`` (the height over ``temperature_``), ``net`` (how
+            the loss changes: what is lost less the price that C1 gives back; below 0
+            the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
+            pandas is not installed.
         """
         check_is_fitted(self)
         return frame(tree_table(self.record_))
@@ -199,7 +201,7 @@ class ClusterTree(PoissonClusterer):
         (cluster,) = _checked_clusters([cluster], record.n_clusters)
         counts = check_counts(X, self, reset=False)
         plan = self._plan_to_go_on(order)
-        return self._went_on(divided(plan, record, counts, cluster, into), X)
+        return self._went_on(divided(plan, record, counts, cluster, into), counts, X)
 
     def _joined(
         self, into: NDArray[np.int32], X: ArrayLike | Any, order: str | None
@@ -213,7 +215,7 @@ class ClusterTree(PoissonClusterer):
         if X is None:
             return self._fitted_by(record)
         counts = check_counts(X, self, reset=False)
-        return self._went_on(refined(plan, record, counts), X)
+        return self._went_on(refined(plan, record, counts), counts, X)
 
     def _plan_to_go_on(self, order: str | None) -> Plan:
         """Plan of this estimator, the start still to be set."""
@@ -231,9 +233,10 @@ class ClusterTree(PoissonClusterer):
         parameters = {**self.record_.parameters, **start, "order": order}
         return replace(plan_of(plain), order=order, parameters=parameters)
 
-    def _went_on(self, record: FitRecord, X: ArrayLike | Any) -> Self:
+    def _went_on(self, record: FitRecord, counts: Counts, X: ArrayLike | Any) -> Self:
         """Estimator of a fit to these rows."""
         warn_unless_converged(record, stacklevel=3)
+        record = self._measured(record, counts)
         names = getattr(X, "row_names", None)
         columns = self.record_.column_names
         return self._fitted_by(record.with_names(columns=columns, rows=names))

@@ -40,10 +40,15 @@ def tree_table(record: FitRecord) -> dict[str, Any]:
         "right": right,
         "height": tree.heights,
         "lost": tree.lost,
+        "height_over_dispersion": tree.heights / _dispersion(record),
         "net": tree.lost - _price_given_back(record),
         "rows": np.array([sizes[each].sum() for each in below[n:]], dtype=np.int64),
         "clusters": below[n:],
     }
+
+
+def _dispersion(record: FitRecord) -> float:
+    return np.nan if record.confidence is None else record.confidence.temperature
 
 
 def _price_given_back(record: FitRecord) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
 from ._csv_tables import read_table, write_table
@@ -15,6 +16,7 @@ from ._fit_tables import (
     top_table,
 )
 from ._row_coordinates import row_map
+from ._share_table import share_table
 from .cluster_path import cluster_path
 
 if TYPE_CHECKING:
@@ -24,6 +26,7 @@ __all__ = [
     "SCORE_NAMES",
     "agreement",
     "cluster_path",
+    "cluster_table",
     "column_table",
     "describe_counts",
     "fit_facts",
@@ -33,6 +36,7 @@ __all__ = [
     "read_table",
     "row_map",
     "row_table",
+    "share_table",
     "top_table",
     "write_table",
 ]

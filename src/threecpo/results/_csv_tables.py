@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion"})
+TEXT = frozenset({"row", "column", "criterion", "name", "markers", "part", "title"})
 WHOLE = frozenset(
     {
+        "count",
         "cluster",
         "nearest",
         "group",
@@ -33,6 +34,7 @@ WHOLE = frozenset(
         "next_n_clusters",
         "next_cluster",
         "rows",
+        "size",
     }
 )
 

@@ -23,8 +23,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
     -------
     dict
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
-        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``, ``column_groups``
-        and ``iterations``; and the ``loss``.
+        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
+        ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
+        ``iterations``; and the ``loss``.
 
     Examples
     --------
@@ -47,6 +48,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "clusters": record.n_clusters,
         "cluster_sizes": rows["sizes"],
         "outliers": rows["outliers"],
+        "rows_without_counts": rows["without_counts"],
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,

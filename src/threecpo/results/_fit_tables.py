@@ -7,18 +7,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.workers import Workers
-from .._options import check_integer, resolve_n_jobs
+from .._names import MARKER_ORDERS
+from .._options import check_choice, check_integer, resolve_n_jobs
 from .._validation import check_counts
-from ..cluster.top_columns import top_columns_table
+from ..cluster.markers import marker_table
 from ..table import CountTable
 from ._row_coordinates import row_map
-from .fitted import column_names_of, names_array, record_of, row_names_of, rows_of
+from .fitted import (
+    column_names_of,
+    names_array,
+    record_of,
+    row_names_of,
+    rows_of,
+    shown_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..select import KPath
@@ -43,8 +52,10 @@ def row_table(
     Returns
     -------
     dict of str to ndarray
-        ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin``,
-        ``outlier_score``, ``scale``, ``map_x`` and ``map_y`` (see :func:`row_map`).
+        ``row``, ``cluster`` (-1 for an outlier, -2 for a row without counts in relevant
+        or shared columns, such as a text without known words), ``nearest``, ``margin``,
+        ``outlier_score``, ``scale``, ``map_x`` and ``map_y`` (see :func:`row_map`), and
+        ``title`` where X is a table with ``row_titles``.
 
     Examples
     --------
@@ -66,10 +77,12 @@ def row_table(
             "pass the counts of the fit."
         )
         raise ValueError(message)
-    return _of_rows(row_names_of(record, X, row_names), rows) | {
+    places[record.describer.without_counts(rows)] = np.nan
+    return _of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
+        **_titles(X),
     }
 
 
@@ -91,8 +104,9 @@ def predicted_rows(
     -------
     dict of str to ndarray
         The columns of :func:`row_table` that hold for rows that a model was not fitted
-        on: ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin`` and
-        ``outlier_score``.
+        on: ``row``, ``cluster`` (-1 for an outlier, -2 for a row without known counts),
+        ``nearest``, ``margin`` and ``outlier_score``, and ``title`` where X has
+        ``row_titles``.
 
     Examples
     --------
@@ -112,18 +126,25 @@ def predicted_rows(
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
-        return _of_rows(names, record.describe(counts, workers))
+        return _of_rows(record, names, record.describe(counts, workers)) | _titles(X)
 
 
-def _of_rows(names: NDArray[np.object_], rows: RowResults) -> Table:
+def _of_rows(record: FitRecord, names: NDArray[np.object_], rows: RowResults) -> Table:
     """Columns that hold for all rows, those of the fit and others."""
+    labels, nearest = shown_labels(record, rows)
     return {
         "row": names,
-        "cluster": rows.labels.astype(np.int64),
-        "nearest": rows.nearest_labels.astype(np.int64),
+        "cluster": labels,
+        "nearest": nearest,
         "margin": rows.margins,
         "outlier_score": rows.outlier_scores,
     }
+
+
+def _titles(X: Any) -> Table:
+    """Lines that show what the rows are, where a table has them."""
+    titles = X.row_titles if isinstance(X, CountTable) else None
+    return {} if titles is None else {"title": titles}
 
 
 def column_table(
@@ -142,7 +163,8 @@ def column_table(
     -------
     dict of str to ndarray
         ``column``, ``group`` (1, 0 or -1), ``noise_score``, ``shared_score``,
-        ``relevant_score`` and ``rate_0`` to ``rate_{K-1}``, the rate in each cluster.
+        ``relevant_score``; and the counts expected in a row of mean size, ``overall``
+        and in each cluster, ``here_0`` to ``here_{K-1}``.
 
     Examples
     --------
@@ -153,21 +175,26 @@ def column_table(
     ['column', 'group', 'noise_score', 'shared_score', 'relevant_score']
     """
     record = record_of(model)
-    scores = record.column_scores
+    scores, expected = record.column_scores, record.markers.expected
     return {
         "column": column_names_of(record, column_names),
         "group": record.groups.astype(np.int64),
         "noise_score": scores[:, 0],
         "shared_score": scores[:, 1],
         "relevant_score": scores[:, 2],
-        **{f"rate_{k}": rates for k, rates in enumerate(record.rates.cluster)},
+        "overall": expected.overall,
+        **{f"here_{k}": counts for k, counts in enumerate(expected.clusters)},
     }
 
 
 def top_table(
-    model: ThreeCPO, n: int = 10, *, column_names: Iterable[Any] | None = None
+    model: ThreeCPO,
+    n: int = 10,
+    *,
+    order: str = "marker",
+    column_names: Iterable[Any] | None = None,
 ) -> Table:
-    """Table of the columns that mark each cluster and group.
+    """Table of the columns that mark each cluster, and the largest of other groups.
 
     ``ThreeCPO.top_columns`` gives the same as a frame.
 
@@ -177,28 +204,36 @@ def top_table(
         A fitted model.
     n : int, default=10
         Most columns to list for each cluster and group.
+    order : {"marker", "excess"}, default="marker"
+        By strength and evidence, or by the difference of counts, the paper's order.
     column_names : sequence of str, default=None
         Names of the columns; None takes those of the fit, or their numbers, from 0.
 
     Returns
     -------
     dict of str to ndarray
-        ``group``, ``cluster`` (-1 outside C1), ``rank`` (from 1), ``column`` and
-        ``value``.
+        ``group``, ``cluster`` (-1 outside C1), ``name``, ``rank`` (from 1), ``column``,
+        ``here``, ``overall``, ``ratio`` and ``evidence``.
 
     Examples
     --------
     >>> from threecpo import ThreeCPO
     >>> from threecpo.results import top_table
     >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))
-    ['group', 'cluster', 'rank', 'column', 'value']
+    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))[4:]
+    ['column', 'here', 'overall', 'ratio', 'evidence']
     """
     record = record_of(model)
-    listed = top_columns_table(record, check_integer("n", n, 1))
-    names = column_names_of(record, column_names)
-    table = {name: np.array(values) for name, values in listed.items()}
-    return table | {"column": names[table["column"]]}
+    check_choice("order", order, MARKER_ORDERS)
+    names = None
+    if column_names is not None:
+        names = column_names_of(record, column_names)
+    listed = marker_table(
+        record, check_integer("n", n, 1), order=order, column_names=names
+    )
+    kinds: dict[str, Any] = {"name": object, "column": object}
+    listed["column"] = [str(column) for column in listed["column"]]
+    return {key: np.array(listed[key], kinds.get(key)) for key in listed}
 
 
 def path_table(path: KPath) -> Table:

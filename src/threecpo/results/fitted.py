@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.codes import NO_COUNTS
+from ..cluster.naming import names_array
 from ..table import CountTable
 
 if TYPE_CHECKING:
@@ -18,7 +20,14 @@ if TYPE_CHECKING:
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
 
-__all__ = ["column_names_of", "names_array", "record_of", "row_names_of", "rows_of"]
+__all__ = [
+    "column_names_of",
+    "names_array",
+    "record_of",
+    "row_names_of",
+    "rows_of",
+    "shown_labels",
+]
 
 
 def record_of(model: ThreeCPO) -> FitRecord:
@@ -36,6 +45,18 @@ def rows_of(record: FitRecord) -> RowResults:
         )
         raise ValueError(message)
     return record.rows
+
+
+def shown_labels(
+    record: FitRecord, rows: RowResults
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Labels and nearest clusters of tables: none for rows without counts."""
+    empty = record.describer.without_counts(rows)
+    labels, nearest = (
+        np.where(empty, NO_COUNTS, values).astype(np.int64)
+        for values in (rows.labels, rows.nearest_labels)
+    )
+    return labels, nearest
 
 
 def column_names_of(
@@ -56,16 +77,3 @@ def row_names_of(
     if names is None:
         names = record.row_names
     return names_array("row_names", names, record.n_rows)
-
-
-def names_array(
-    field: str, given: Iterable[Any] | None, length: int, of: str = "the model"
-) -> NDArray[np.object_]:
-    """Names as an array of str, as many as there must be; None for numbers."""
-    listed = [str(name) for name in (range(length) if given is None else given)]
-    if len(listed) != length:
-        message = f"{field} has {len(listed)} names, but {of} has {length}."
-        raise ValueError(message)
-    names = np.empty(length, dtype=object)
-    names[:] = listed
-    return names
