@@ -9,6 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
+from ._names_file import names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -65,12 +66,14 @@ if TYPE_CHECKING:
 )
 @source_options
 @block_options
+@names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
 def command(
     source: InputFile,
     output: Path | None,
+    names_file: Path | None,
     *,
     no_report: bool,
     force: bool,
@@ -92,6 +95,11 @@ def command(
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
-        blocks or source, model, target, force=force, with_report=not no_report
+        blocks or source,
+        model,
+        target,
+        force=force,
+        with_report=not no_report,
+        names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

@@ -5,6 +5,7 @@ from ._cluster_shares import cluster_shares
 from ._cluster_sizes import cluster_sizes
 from ._column_groups import column_groups
 from ._convergence import convergence
+from ._dendrogram import dendrogram
 from ._heat_map import heat_map
 from ._k_path import k_path
 from ._outliers import outliers
@@ -16,6 +17,7 @@ __all__ = [
     "cluster_sizes",
     "column_groups",
     "convergence",
+    "dendrogram",
     "heat_map",
     "k_path",
     "outliers",
