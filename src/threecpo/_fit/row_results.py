@@ -109,8 +109,10 @@ class RowDescriber:
         factors = self.row_factors[
             self.labels_of_rates(rows.labels, rows.nearest_labels)
         ]
-        # The size of such a row is that of the prior alone, to the last bit.
-        return rows.row_scales == self.profile.prior_size * factors
+        # The size of such a row is that of the prior alone, to the last bit, in the
+        # batch that is its own.
+        sizes = self.profile.prior_size * factors
+        return (rows.row_scales[:, None] == sizes).any(axis=1)
 
     def labels_of_rates(
         self, labels: NDArray[np.int32], nearest: NDArray[np.int32]
