@@ -11,7 +11,7 @@ from .._extras import require
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
-from ._watched_fit import fit
+from ._watched_fit import fit, stability
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -46,6 +46,7 @@ def fit_to_folder(
     *,
     force: bool,
     with_report: bool = True,
+    with_stability: bool = False,
     names: Any = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
@@ -68,6 +69,8 @@ def fit_to_folder(
             "warnings": warned,
         }
         rows, path = write_tables(folder, model, counts)
+        if with_stability:
+            facts |= write_stability(folder, model, counts)
         model.save(folder / "model.npz")
         # What --force compares with before it replaces the folder.
         facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
@@ -101,6 +104,25 @@ def write_tables(
     results.write_table(path, folder / "k_path.csv")
     results.write_table(model.k_path_.divisions(), folder / "k_divisions.csv")
     return rows, path
+
+
+def write_stability(
+    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+) -> dict[str, Any]:
+    """Write stability.csv; return what run.json says of it."""
+    from .. import results
+    from ..table import CountTable
+
+    assert isinstance(counts, CountTable)
+    table, n = stability(model, counts), model.n_clusters_
+    results.write_table(table, folder / "stability.csv")
+    return {
+        "stability": {
+            "divisions": n - 1,
+            "real": int(table["real"][n:].sum()),
+            "jaccard": table["jaccard"][:n],
+        }
+    }
 
 
 def write_run(folder: Path, facts: dict[str, Any]) -> None:
@@ -148,6 +170,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"{number_of(facts['columns'], 'column')}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
+    if "stability" in facts:
+        print_stability(facts["stability"])
     if "agreement" in facts:
         scores = facts["agreement"]
         print_line(
@@ -163,10 +187,21 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
 def print_choice(choice: dict[str, Any], sizes: list[int]) -> None:
     """Print how K was chosen, and what the next larger K makes of each cluster."""
     print_line(choice["sentence"])
+    for line in choice["tree"]:
+        print_line(f"tree: {line}")
     for cluster, parts in enumerate(choice["below"]):
         size = number_of(sizes[cluster], "row")
         what = "stays together" if len(parts) < 2 else " + ".join(map(str, parts))
         print_line(f"one level below, cluster {cluster} ({size}): {what}")
+
+
+def print_stability(found: dict[str, Any]) -> None:
+    """Print how many divisions are real, and how well clusters are found again."""
+    print_line(
+        f"{found['real']} of {number_of(found['divisions'], 'division')} of the tree "
+        f"are real; Jaccard index of each cluster in halves of the rows: "
+        + ", ".join("-" if j is None else f"{j:.2f}" for j in found["jaccard"])
+    )
 
 
 def default_folder(path: Path) -> Path:

@@ -14,6 +14,7 @@ from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._confidence import RowConfidence
 from ._described import DescribedClusters
+from ._stability import ClusterStability
 from .batch_columns import batch_columns
 from .fitting import as_table
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, DescribedClusters, RowConfidence):
+class ThreeCPO(SelectorMixin, DescribedClusters, ClusterStability, RowConfidence):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
