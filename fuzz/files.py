@@ -29,6 +29,7 @@ MUTATIONS: dict[str, Mutation] = {
     ".npz": arrays.mutated,
     ".parquet": parquet.mutated,
     ".h5ad": hdf5.mutated,
+    ".h5": hdf5.mutated,
     ".gz": packed.inside_gzip(text.mutated),
 }
 # Metadata of zarr 2.

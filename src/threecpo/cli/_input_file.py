@@ -27,7 +27,8 @@ _OPTIONS = {
     "layer": click.option(
         "--layer",
         metavar="NAME",
-        help="Matrix of an h5ad file. [default: counts, else X if it is whole]",
+        help="Matrix of an h5ad file [default: counts, else X if it is whole], or "
+        "genome or kind of features of a 10x .h5 file.",
     ),
     "labels": click.option(
         "--labels",

@@ -9,6 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
+from ._names_file import names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -65,13 +66,21 @@ if TYPE_CHECKING:
 )
 @source_options
 @block_options
+@click.option(
+    "--stability",
+    is_flag=True,
+    help="Measure whether clusters are real, and write stability.csv.",
+)
+@names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
 def command(
     source: InputFile,
     output: Path | None,
+    names_file: Path | None,
     *,
+    stability: bool,
     no_report: bool,
     force: bool,
     as_json: bool,
@@ -82,16 +91,28 @@ def command(
     The folder has labels.csv (rows), clusters.csv (sizes, names), columns.csv,
     top_columns.csv (what marks each cluster), report.html (open it in a browser),
     model.npz (for predict), run.json (what was done) and, for auto, k_path.csv and
-    k_divisions.csv (how clusters divide from one K to the next). It appears when it
-    is complete.
+    k_divisions.csv (how clusters divide from one K to the next); with --stability
+    also stability.csv. It appears when it is complete.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
     target = output or default_folder(source.path)
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
+    if blocks is not None and stability:
+        message = (
+            "--stability needs the counts in memory: leave it out, or the options of "
+            "blocks (--max-memory, --checkpoint, --dask, --workers, --sample-rows)."
+        )
+        raise ValueError(message)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
-        blocks or source, model, target, force=force, with_report=not no_report
+        blocks or source,
+        model,
+        target,
+        force=force,
+        with_report=not no_report,
+        with_stability=stability,
+        names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

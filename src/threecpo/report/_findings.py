@@ -20,6 +20,9 @@ def about_rows(record: FitRecord) -> str:
         outliers = (
             f"; {plural(part['outliers'], 'row is an outlier', 'rows are outliers')}"
         )
+    if part["without_counts"]:
+        n_empty = plural(part["without_counts"], "row holds", "rows hold")
+        outliers += f"; {n_empty} none of the counts that tell, and are in no cluster"
     if len(sizes) == 1:
         return f"{plural(n_rows, 'row')}: one cluster only{outliers}."
     return (

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES
+from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER
 from .._plain import plain
 from ..select import choice_of
-from .fitted import column_names_of, rows_of
+from .fitted import column_names_of, rows_of, shown_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,10 +26,14 @@ MAP_POINTS = 4000
 
 
 def cluster_sizes(record: FitRecord) -> Part:
-    """Rows in each cluster, and outliers."""
-    labels = rows_of(record).labels
+    """Rows in each cluster, outliers, and rows without counts."""
+    labels, _ = shown_labels(record, rows_of(record))
     counted = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
-    return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
+    return {
+        "sizes": counted.tolist(),
+        "outliers": int((labels == OUTLIER).sum()),
+        "without_counts": int((labels == NO_COUNTS).sum()),
+    }
 
 
 def column_groups(record: FitRecord) -> Part:
