@@ -50,8 +50,6 @@ def fit_to_folder(
     names: Any = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
-    from .._plain import plain
-
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
@@ -68,29 +66,53 @@ def fit_to_folder(
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
         }
-        rows, path = write_tables(folder, model, counts)
         if with_stability:
             facts |= write_stability(folder, model, counts)
-        model.save(folder / "model.npz")
-        # What --force compares with before it replaces the folder.
-        facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
-        facts = plain(facts)
-        write_run(folder, facts)
-        if with_report:
-            write_report(folder, model, rows, path, facts)
+        return write_results(folder, model, counts, facts, with_report=with_report)
+
+
+def write_results(
+    folder: Path,
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks | None,
+    facts: dict[str, Any],
+    *,
+    with_report: bool,
+    kept: Table | None = None,
+) -> dict[str, Any]:
+    """Write tables, model, run and report; return the content of run.json."""
+    from .._plain import plain
+
+    rows, path = write_tables(folder, model, counts, kept)
+    model.save(folder / "model.npz")
+    # What --force compares with before it replaces the folder.
+    facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
+    facts = plain(facts)
+    write_run(folder, facts)
+    if with_report:
+        write_report(folder, model, rows, path, facts)
     return facts
 
 
 def write_tables(
-    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+    folder: Path,
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks | None,
+    kept: Table | None = None,
 ) -> tuple[Table, Table | None]:
-    """Write the csv files; return the table of rows and that of the path."""
+    """Write the csv files; return the table of rows and that of the path.
+
+    ``kept`` is a table of the same rows, for what follows from counts alone.
+    """
     from .. import results
     from ..table import CountTable
 
     # Counts that stay on disk have no map.
     in_memory = counts if isinstance(counts, CountTable) else None
     rows = results.row_table(model, in_memory)
+    if kept is not None:
+        found = {name: rows[name] for name in rows if not name.startswith("map_")}
+        rows = {**rows, **kept, **found}
     if in_memory is not None:
         for kind, compared in results.label_tables(model, in_memory).items():
             rows[kind] = compared.of_rows

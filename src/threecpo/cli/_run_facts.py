@@ -27,7 +27,9 @@ RUN_VERSION = 1
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, Any]:
+def run_facts(
+    model: ThreeCPO, counts: CountTable | FileInBlocks | None
+) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
     from ..results import fit_facts, label_tables
 
@@ -45,7 +47,9 @@ def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, A
     }
     if hasattr(model, "k_path_"):
         facts["choice"] = _choice(model.k_path_) | {"tree": _tree(model)}
-    if counts.labels is not None and (counts.labels >= 0).any():
+    if counts is None or counts.labels is None:
+        return facts
+    if (counts.labels >= 0).any():
         (compared,) = label_tables(model, counts).values()
         facts["agreement"] = compared.scores
         facts["label_shares"] = compared.sentences
