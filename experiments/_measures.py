@@ -80,7 +80,7 @@ def words(data: Data, estimator: Any, *, n: int) -> Values:
     groups = estimator.column_groups_
     names = data.column_names
     names = np.arange(data.X.shape[1]).astype(str) if names is None else names
-    top = estimator.top_columns(n)
+    top = estimator.top_columns(n, order="excess")
     listed: dict[str, list[str]] = {}
     for group, cluster, column in zip(
         top["group"], top["cluster"], top["column"], strict=True

@@ -93,7 +93,7 @@ class TestFiles:
     def test_a_frame_can_be_written(self, model, tmp_path):
         results.write_table(model.top_columns(3), tmp_path / "top.csv")
         table = results.read_table(tmp_path / "top.csv")
-        assert table["value"].tolist() == model.top_columns(3)["value"].tolist()
+        assert table["here"].tolist() == model.top_columns(3)["here"].tolist()
 
     @pytest.mark.parametrize(
         ("content", "message"),
@@ -270,16 +270,18 @@ class TestColumns:
         table = results.column_table(any_model)
         k = any_model.n_clusters_
         expected = ["column", "group", "noise_score", "shared_score", "relevant_score"]
-        assert list(table) == [*expected, *(f"rate_{c}" for c in range(k))]
+        here = [f"here_{c}" for c in range(k)]
+        assert list(table) == [*expected, "overall", *here]
         np.testing.assert_array_equal(table["group"], any_model.column_groups_)
         for place, name in enumerate(expected[2:]):
             np.testing.assert_array_equal(
                 table[name], any_model.column_scores_[:, place]
             )
-        for c in range(k):
-            np.testing.assert_array_equal(
-                table[f"rate_{c}"], any_model.cluster_rates_[c]
-            )
+        listed = any_model.top_columns(99)
+        for c, j, count in zip(
+            listed["cluster"], listed["column"], listed["here"], strict=True
+        ):
+            assert table["overall" if c < 0 else f"here_{c}"][j] == count
 
     def test_files_give_it_back(self, tmp_path):
         table = results.column_table(fit(groups=(1, 0)))
@@ -302,12 +304,33 @@ class TestColumns:
             results.column_table(model, column_names="ab")
 
 
+class TestClusters:
+    def test_sizes_names_and_markers(self, any_model):
+        table = results.cluster_table(any_model)
+        k = any_model.n_clusters_
+        assert list(table) == ["cluster", "name", "size", "share", "markers"]
+        assert table["cluster"].tolist() == list(range(k))
+        sizes = [(any_model.labels_ == c).sum() for c in range(k)]
+        assert table["size"].tolist() == sizes
+        np.testing.assert_allclose(table["share"], np.divide(sizes, len(X)))
+        assert table["name"].tolist() == any_model.cluster_names_.tolist()
+        top = any_model.top_columns()
+        for c in range(k):
+            own = top[(top["group"] == 1) & (top["cluster"] == c)]["column"]
+            assert table["markers"][c] == " · ".join(map(str, own))
+
+    def test_files_give_it_back(self, model, tmp_path):
+        table = results.cluster_table(model.name_clusters(["=1+1", "a,b", ""]))
+        results.write_table(table, tmp_path / "clusters.csv")
+        same(results.read_table(tmp_path / "clusters.csv"), table)
+
+
 class TestTop:
     def test_it_is_what_the_model_lists(self, any_model, tmp_path):
         table = results.top_table(any_model, 4)
         frame = any_model.top_columns(4)
         assert list(table) == list(frame)
-        for name in ("group", "cluster", "rank", "value"):
+        for name in set(frame) - {"column"}:
             assert table[name].tolist() == frame[name].tolist()
         assert table["column"].tolist() == frame["column"].astype(str).tolist()
         results.write_table(table, tmp_path / "top_columns.csv")

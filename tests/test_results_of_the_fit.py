@@ -21,6 +21,7 @@ MADE = {
     "rows": lambda model: results.row_table(model, X),
     "columns": results.column_table,
     "top columns": results.top_table,
+    "clusters": results.cluster_table,
     "new rows": lambda model: results.predicted_rows(model, X[:9]),
     "facts": results.fit_facts,
     "summary": lambda model: report.summarise(model, results.row_table(model, X)),

@@ -17,6 +17,8 @@ COLUMN_INITS = ("information", "random")
 PENALTIES = ("mdl", "bic", None)
 ASSIGNMENTS = ("exact", "printed")
 OUTLIERS = (None, "iterative", "final")
+# How columns that mark a cluster are ordered.
+MARKER_ORDERS = ("marker", "excess")
 # How K is chosen, the default first: for the Poisson family and for k-means.
 CRITERIA = ("mdl-dispersion", "mdl")
 K_MEANS_CRITERIA = ("silhouette", "elbow", "bic")

@@ -20,6 +20,7 @@ ROWS = [f"cell {i}" for i in range(len(X))]
 KINDS = ["background", "a", "b", "c"]
 FILES = {
     "labels.csv",
+    "clusters.csv",
     "columns.csv",
     "top_columns.csv",
     "model.npz",

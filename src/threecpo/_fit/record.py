@@ -10,6 +10,7 @@ import numpy as np
 from .._core import model
 from .._core.codes import NOISE, RELEVANT, inner_labels
 from .._core.describe import scores
+from .._core.markers import Markers
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
@@ -50,7 +51,8 @@ class FitRecord:
     ``profile_sums`` and ``ranks`` (how ties are broken) make the profile that produced
     the labels; at a fixed point these are the sums of the labels themselves. ``price``
     is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
-    the results of the rows were written elsewhere. ``parameters`` are those of the
+    the results of the rows were written elsewhere. ``cluster_names`` are those that
+    somebody gave, an empty one where nobody did. ``parameters`` are those of the
     estimator, as plain values.
     """
 
@@ -68,6 +70,7 @@ class FitRecord:
     rows: RowResults | None = None
     row_names: NDArray[np.object_] | None = None
     column_names: NDArray[np.object_] | None = None
+    cluster_names: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -120,6 +123,14 @@ class FitRecord:
         return self.sums.n_clusters
 
     @property
+    def cluster_sizes(self) -> NDArray[np.int64]:
+        """Rows in each cluster; outliers found at the end count where rows are lost."""
+        if self.rows is None:
+            return self.sums.cluster_sizes
+        labels = self.rows.labels
+        return np.bincount(labels[labels >= 0], minlength=self.n_clusters)
+
+    @property
     def n_rows(self) -> int:
         """Number of rows of the fit."""
         return self.sums.n_rows
@@ -150,6 +161,11 @@ class FitRecord:
     def rates(self) -> Rates:
         """Rates of every column in every role."""
         return model.rates(self.smoothed, self.groups)
+
+    @property
+    def markers(self) -> Markers:
+        """Which columns mark each cluster."""
+        return Markers(self.sums.smoothed(0.0), self.groups)
 
     def profile(self, *, exact: bool = False) -> Profile:
         """Profile that produced the labels, or that of the exact scores."""
@@ -209,7 +225,7 @@ class FitRecord:
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
-        for names in ("row_names", "column_names"):
+        for names in ("row_names", "column_names", "cluster_names"):
             arrays |= stored.names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
@@ -259,6 +275,7 @@ class FitRecord:
             rows=rows,
             row_names=stored.names_from_arrays("row_names", arrays, sizes["n"]),
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
+            cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
         )
 
@@ -269,6 +286,10 @@ class FitRecord:
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""
         return replace(self, column_names=columns, row_names=rows)
+
+    def with_cluster_names(self, names: tuple[str, ...] | None) -> FitRecord:
+        """Return the same fit with these names of its clusters, or none."""
+        return replace(self, cluster_names=names)
 
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""

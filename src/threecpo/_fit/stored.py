@@ -17,7 +17,7 @@ from .._core.run import Settings
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -256,7 +256,7 @@ def sums_from_arrays(
     return sums, profile_sums
 
 
-def names_to_arrays(field: str, names: NDArray[np.object_] | None) -> Arrays:
+def names_to_arrays(field: str, names: Iterable[str] | None) -> Arrays:
     """Names as bytes and where each ends: a long one does not widen the others."""
     if names is None:
         return {}
@@ -291,3 +291,17 @@ def names_from_arrays(
         for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)
     ]
     return names
+
+
+def cluster_names_from_arrays(
+    arrays: Mapping[str, Any], n_clusters: int
+) -> tuple[str, ...] | None:
+    """Names that were given to clusters, which tell them apart."""
+    names = names_from_arrays("cluster_names", arrays, n_clusters)
+    if names is None:
+        return None
+    given = [name for name in names if name]
+    if len(set(given)) < len(given):
+        message = "cluster_names has a name twice"
+        raise DamagedFieldError(message)
+    return tuple(names)

@@ -88,6 +88,7 @@ def write_tables(
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
+    results.write_table(results.cluster_table(model), folder / "clusters.csv")
     if not hasattr(model, "k_path_"):
         return rows, None
     path = results.path_table(model.k_path_)

@@ -79,10 +79,11 @@ def command(
 ) -> None:
     """Cluster the rows of FILE and write a folder of results.
 
-    The folder has labels.csv (rows), columns.csv, top_columns.csv (what marks each
-    cluster), report.html (open it in a browser), model.npz (for predict), run.json
-    (what was done) and, for auto, k_path.csv and k_divisions.csv (how clusters divide
-    from one K to the next). It appears when it is complete.
+    The folder has labels.csv (rows), clusters.csv (sizes, names), columns.csv,
+    top_columns.csv (what marks each cluster), report.html (open it in a browser),
+    model.npz (for predict), run.json (what was done) and, for auto, k_path.csv and
+    k_divisions.csv (how clusters divide from one K to the next). It appears when it
+    is complete.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary

@@ -3,5 +3,6 @@
 from ._poisson import PoissonC, PoissonL
 from ._spherical import SphericalKMeans
 from ._threecpo import ThreeCPO
+from .naming import ClusterDescription
 
-__all__ = ["PoissonC", "PoissonL", "SphericalKMeans", "ThreeCPO"]
+__all__ = ["ClusterDescription", "PoissonC", "PoissonL", "SphericalKMeans", "ThreeCPO"]

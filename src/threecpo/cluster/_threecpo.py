@@ -9,11 +9,10 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._base import PoissonClusterer
-from .top_columns import named_top_columns
+from ._described import DescribedClusters
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, PoissonClusterer):
+class ThreeCPO(SelectorMixin, DescribedClusters, PoissonClusterer):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -139,6 +138,9 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+    cluster_names_ : ndarray of shape (n_clusters_,)
+        Name of each cluster: given by :meth:`name_clusters`, else made of the columns
+        that mark it.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -266,30 +268,6 @@ default="information"
             # scikit-learn would follow the indices of a damaged matrix.
             check_structure(X)
         return super().transform(X)
-
-    def top_columns(self, n: int = 10) -> Any:
-        """Most telling columns of each cluster, and the largest of the other groups.
-
-        For a cluster, the relevant columns whose rate in it is furthest above the
-        overall rate; where C0 holds at most one column or some cluster has fewer than
-        400 counts there (rates then have no common scale), those whose share of the
-        cluster is furthest above their overall share.
-        For C0 and C- the columns of the largest rates.
-
-        Parameters
-        ----------
-        n : int, default=10
-            Most columns to list for each.
-
-        Returns
-        -------
-        pandas.DataFrame or dict of str to list
-            Columns ``group`` (1, 0 or -1), ``cluster`` (-1 outside C1), ``rank`` (from
-            1), ``column`` and ``value``; a dict of lists where pandas is not installed.
-        """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        return frame(named_top_columns(self.record_, n))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES, NOISE, RELEVANT, SHARED
+from .._core.codes import GROUP_NAMES, NOISE, SHARED
 from .._plain import plain
+from ..cluster.naming import cluster_names_of
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
-from ..results.shares import TypicalCounts
 from ._findings import about_columns, about_rows
 from ._formatting import finite, number, one_line, shown
 from ._packed_numbers import pack
@@ -132,25 +132,27 @@ def _n_top(record: FitRecord) -> int:
 
 def _clusters(record: FitRecord, rows: Table, names: list[str]) -> list[Part]:
     """Size, clearness and best columns of each cluster."""
-    typical = TypicalCounts.of(record)
-    ratios, counts = typical.ratios, typical.without(record.settings.prior)
-    relevant = np.flatnonzero(record.groups == RELEVANT)
+    markers = record.markers
+    expected, ratios = markers.expected, markers.expected.ratios
+    cluster_names = cluster_names_of(record, np.array(names, dtype=object))
     out = []
     for k, size in enumerate(figure_data.cluster_sizes(record)["sizes"]):
         margins = rows["margin"][rows["cluster"] == k]
-        best = typical.best(k, relevant, _n_top(record))
+        best = markers.best(k, _n_top(record))
         out.append(
             {
                 "cluster": k,
+                "name": shown(cluster_names[k]),
                 "size": size,
                 "share": size / record.n_rows,
                 "margin": finite(float(np.median(margins))) if len(margins) else None,
                 "columns": [
                     {
                         "name": names[j],
-                        "rate": finite(counts.clusters[k, j]),
-                        "overall": finite(counts.overall[j]),
+                        "rate": finite(expected.clusters[k, j]),
+                        "overall": finite(expected.overall[j]),
                         "ratio": finite(ratios[k, j]),
+                        "evidence": finite(markers.evidence[k, j]),
                     }
                     for j in best
                 ],
@@ -161,7 +163,7 @@ def _clusters(record: FitRecord, rows: Table, names: list[str]) -> list[Part]:
 
 def _group_columns(record: FitRecord, names: list[str]) -> list[Part]:
     """Largest columns of C0 and of C-."""
-    counts = TypicalCounts.of(record).without(record.settings.prior).overall
+    counts = record.markers.expected.overall
     out = []
     for group in (SHARED, NOISE):
         places = np.flatnonzero(record.groups == group)
@@ -179,13 +181,13 @@ def _columns(record: FitRecord, names: list[str]) -> Part:
     with np.errstate(invalid="ignore"):
         behind = scores.max(axis=1, keepdims=True) - scores
     behind[behind < ROUNDING] = 0.0
-    typical = TypicalCounts.of(record).without(record.settings.prior)
+    expected = record.markers.expected
     return {
         "names": names,
         "groups": record.groups.tolist(),
-        "overall": pack(typical.overall),
+        "overall": pack(expected.overall),
         "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
-        "rates": [pack(rates) for rates in typical.clusters],
+        "rates": [pack(rates) for rates in expected.clusters],
     }
 
 

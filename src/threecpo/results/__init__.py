@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
 from ._csv_tables import read_table, write_table
@@ -24,6 +25,7 @@ __all__ = [
     "SCORE_NAMES",
     "agreement",
     "cluster_path",
+    "cluster_table",
     "column_table",
     "describe_counts",
     "fit_facts",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion"})
+TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
 WHOLE = frozenset(
     {
         "cluster",
@@ -33,6 +33,7 @@ WHOLE = frozenset(
         "next_n_clusters",
         "next_cluster",
         "rows",
+        "size",
     }
 )
 

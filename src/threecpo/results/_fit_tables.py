@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.workers import Workers
-from .._options import check_integer, resolve_n_jobs
+from .._names import MARKER_ORDERS
+from .._options import check_choice, check_integer, resolve_n_jobs
 from .._validation import check_counts
-from ..cluster.top_columns import top_columns_table
+from ..cluster.markers import marker_table
 from ..table import CountTable
 from ._row_coordinates import row_map
 from .fitted import column_names_of, names_array, record_of, row_names_of, rows_of
@@ -142,7 +143,8 @@ def column_table(
     -------
     dict of str to ndarray
         ``column``, ``group`` (1, 0 or -1), ``noise_score``, ``shared_score``,
-        ``relevant_score`` and ``rate_0`` to ``rate_{K-1}``, the rate in each cluster.
+        ``relevant_score``; and the counts expected in a row of mean size, ``overall``
+        and in each cluster, ``here_0`` to ``here_{K-1}``.
 
     Examples
     --------
@@ -153,21 +155,26 @@ def column_table(
     ['column', 'group', 'noise_score', 'shared_score', 'relevant_score']
     """
     record = record_of(model)
-    scores = record.column_scores
+    scores, expected = record.column_scores, record.markers.expected
     return {
         "column": column_names_of(record, column_names),
         "group": record.groups.astype(np.int64),
         "noise_score": scores[:, 0],
         "shared_score": scores[:, 1],
         "relevant_score": scores[:, 2],
-        **{f"rate_{k}": rates for k, rates in enumerate(record.rates.cluster)},
+        "overall": expected.overall,
+        **{f"here_{k}": counts for k, counts in enumerate(expected.clusters)},
     }
 
 
 def top_table(
-    model: ThreeCPO, n: int = 10, *, column_names: Iterable[Any] | None = None
+    model: ThreeCPO,
+    n: int = 10,
+    *,
+    order: str = "marker",
+    column_names: Iterable[Any] | None = None,
 ) -> Table:
-    """Table of the columns that mark each cluster and group.
+    """Table of the columns that mark each cluster, and the largest of other groups.
 
     ``ThreeCPO.top_columns`` gives the same as a frame.
 
@@ -177,28 +184,36 @@ def top_table(
         A fitted model.
     n : int, default=10
         Most columns to list for each cluster and group.
+    order : {"marker", "excess"}, default="marker"
+        By strength and evidence, or by the difference of counts, the paper's order.
     column_names : sequence of str, default=None
         Names of the columns; None takes those of the fit, or their numbers, from 0.
 
     Returns
     -------
     dict of str to ndarray
-        ``group``, ``cluster`` (-1 outside C1), ``rank`` (from 1), ``column`` and
-        ``value``.
+        ``group``, ``cluster`` (-1 outside C1), ``name``, ``rank`` (from 1), ``column``,
+        ``here``, ``overall``, ``ratio`` and ``evidence``.
 
     Examples
     --------
     >>> from threecpo import ThreeCPO
     >>> from threecpo.results import top_table
     >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))
-    ['group', 'cluster', 'rank', 'column', 'value']
+    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))[4:]
+    ['column', 'here', 'overall', 'ratio', 'evidence']
     """
     record = record_of(model)
-    listed = top_columns_table(record, check_integer("n", n, 1))
-    names = column_names_of(record, column_names)
-    table = {name: np.array(values) for name, values in listed.items()}
-    return table | {"column": names[table["column"]]}
+    check_choice("order", order, MARKER_ORDERS)
+    names = None
+    if column_names is not None:
+        names = column_names_of(record, column_names)
+    listed = marker_table(
+        record, check_integer("n", n, 1), order=order, column_names=names
+    )
+    kinds: dict[str, Any] = {"name": object, "column": object}
+    listed["column"] = [str(column) for column in listed["column"]]
+    return {key: np.array(listed[key], kinds.get(key)) for key in listed}
 
 
 def path_table(path: KPath) -> Table:

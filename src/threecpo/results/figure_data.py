@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES, RELEVANT
+from .._core.codes import GROUP_NAMES
 from .._plain import plain
 from ..select import choice_of
 from .fitted import column_names_of, rows_of
-from .shares import TypicalCounts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,18 +48,17 @@ def column_groups(record: FitRecord) -> Part:
 def heat_map(
     record: FitRecord, n_columns: int, column_names: Iterable[Any] | None = None
 ) -> Part:
-    """Ratios of the clusters' best columns to the overall rate, as powers of 2.
+    """Ratios of the clusters' best columns to the overall count, as powers of 2.
 
     Every cluster gives its best columns in turn until there are enough of them; they
     stand in the order of the cluster that they are highest in.
     """
     names = column_names_of(record, column_names)
-    typical = TypicalCounts.of(record)
-    relevant = np.flatnonzero(record.groups == RELEVANT)
-    best = [typical.best(k, relevant, n_columns) for k in range(record.n_clusters)]
+    markers = record.markers
+    best = [markers.best(k, n_columns) for k in range(record.n_clusters)]
     places = _in_turn(best)[:n_columns]
     with np.errstate(divide="ignore"):
-        powers = np.log2(typical.ratios[:, places])
+        powers = np.log2(markers.expected.ratios[:, places])
     powers = np.clip(powers, -10.0, 10.0)
     order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
     return {

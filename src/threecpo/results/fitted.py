@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ..cluster.naming import names_array
 from ..table import CountTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
@@ -56,16 +57,3 @@ def row_names_of(
     if names is None:
         names = record.row_names
     return names_array("row_names", names, record.n_rows)
-
-
-def names_array(
-    field: str, given: Iterable[Any] | None, length: int, of: str = "the model"
-) -> NDArray[np.object_]:
-    """Names as an array of str, as many as there must be; None for numbers."""
-    listed = [str(name) for name in (range(length) if given is None else given)]
-    if len(listed) != length:
-        message = f"{field} has {len(listed)} names, but {of} has {length}."
-        raise ValueError(message)
-    names = np.empty(length, dtype=object)
-    names[:] = listed
-    return names

@@ -1,0 +1,186 @@
+"""Names of clusters: those that were given, else made of their best columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..table import CountTable
+from .typical_rows import clearest_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._fit.record import FitRecord
+
+__all__ = ["ClusterDescription", "cluster_names_of", "given_names", "names_array"]
+
+SEPARATOR = " · "
+COLUMNS_IN_A_NAME = 3
+LONGEST_COLUMN = 30
+# What a function that names clusters gets to see.
+MARKERS_DESCRIBED = 10
+ROWS_DESCRIBED = 5
+
+
+@dataclass(frozen=True)
+class ClusterDescription:
+    """What a function that names a cluster gets.
+
+    ``name`` is the one made of its best columns; ``markers`` are the columns that mark
+    it, the best first; ``typical_rows`` are the rows with the clearest membership.
+    """
+
+    cluster: int
+    name: str
+    size: int
+    share: float
+    markers: tuple[str, ...]
+    typical_rows: tuple[str, ...]
+
+
+def cluster_names_of(
+    record: FitRecord, column_names: NDArray[np.object_] | None = None
+) -> NDArray[np.object_]:
+    """Names of all clusters, no two alike: given ones, else made of the best columns.
+
+    ``column_names`` replace those of the fit in names that are made.
+    """
+    names = np.empty(record.n_clusters, dtype=object)
+    names[:] = record.cluster_names or ""
+    taken = set(names)
+    if "" in taken:
+        columns = record.column_names if column_names is None else column_names
+        markers = record.markers
+        for k in np.flatnonzero(names == "").tolist():
+            best = markers.clear(k, COLUMNS_IN_A_NAME).tolist()
+            made = _made_name(k, best, columns)
+            names[k] = f"{made} ({k})" if made in taken else made
+            taken.add(names[k])
+    return names
+
+
+def _made_name(cluster: int, best: list[int], columns: Any) -> str:
+    if not best:
+        return f"cluster {cluster}"
+    if columns is None:
+        word = "column" if len(best) == 1 else "columns"
+        return f"{word} {SEPARATOR.join(map(str, best))}"
+    return SEPARATOR.join(_short(str(columns[j])) for j in best)
+
+
+def _short(name: str) -> str:
+    """One line of a name; a long one without its middle."""
+    line = " ".join(name.split())
+    if len(line) <= LONGEST_COLUMN:
+        return line
+    half = LONGEST_COLUMN // 2
+    return f"{line[: half - 1]}…{line[-half:]}"
+
+
+def given_names(
+    record: FitRecord,
+    names: Iterable[str] | Mapping[Any, str] | Callable[[ClusterDescription], str],
+    rows: Any = None,
+) -> tuple[str, ...]:
+    """Check names of clusters; a function gives them one by one."""
+    if callable(names):
+        asked: Iterable[Any] = [names(each) for each in _descriptions(record, rows)]
+    elif isinstance(names, Mapping):
+        asked = _by_cluster(record, names)
+    elif isinstance(names, str):
+        message = f"names must be a list, a dict or a function, not {names!r}."
+        raise ValueError(message)
+    else:
+        asked = names
+    listed = [_checked(k, name) for k, name in enumerate(asked)]
+    if len(listed) != record.n_clusters:
+        message = (
+            f"There are {len(listed)} names for {record.n_clusters} clusters; pass one "
+            "for each, or a dict of those to change."
+        )
+        raise ValueError(message)
+    _check_different(listed)
+    return tuple(listed)
+
+
+def _by_cluster(record: FitRecord, names: Mapping[Any, str]) -> list[Any]:
+    """All names with those of a mapping, by numbers or by the names so far."""
+    known = {name: k for k, name in enumerate(cluster_names_of(record).tolist())}
+    known |= {str(k): k for k in range(record.n_clusters)}
+    listed: list[Any] = list(record.cluster_names or ("",) * record.n_clusters)
+    for key, name in names.items():
+        place = known.get(key if isinstance(key, str) else str(key))
+        if place is None:
+            message = (
+                f"There is no cluster {key!r} to name; they are 0 to "
+                f"{record.n_clusters - 1}."
+            )
+            raise ValueError(message)
+        listed[place] = name
+    return listed
+
+
+def _checked(cluster: int, name: Any) -> str:
+    """A name of one line; an empty one stands for that of the columns."""
+    if not isinstance(name, str):
+        message = f"The name of cluster {cluster} must be str, not {name!r}."
+        raise ValueError(message)
+    return " ".join(name.split())
+
+
+def _check_different(names: list[str]) -> None:
+    first: dict[str, int] = {}
+    for k, name in enumerate(names):
+        if name and first.setdefault(name, k) != k:
+            message = (
+                f"Clusters {first[name]} and {k} are both named {name!r}; names must "
+                "tell clusters apart."
+            )
+            raise ValueError(message)
+
+
+def _descriptions(record: FitRecord, rows: Any) -> Iterable[ClusterDescription]:
+    names, markers = cluster_names_of(record), record.markers
+    columns = record.column_names
+    shown = _row_texts(record, rows)
+    for k, size in enumerate(record.cluster_sizes.tolist()):
+        best = markers.best(k, MARKERS_DESCRIBED).tolist()
+        clearest = clearest_rows(record, k, ROWS_DESCRIBED).tolist()
+        yield ClusterDescription(
+            cluster=k,
+            name=names[k],
+            size=size,
+            share=size / record.n_rows,
+            markers=tuple(str(j if columns is None else columns[j]) for j in best),
+            typical_rows=tuple(str(shown[i]) for i in clearest),
+        )
+
+
+def _row_texts(record: FitRecord, rows: Any) -> Any:
+    """What stands for each row: given texts, or names, or numbers."""
+    if isinstance(rows, CountTable):
+        rows = rows.row_names
+    texts = record.row_names if rows is None else rows
+    if texts is None:
+        return range(record.n_rows)
+    if len(texts) != record.n_rows:
+        message = f"There are {len(texts)} texts for {record.n_rows} rows."
+        raise ValueError(message)
+    return texts
+
+
+def names_array(
+    field: str, given: Iterable[Any] | None, length: int, of: str = "the model"
+) -> NDArray[np.object_]:
+    """Names as an array of str, as many as there must be; None for numbers."""
+    listed = [str(name) for name in (range(length) if given is None else given)]
+    if len(listed) != length:
+        message = f"{field} has {len(listed)} names, but {of} has {length}."
+        raise ValueError(message)
+    names = np.empty(length, dtype=object)
+    names[:] = listed
+    return names

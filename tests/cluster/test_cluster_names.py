@@ -1,0 +1,148 @@
+"""Names of clusters: made of columns, given, kept in files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import threecpo
+from fitting import X, fit
+from threecpo import CountTable, ThreeCPO, results
+from threecpo.cluster import ClusterDescription
+
+NAMES = [f"gene {j}" for j in range(10)]
+TABLE = CountTable(
+    X, column_names=NAMES, row_names=[f"cell {i}" for i in range(len(X))]
+)
+
+
+@pytest.fixture(scope="module")
+def named():
+    return fit(TABLE)
+
+
+def test_a_name_is_made_of_the_best_columns(named):
+    table = named.top_columns(3)
+    for k, name in enumerate(named.cluster_names_):
+        best = table[(table["group"] == 1) & (table["cluster"] == k)]
+        assert name == " · ".join(best["column"])
+        assert (best["name"] == name).all()
+    assert named.cluster_names_.dtype == object
+    assert named.record_.cluster_names is None
+
+
+def test_columns_without_names_are_numbered():
+    model = fit()
+    table = model.top_columns(3)
+    for k, name in enumerate(model.cluster_names_):
+        best = table[(table["group"] == 1) & (table["cluster"] == k)]
+        word = "columns" if len(best) > 1 else "column"
+        assert name == f"{word} " + " · ".join(map(str, best["column"]))
+
+
+def test_a_cluster_without_markers_has_its_number():
+    assert fit(n_clusters=1).cluster_names_.tolist() == ["cluster 0"]
+
+
+def test_names_tell_clusters_apart():
+    model = fit(pd.DataFrame(X, columns=["same"] * 9 + ["other"]).to_numpy())
+    names = results.cluster_table(model, column_names=["same"] * 10)["name"]
+    assert len(set(names)) == 3
+    assert names[1].endswith(" (1)")
+
+
+def test_long_and_broken_names_are_one_short_line():
+    long = [f"k__Bacteria;\n p__Firmicutes; g__Genus number {j}" for j in range(10)]
+    name = fit(CountTable(X, column_names=long)).cluster_names_[0]
+    first = name.split(" · ")[0]
+    assert len(first) == 30
+    assert "\n" not in name
+    assert first.startswith("k__Bacteria; p")
+    assert first.endswith(tuple("0123456789"))
+
+
+def test_a_list_names_all(named):
+    new = named.name_clusters(["T cells", " B\ncells ", "NK"])
+    assert new.cluster_names_.tolist() == ["T cells", "B cells", "NK"]
+    assert new.record_.cluster_names == ("T cells", "B cells", "NK")
+    assert named.record_.cluster_names is None
+    assert new is not named
+    assert new.get_params() == named.get_params()
+    np.testing.assert_array_equal(new.labels_, named.labels_)
+    assert set(new.top_columns()["name"]) == {*new.cluster_names_, "shared", "noise"}
+
+
+def test_a_dict_names_some_by_number_or_name(named):
+    made = named.cluster_names_
+    new = named.name_clusters({1: "B cells", made[2]: "NK", "0": ""})
+    assert new.cluster_names_.tolist() == [made[0], "B cells", "NK"]
+    again = new.name_clusters({"NK": "NK cells", np.int64(1): ""})
+    assert again.cluster_names_.tolist() == [made[0], made[1], "NK cells"]
+
+
+def test_a_function_gets_markers_and_typical_rows(named):
+    seen = []
+
+    def name(cluster):
+        seen.append(cluster)
+        return f"{cluster.markers[0]} in {cluster.size}"
+
+    new = named.name_clusters(name)
+    sizes = np.bincount(named.labels_)
+    table = named.top_columns(10)
+    for k, each in enumerate(seen):
+        assert isinstance(each, ClusterDescription)
+        own = table[(table["group"] == 1) & (table["cluster"] == k)]
+        assert each.markers == tuple(own["column"])
+        members = np.flatnonzero(named.labels_ == k)
+        best = members[np.argsort(-named.margins_[members], kind="stable")[:5]]
+        assert each.typical_rows == tuple(f"cell {i}" for i in best)
+        assert (each.cluster, each.size) == (k, sizes[k])
+        assert each.share == pytest.approx(sizes[k] / len(X))
+        assert each.name == named.cluster_names_[k]
+        assert new.cluster_names_[k] == f"{own['column'].iloc[0]} in {sizes[k]}"
+
+
+def test_a_function_can_see_texts_of_the_rows(named):
+    texts = [f"text {i}" for i in range(len(X))]
+    new = named.name_clusters(lambda each: each.typical_rows[0], texts)
+    assert all(name.startswith("text ") for name in new.cluster_names_)
+    with pytest.raises(ValueError, match="2 texts for"):
+        named.name_clusters(lambda each: each.name, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["a", "b"], "2 names for 3 clusters"),
+        (["a", "b", "a"], "Clusters 0 and 2 are both named 'a'"),
+        ({7: "a"}, "no cluster 7 to name; they are 0 to 2"),
+        ({"nobody": "a"}, "no cluster 'nobody'"),
+        (["a", "b", 3], "name of cluster 2 must be str, not 3"),
+        ("abc", "must be a list, a dict or a function"),
+        (lambda each: None, "name of cluster 0 must be str, not None"),
+    ],
+)
+def test_bad_names_are_refused(named, names, message):
+    with pytest.raises(ValueError, match=message):
+        named.name_clusters(names)
+
+
+def test_names_survive_files_and_set_params(named, tmp_path):
+    new = named.name_clusters(["T ü", "", "NK"])
+    new.save(tmp_path / "model.npz")
+    new.set_params(n_clusters=9)
+    again = threecpo.load(tmp_path / "model.npz")
+    assert again.cluster_names_.tolist() == ["T ü", named.cluster_names_[1], "NK"]
+    assert again.cluster_names_.tolist() == new.cluster_names_.tolist()
+
+
+def test_a_new_fit_forgets_names(named):
+    new = named.name_clusters(["a", "b", "c"])
+    assert new.fit(TABLE).record_.cluster_names is None
+
+
+def test_the_path_stays():
+    model = ThreeCPO("auto", max_clusters=4, n_init=2, random_state=0).fit(X)
+    new = model.name_clusters({0: "largest"})
+    assert new.k_path_ is model.k_path_
+    assert new.n_clusters == "auto"
