@@ -186,6 +186,37 @@ def test_a_zip_of_other_things_is_refused(path):
         threecpo.load(path)
 
 
+DAMAGED_JOINS = {
+    "a cluster too many": ("fine_into", lambda into: into + 1),
+    "a cluster below": ("fine_into", lambda into: into - 1),
+    "a cluster that nothing leads to": ("fine_into", np.zeros_like),
+    "other numbers": ("fine_into", lambda into: into.astype(np.int64)),
+    "too few ranks": ("fine_ranks", lambda ranks: ranks[1:]),
+    "ranks that repeat": ("fine_ranks", np.zeros_like),
+    "negative sums": ("fine_table", lambda table: -table - 1),
+    "sums of other columns": ("fine_table", lambda table: table[:, 1:]),
+    "rows that are missing": ("fine_members", np.zeros_like),
+    "no groups": ("fine_groups", lambda groups: groups + 5),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED_JOINS)
+def test_joined_clusters_that_do_not_fit_are_a_clear_error(name, path):
+    field, change = DAMAGED_JOINS[name]
+    fit(n_clusters=4).cut(2).save(path)
+    rewrite(path, lambda arrays: arrays.update({field: change(arrays[field])}))
+    with pytest.raises(ValueError, match=r"damaged .*fine_\w+ (is|must)"):
+        threecpo.load(path)
+
+
+@pytest.mark.parametrize("field", ["fine_into", "fine_groups", "fine_ranks"])
+def test_joined_clusters_that_lack_a_part_are_a_clear_error(field, path):
+    fit(n_clusters=4).cut(2).save(path)
+    rewrite(path, lambda arrays: arrays.pop(field))
+    with pytest.raises(ValueError, match=rf"damaged .*{field}"):
+        threecpo.load(path)
+
+
 HOSTILE_PARAMETERS = {
     "a list": {"n_clusters": [3]},
     "a dict": {"groups": {"a": 1}},

@@ -259,3 +259,5 @@ def test_files_of_earlier_versions_are_read():
         assert model.score(table) == pytest.approx(1465.6403733450484, rel=1e-12)
         assert model.feature_names_in_.tolist() == columns
         assert model.outliers == "final"
+        # Since format 3 clusters may be joined, here from three.
+        assert (model.record_.fine is not None) == ("format-3" in path.name)

@@ -19,6 +19,8 @@ ASSIGNMENTS = ("exact", "printed")
 OUTLIERS = (None, "iterative", "final")
 # How columns that mark a cluster are ordered.
 MARKER_ORDERS = ("marker", "excess")
+# How clusters are numbered.
+ORDERS = ("size", "kinship", "given")
 # How K is chosen, the default first: for the Poisson family and for k-means.
 CRITERIA = ("mdl-dispersion", "mdl")
 K_MEANS_CRITERIA = ("silhouette", "elbow", "bic")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 FORMAT = "threecpo-model"
-VERSION = 2
+VERSION = 3
 _IN_ARRAYS = {"stored": "array"}
 _LARGEST_HEADER = 1 << 24
 _MOST_THREADS = 1 << 12

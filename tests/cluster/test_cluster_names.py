@@ -146,3 +146,16 @@ def test_the_path_stays():
     new = model.name_clusters({0: "largest"})
     assert new.k_path_ is model.k_path_
     assert new.n_clusters == "auto"
+
+
+def test_joined_clusters_lose_their_names_and_others_keep_them(named):
+    new = named.name_clusters(["a", "b", "c"]).merge([[0, 2]])
+    assert sorted(new.record_.cluster_names) == ["", "b"]
+    k = new.record_.cluster_names.index("b")
+    assert (new.labels_[named.labels_ == 1] == k).all()
+    assert new.cluster_names_[1 - k] not in ("", "a", "b", "c")
+
+
+def test_names_go_with_their_clusters_to_other_numbers(named):
+    record = named.name_clusters(["a", "b", "c"]).record_
+    assert record.taken(np.array([2, 0, 1])).cluster_names == ("c", "a", "b")

@@ -28,8 +28,16 @@ class RowDescription:
     outlier_scores: NDArray[np.float64]
 
 
-def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescription:
-    """Describe every row by a profile that has a background."""
+def describe(
+    counts: Counts,
+    profile: Profile,
+    workers: Workers,
+    clusters: NDArray[np.int32] | None = None,
+) -> RowDescription:
+    """Describe every row by a profile that has a background.
+
+    ``clusters`` is what each cluster of the profile is called; several may share one.
+    """
     n_rows = counts.n_rows
     out = RowDescription(
         np.empty(n_rows, np.int32), *(np.empty(n_rows) for _ in range(3))
@@ -37,9 +45,12 @@ def describe(counts: Counts, profile: Profile, workers: Workers) -> RowDescripti
 
     columns = out.nearest, out.row_sizes, out.margins, out.outlier_scores
     rows, profile = rows_of(counts), loadable(profile)
+    names = np.arange(profile.n_clusters, dtype=np.int32)
+    if clusters is not None:
+        names = clusters.astype(np.int32)
 
     def one(block: tuple[int, int]) -> None:
-        row_loops.describe_rows(rows, block, profile, *columns)
+        row_loops.describe_rows(rows, block, profile, names, *columns)
 
     for _ in workers.map(one, counts.blocks):
         pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,17 @@ def joined(
     return np.concatenate([new, special])[labels], sums.joined(new)
 
 
+class Joins(NamedTuple):
+    """Which two clusters were joined in each step, and the likelihood that it lost.
+
+    A union keeps the lower number of the two; ``into`` is where each cluster ended.
+    """
+
+    pairs: NDArray[np.int64]
+    lost: NDArray[np.float64]
+    into: NDArray[np.int64]
+
+
 def merge_clusters(
     sums: Sums,
     groups: NDArray[np.int8],
@@ -63,7 +74,24 @@ def merge_clusters(
     prior: float,
     workers: Workers = SERIAL,
 ) -> NDArray[np.int32]:
-    """Join clusters, pair by cheapest pair, until n are left; return old to new.
+    """Join clusters, pair by cheapest pair, until n are left; return old to new."""
+    return without_gaps(join_clusters(sums, groups, n_clusters, prior, workers).into)
+
+
+def without_gaps(into: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Number the clusters that are left from 0, in their order."""
+    left = into == np.arange(len(into))
+    return (np.cumsum(left, dtype=np.int32) - np.int32(1))[into]
+
+
+def join_clusters(
+    sums: Sums,
+    groups: NDArray[np.int8],
+    n_clusters: int,
+    prior: float,
+    workers: Workers = SERIAL,
+) -> Joins:
+    """Join clusters, pair by cheapest pair, until n are left.
 
     What a pair costs is the likelihood that their union loses: d(a, b) of their sums
     over C1 and all of C0 taken together, on which row sizes hang.
@@ -75,7 +103,7 @@ def merge_clusters(
     values[:, -1] = sums.table[:, shared].sum(axis=1)
     priors = prior * sums.members.astype(np.float64)
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
-    into = np.arange(n)
+    n_joins = max(n - n_clusters, 0)
     merging = Merging(
         values,
         priors,
@@ -83,14 +111,16 @@ def merge_clusters(
         near=np.empty(values.shape[1] // COLUMNS_PER_LOG),
         own=np.empty(n),
         costs=np.full((n, n), np.inf),
-        into=into,
+        into=np.arange(n),
+        pairs=np.empty((n_joins, 2), np.int64),
+        lost=np.empty(n_joins),
     )
     # Many clusters take long; between the steps an interrupt is heard.
     step = max(1, VALUES_AT_ONCE // values.size)
     for first in range(0, n, step):
         workers.check()
         distance_loops.price_pairs(merging, first, min(first + step, n))
-    for to_go in range(n - n_clusters, 0, -step):
+    for first in range(0, n_joins, step):
         workers.check()
-        distance_loops.join_cheapest(merging, min(step, to_go))
-    return (np.cumsum(into == np.arange(n), dtype=np.int32) - np.int32(1))[into]
+        distance_loops.join_cheapest(merging, first, min(first + step, n_joins))
+    return Joins(merging.pairs, merging.lost, merging.into)

@@ -85,9 +85,7 @@ class Run:
     @property
     def history(self) -> dict[str, NDArray[np.generic]]:
         """What every iteration did, by name."""
-        return {
-            key: np.array([line[key] for line in self.lines]) for key in self.lines[0]
-        }
+        return history_of(self.lines)
 
 
 class Request(NamedTuple):
@@ -142,7 +140,7 @@ class Running:
         loss = model.loss(self.step.scores, self.groups)
         repeated = self._comes_back(loss)
         moved = 0 if self.converged else UNKNOWN if moved is None else moved
-        self.lines.append(_line(loss, before, self.groups, moved))
+        self.lines.append(history_line(loss, before, self.groups, moved))
         full = len(self.lines) == self.settings.max_iter
         self.finished = self.converged or repeated or full
         return kept
@@ -258,7 +256,12 @@ def _renumbered(
     return new[labels]
 
 
-def _line(
+def history_of(lines: list[dict[str, float]]) -> dict[str, NDArray[np.generic]]:
+    """What every iteration did, by name."""
+    return {key: np.array([line[key] for line in lines]) for key in lines[0]}
+
+
+def history_line(
     loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
 ) -> dict[str, float]:
     """One line of the history."""

@@ -25,8 +25,9 @@ class Plan:
 
     ``init`` and ``column_init`` are names, or labels and groups as they were given, or
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
-    agree. ``entropy`` is all that is random. ``parameters``
-    are those of the estimator as plain values, for files and reports.
+    agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
+    as plain values, for files and reports. ``order`` is how the clusters that are found
+    are numbered.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Plan:
     entropy: tuple[int, ...]
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    order: str = "size"
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

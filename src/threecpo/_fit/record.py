@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +14,11 @@ from .._core.describe import scores
 from .._core.markers import Markers
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
+from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
+from .choosing import Chooser
+from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
 
 if TYPE_CHECKING:
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
+    from .._core.tree import Tree
     from .._core.workers import Workers
     from .plan import Plan
 
@@ -53,7 +58,9 @@ class FitRecord:
     is what the columns of C1 cost together, a part of the loss. ``rows`` is None where
     the results of the rows were written elsewhere. ``cluster_names`` are those that
     somebody gave, an empty one where nobody did. ``parameters`` are those of the
-    estimator, as plain values.
+    estimator, as plain values. ``fine`` is set where clusters were joined: rows are
+    placed by the clusters before that. ``confidence`` is None where it
+    was not measured.
     """
 
     settings: Settings
@@ -72,6 +79,8 @@ class FitRecord:
     column_names: NDArray[np.object_] | None = None
     cluster_names: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    fine: Chooser | None = None
+    confidence: Confidence | None = None
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -102,7 +111,7 @@ class FitRecord:
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)
-        return cls(
+        record = cls(
             settings=settings,
             sums=run.sums,
             profile_sums=run.profile_sums,
@@ -116,6 +125,7 @@ class FitRecord:
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
         )
+        return record if plan.order == "size" else record.numbered(plan.order)
 
     @property
     def n_clusters(self) -> int:
@@ -167,22 +177,27 @@ class FitRecord:
         """Which columns mark each cluster."""
         return Markers(self.sums.smoothed(0.0), self.groups)
 
+    @cached_property
+    def tree(self) -> Tree:
+        """Which clusters belong together."""
+        return cluster_tree(self.sums, self.groups, self.settings.prior)
+
+    @property
+    def chooser(self) -> Chooser:
+        """What chooses the cluster of a row."""
+        return self.fine or Chooser(self.profile_sums, self.groups, self.ranks)
+
     def profile(self, *, exact: bool = False) -> Profile:
         """Profile that produced the labels, or that of the exact scores."""
-        rule = EXACT if exact else self.settings.rule
-        return rule.profile(
-            self.profile_sums.smoothed(self.settings.prior),
-            self.groups,
-            background=True,
-            threshold=self.settings.threshold,
-            ranks=self.ranks,
-        )
+        rule, settings = EXACT if exact else self.settings.rule, self.settings
+        return self.chooser.profile(rule, settings.prior, settings.threshold)
 
     @property
     def describer(self) -> RowDescriber:
         """What describes rows by this fit."""
         return RowDescriber(
             self.profile(),
+            self.chooser.clusters,
             self.settings.outliers,
             self.settings.threshold,
             model.Scales.of(self.smoothed, self.groups).row_factors,
@@ -196,8 +211,14 @@ class FitRecord:
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
-        """Exact score of every row in every cluster."""
-        return scores(counts, self.profile(exact=True), workers)
+        """Exact score of every row in every cluster; joined ones: of the best part."""
+        found = scores(counts, self.profile(exact=True), workers)
+        if self.fine is None:
+            return found
+        out = np.full((counts.n_rows, self.n_clusters), -np.inf)
+        for column, cluster in zip(found.T, self.fine.clusters.tolist(), strict=True):
+            np.maximum(out[:, cluster], column, out=out[:, cluster])
+        return out
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
@@ -222,9 +243,12 @@ class FitRecord:
             "column_scores": self.column_scores,
             "restart_losses": self.restart_losses,
         }
+        arrays |= {} if self.fine is None else self.fine.to_arrays()
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+        if self.confidence is not None:
+            arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
             arrays |= stored.names_to_arrays(names, getattr(self, names))
         facts = {
@@ -237,6 +261,8 @@ class FitRecord:
             "history": list(self.history),
             "parameters": dict(self.parameters),
         }
+        if self.confidence is not None:
+            facts["temperature"] = self.confidence.temperature
         return arrays, facts
 
     @classmethod
@@ -277,6 +303,33 @@ class FitRecord:
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
             cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
+            fine=Chooser.from_arrays(arrays, sums, sizes),
+            confidence=Confidence.from_arrays(arrays, facts, sizes),
+        )
+
+    def numbered(self, order: str) -> FitRecord:
+        """Return the same fit with its clusters numbered by size, kinship or rank."""
+        if order == "kinship":
+            return self.taken(np.array(self.tree.leaves, dtype=np.intp))
+        by = self.ranks if order == "given" else -self.sums.cluster_sizes
+        return self.taken(np.argsort(by, kind="stable"))
+
+    def taken(self, order: NDArray[np.intp]) -> FitRecord:
+        """Return the same fit with its clusters in this order."""
+        new = np.empty(len(order), dtype=np.int32)
+        new[order] = np.arange(len(order))
+        names = self.cluster_names
+        return replace(
+            self,
+            sums=self.sums.take(order),
+            profile_sums=self.profile_sums.take(order),
+            ranks=self.ranks[order],
+            rows=None if self.rows is None else self.rows.renumbered(new),
+            cluster_names=names and tuple(names[k] for k in order),
+            fine=None if self.fine is None else self.fine.leading_to(new),
+            confidence=None
+            if self.confidence is None
+            else self.confidence.taken(order),
         )
 
     def with_rows(self, rows: RowResults) -> FitRecord:

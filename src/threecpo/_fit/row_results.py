@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,16 @@ class RowResults:
         for each in fields(self):
             object.__setattr__(self, each.name, read_only(getattr(self, each.name)))
 
+    def renumbered(self, new: NDArray[np.int32]) -> RowResults:
+        """Return the same with other numbers of clusters; outliers stay."""
+        # Label -1 takes the last entry.
+        numbers = np.append(new, OUTLIER).astype(np.int32)
+        return replace(
+            self,
+            labels=numbers[self.labels],
+            nearest_labels=numbers[self.nearest_labels],
+        )
+
     @classmethod
     def stacked(cls, parts: Sequence[RowResults]) -> RowResults:
         """Results of the rows of several blocks below each other."""
@@ -55,10 +65,12 @@ class RowResults:
 class RowDescriber:
     """All that it takes to describe rows: small enough to be sent to other processes.
 
+    ``clusters`` is the cluster that each of the profile is, or has become part of.
     ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier.
     """
 
     profile: Profile
+    clusters: NDArray[np.int32]
     outliers: str | None
     threshold: float
     row_factors: NDArray[np.float64]
@@ -66,7 +78,7 @@ class RowDescriber:
 
     def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Describe rows of the fit, or others with the same columns."""
-        rows = describe(counts, self.profile, workers)
+        rows = describe(counts, self.profile, workers, self.clusters)
         labels = rows.nearest
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold

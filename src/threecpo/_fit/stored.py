@@ -2,7 +2,7 @@
 
 Saved models and checkpoints share the fields. Letters of a shape stand for numbers that
 the file gives once: n rows, m columns, k clusters, o clusters and outliers, r runs,
-i iterations.
+i iterations; f and g as k and o before clusters were joined.
 """
 
 from __future__ import annotations
@@ -72,6 +72,15 @@ def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= 0) & (values < sizes["k"])).all())
 
 
+def _shares(values: NDArray[Any], _: Sizes) -> bool:
+    sums = values.sum(axis=1)
+    return bool((values >= 0).all() and np.allclose(sums, 1.0, rtol=0, atol=1e-6))
+
+
+def _into(values: NDArray[Any], sizes: Sizes) -> bool:
+    return np.array_equal(np.unique(values), np.arange(sizes["k"]))
+
+
 def _sums_of_logarithms(values: NDArray[Any], _: Sizes) -> bool:
     """Finite, or unknown, as in model files of format 1."""
     return bool(np.isfinite(values).all() or np.isnan(values).all())
@@ -99,6 +108,17 @@ OF_RECORD = {
     "ranks": Field("i4", "k", "each number from 0 once", _ranks),
     "column_scores": Field("f8", "m3", "", _any),
     "restart_losses": Field("f8", "r", "", _any),
+}
+# Clusters before they were joined; f of them, g with the outliers.
+OF_FINE = {
+    "fine_table": Field("f8", "gm", "finite and 0 or more", _counted),
+    "fine_members": Field("i8", "g", _MEMBERS.rule, _all_rows),
+    "fine_groups": OF_SUMS["groups"],
+    "fine_ranks": Field("i4", "f", "each number from 0 once", _ranks),
+    "fine_into": Field("i4", "f", "every cluster at least once, no other", _into),
+}
+OF_CONFIDENCE = {
+    "probabilities": Field("f8", "nk", "shares of 1 for each row", _shares)
 }
 OF_ROWS = {
     "labels": Field("i4", "n", "numbers of clusters, or -1", _labels),
@@ -155,7 +175,7 @@ def checked(
 
 def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None:
     """Refuse sums of clusters that do not add up to those of all rows."""
-    for name in ("table", "profile_table"):
+    for name in ("table", "profile_table", "fine_table"):
         if name in arrays and not np.allclose(
             arrays[name].sum(axis=0), totals, rtol=1e-6, atol=0
         ):
@@ -182,7 +202,7 @@ def settings_from_facts(facts: Mapping[str, Any]) -> Settings:
     known: dict[str, Price] = {
         prices.named(price): price for price in prices.NAMED.values()
     }
-    known[prices.CUSTOM] = _lost_price
+    known[prices.CUSTOM] = lost_price
     choices: dict[str, Any] = {
         "price": known,
         "rule": rules.NAMED,
@@ -217,7 +237,7 @@ def settings_from_facts(facts: Mapping[str, Any]) -> Settings:
     )
 
 
-def _lost_price(*_: Any) -> NDArray[np.float64]:
+def lost_price(*_: Any) -> NDArray[np.float64]:
     message = (
         "The price of a relevant column was a function of the user's, which model "
         "files do not hold; fit again."

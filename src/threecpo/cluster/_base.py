@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.counts import Counts
     from .._core.run import Settings
     from .._core.workers import Workers
     from .._fit.plan import Plan
@@ -81,7 +82,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         warn_if_fractional(counts, plan.name)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
-            record.with_names(
+            self._measured(record, counts).with_names(
                 columns=getattr(self, "feature_names_in_", None),
                 rows=getattr(X, "row_names", None),
             )
@@ -145,6 +146,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         return fit(self, X, progress=progress)
 
+    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
+        """Fit with what follows from it for its rows, for models that say it."""
+        return record
+
     def _settings(self) -> Settings:
         raise NotImplementedError
 
@@ -161,6 +166,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
+            order=self._checked_order(),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:
@@ -186,6 +192,17 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             return np.asarray(column_init)
         _options.check_choice("column_init", column_init, _names.COLUMN_INITS)
         return column_init
+
+    def _checked_order(self) -> str:
+        order: str = getattr(self, "order", "size")
+        _options.check_choice("order", order, _names.ORDERS)
+        if order == "given" and isinstance(self.init, str):
+            message = (
+                "order='given' keeps the numbers of the clusters that init gives: "
+                f"labels or a fitted model; init is {self.init!r}."
+            )
+            raise ValueError(message)
+        return order
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers

@@ -11,8 +11,9 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _names, _options
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._base import PoissonClusterer
+from ._confidence import RowConfidence
 from ._described import DescribedClusters
+from .fitting import as_table
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, DescribedClusters, PoissonClusterer):
+class ThreeCPO(SelectorMixin, DescribedClusters, RowConfidence):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -91,6 +92,9 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
+    order : {"size", "kinship", "given"}, default="size"
+        How clusters are numbered: the largest first, neighbours in the tree next to
+        each other, or as ``init`` numbers them, where that is labels or a model.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -101,7 +105,7 @@ default="information"
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, the largest first; -1 for an outlier.
+        Cluster of each row, the largest first (see ``order``); -1 for an outlier.
     nearest_labels_ : ndarray of shape (n_rows,)
         Best cluster of each row, outliers too.
     outlier_scores_ : ndarray of shape (n_rows,)
@@ -141,6 +145,15 @@ default="information"
     cluster_names_ : ndarray of shape (n_clusters_,)
         Name of each cluster: given by :meth:`name_clusters`, else made of the columns
         that mark it.
+    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+        Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
+        ``tree_table``, ``cut``, ``merge`` and ``split``.
+    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+        How sure the cluster of each row is: P(k|i), the row scored in its own cluster
+        as if it had not been in it, over ``temperature_``. See ``predict_proba``.
+    temperature_ : float
+        T, 1 or more: how many times more scores vary between clusters than those of
+        Poisson counts. Fits of a path have neither; see ``measure_confidence``.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)
@@ -203,6 +216,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
+        order: str = "size",
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -220,6 +234,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
+        self.order = order
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -287,11 +302,12 @@ default="information"
     def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(auto_path(self, X, progress=progress))
+        return self._keep_path(auto_path(self, X, progress=progress), X)
 
-    def _keep_path(self, path: KPath) -> Self:
-        """Take over the best fit of a path."""
-        self._keep(path.best_record.with_parameters(self._plain_parameters()))
+    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
+        """Take over the best fit of a path to these counts."""
+        best = self._measured(path.best_record, as_table(X, self).counts)
+        self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
 

@@ -14,6 +14,7 @@ from .._fit import row_files
 from .._fit.blocks import BlockFit
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
+from .._fit.confidence import measured_over
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
 from .._fit.plan import check_enough_rows
@@ -157,7 +158,8 @@ def fit(
         fitting = BlockFit(plan, work.engine, work.look, budget, work.threads, heard)
         record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
         record = record.with_names(columns=source.column_names, rows=source.row_names)
-        _keep(estimator, record, work.engine, target)
+        limited = budget.limit is not None
+        _keep(estimator, record, work.engine, target, limited=limited)
     warn_unless_converged(record, stacklevel=2)
     return estimator
 
@@ -170,13 +172,24 @@ def _client_of(blocks: Any) -> Any:
 
 
 def _keep(
-    estimator: PoissonClusterer, record: FitRecord, engine: Engine, target: Path | None
+    estimator: PoissonClusterer,
+    record: FitRecord,
+    engine: Engine,
+    target: Path | None,
+    *,
+    limited: bool,
 ) -> None:
-    """Keep a record, then its rows: if these fail, the model is there."""
+    """Keep a record, then its rows: if these fail, the model is there.
+
+    Probabilities, a number for each row and cluster, are left out of a budget.
+    """
     keep(estimator, record)
     if target is None:
         rows = row_files.gathered(engine, record.describer)
-        keep(estimator, record.with_rows(rows))
+        record = record.with_rows(rows)
+        keep(estimator, record)
+        if hasattr(estimator, "predict_proba") and not limited:
+            keep(estimator, measured_over(engine, record))
     else:
         row_files.written(engine, record.describer, target)
 

@@ -63,7 +63,8 @@ class Merging(NamedTuple):
     ``values`` has a row of sums for each cluster, over each column of C1 and, last,
     over all of C0, and ``priors`` the prior's share of each column; the row behind the
     clusters is empty. ``costs[a, b]`` is what it costs to join b to a before it, and
-    ``into[b]`` the cluster that b has become part of.
+    ``into[b]`` the cluster that b has become part of. ``pairs`` and ``lost`` say which
+    two were joined in each step, and what that cost.
     """
 
     values: NDArray[np.float64]
@@ -73,11 +74,15 @@ class Merging(NamedTuple):
     own: NDArray[np.float64]
     costs: NDArray[np.float64]
     into: NDArray[np.int64]
+    pairs: NDArray[np.int64]
+    lost: NDArray[np.float64]
 
 
 _TABLE = array_type(f8, 2, write=True)
 _MERGING = record_type(
-    Merging, _TABLE, _OUT, i8, _OUT, _OUT, _TABLE, array_type(i8, write=True)
+    Merging,
+    *(_TABLE, _OUT, i8, _OUT, _OUT, _TABLE),
+    *(array_type(i8, write=True), array_type(i8, 2, write=True), _OUT),
 )
 
 
@@ -116,20 +121,22 @@ def price_pairs(merging, first, last):
             merging.costs[b, a] = own[a] + own[b] - joined
 
 
-@compiled(_MERGING, i8)
-def join_cheapest(merging, times):
+@compiled(_MERGING, i8, i8)
+def join_cheapest(merging, start, end):
     """Add up the two rows of least d(a, b), in place; ties go to the first pair.
 
     Plain loops: expressions of arrays take seconds to compile.
     """
     values, own, costs, into = merging.values, merging.own, merging.costs, merging.into
     empty = n = len(own)
-    for _ in range(times):
+    for step in range(start, end):
         a, b = 0, 1
         for first in range(n):
             for second in range(first + 1, n):
                 if costs[first, second] < costs[a, b]:
                     a, b = first, second
+        merging.pairs[step, 0], merging.pairs[step, 1] = a, b
+        merging.lost[step] = costs[a, b]
         for j in range(values.shape[1]):
             values[a, j] += values[b, j]
         merging.priors[a] += merging.priors[b]

@@ -155,10 +155,16 @@ def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
     return moved
 
 
-@compiled(ROWS, _BLOCK, PROFILE, _OUT_LABELS, _OUT, _OUT, _OUT)
-def describe_rows(rows, block, profile, nearest, row_sizes, margins, outlier_scores):
-    """Write nearest cluster, size, margin to the second best, background excess."""
+@compiled(ROWS, _BLOCK, PROFILE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT)
+def describe_rows(
+    rows, block, profile, clusters, nearest, row_sizes, margins, outlier_scores
+):
+    """Write nearest cluster, size, margin to the second best, background excess.
+
+    ``clusters`` names those of the profile; the second best has another name.
+    """
     n_clusters = len(profile.ranks)
+    several = clusters.max() > 0
     places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
@@ -166,13 +172,13 @@ def describe_rows(rows, block, profile, nearest, row_sizes, margins, outlier_sco
         best = _choose(scores, profile.ranks)
         second = -np.inf
         for k in range(n_clusters):
-            if k != best and scores[k] > second:
+            if clusters[k] != clusters[best] and scores[k] > second:
                 second = scores[k]
-        nearest[i] = best
+        nearest[i] = clusters[best]
         row_sizes[i] = size
         # Two scores of minus infinity are a tie.
-        margins[i] = scores[best] - second if n_clusters > 1 else np.inf
-        if n_clusters > 1 and scores[best] == second:
+        margins[i] = scores[best] - second if several else np.inf
+        if several and scores[best] == second:
             margins[i] = 0.0
         outlier_scores[i] = _excess(scores, best, n_clusters, size)
 

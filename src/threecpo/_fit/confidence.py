@@ -1,0 +1,95 @@
+"""How sure a fit is of its rows: T, and the probability of each cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core import confidence as numerics
+from .._core.confidence import LeftOutScores, left_out_scores
+from .._core.workers import SERIAL
+from . import stored
+from .row_results import read_only
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.model import SmoothedSums
+    from .._core.workers import Workers
+    from .engine import Engine
+    from .record import FitRecord
+    from .row_results import RowDescriber
+
+
+@dataclass(frozen=True, eq=False)
+class Confidence:
+    """T, by which scores are divided, and P(k|i) of the rows of the fit."""
+
+    temperature: float
+    probabilities: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "probabilities", read_only(self.probabilities))
+
+    def taken(self, order: NDArray[np.intp]) -> Confidence:
+        """Return the same with the clusters in this order."""
+        return replace(self, probabilities=self.probabilities[:, order])
+
+    def joined(self, into: NDArray[np.int32]) -> Confidence:
+        """Return that of joined clusters: T stays, the best in each counts."""
+        found = numerics.of_joined(self.probabilities, into)
+        return replace(self, probabilities=found)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, Any],
+        facts: Mapping[str, Any],
+        sizes: Mapping[str, int],
+    ) -> Confidence | None:
+        """Return that of a file, None where there is none."""
+        if "probabilities" not in arrays:
+            return None
+        found = stored.checked(arrays, stored.OF_CONFIDENCE, sizes)
+        value = stored.finite("temperature", facts.get("temperature"), 1.0)
+        return cls(value, found["probabilities"])
+
+
+def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
+    """Return the fit with its confidence in these rows, those of the fit."""
+    owner = record.labels_of_rates
+    sums = record.smoothed
+    found = left_out_scores(counts, owner, sums, record.groups, workers)
+    return _with(record, found)
+
+
+def measured_over(engine: Engine, record: FitRecord) -> FitRecord:
+    """Return the same of the rows of all blocks."""
+    work = partial(_score_block, record.describer, record.smoothed, record.groups)
+    parts = engine.fold(work, list.__add__)
+    columns = zip(*parts, strict=True)
+    return _with(record, LeftOutScores(*map(np.concatenate, columns)))
+
+
+def _score_block(
+    describer: RowDescriber,
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+    _: int,
+    counts: Counts,
+) -> list[LeftOutScores]:
+    rows = describer(counts)
+    owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+    return [left_out_scores(counts, owner, sums, groups, SERIAL)]
+
+
+def _with(record: FitRecord, found: LeftOutScores) -> FitRecord:
+    value = numerics.temperature(found, record.smoothed, record.groups)
+    confidence = Confidence(value, numerics.probabilities(found.scores, value))
+    return replace(record, confidence=confidence)

@@ -1,0 +1,126 @@
+"""A fit with some of its clusters joined, from its sums alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.codes import NOISE, RELEVANT
+from .._core.model import Scales, column_step, loss
+from .._core.run import history_line, history_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core.model import ColumnStep
+    from .._core.run import Settings
+    from .._core.sums import Sums
+    from .record import FitRecord
+    from .row_results import RowResults
+
+
+def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
+    """Return the fit with its clusters in these new ones, numbered from 0.
+
+    Columns move between C1 and C0 only, so that row sizes stay what they are. Rows go
+    on to choose among the clusters of the fit as it was.
+    """
+    sums = record.sums.joined(into)
+    settings = replace(record.settings, n_clusters=sums.n_clusters)
+    step, groups = _regrouped(sums, record.groups, settings)
+    prices = settings.price(step.sums.totals, sums.n_clusters, sums.n_rows)
+    value = loss(step.scores, groups)
+    new = replace(
+        record,
+        settings=settings,
+        sums=sums,
+        profile_sums=sums,
+        groups=groups,
+        ranks=np.arange(sums.n_clusters, dtype=np.int32),
+        column_scores=step.scores,
+        price=float(prices[groups == RELEVANT].sum()),
+        loss=value,
+        history=history_of([history_line(value, record.groups, groups, moved=0)]),
+        converged=True,
+        restart_losses=np.array([value]),
+        parameters={**record.parameters, "n_clusters": sums.n_clusters},
+        cluster_names=_names(record, into),
+        fine=record.chooser.leading_to(into),
+        confidence=record.confidence and record.confidence.joined(into),
+    )
+    if record.rows is not None:
+        new = new.with_rows(_rows(record, new, into))
+    return new.numbered(order)
+
+
+def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None:
+    """Names that were given to clusters which stay alone."""
+    if record.cluster_names is None:
+        return None
+    alone = np.bincount(into) == 1
+    names = [""] * len(alone)
+    for name, new in zip(record.cluster_names, into.tolist(), strict=True):
+        if alone[new]:
+            names[new] = name
+    return tuple(names)
+
+
+def _regrouped(
+    sums: Sums, groups: NDArray[np.int8], settings: Settings
+) -> tuple[ColumnStep, NDArray[np.int8]]:
+    """Column steps between C1 and C0 until nothing changes: the last, and the groups.
+
+    No step raises the loss; where rounding does, the groups before it are kept.
+    """
+    smoothed = sums.smoothed(settings.prior)
+    if np.isnan(smoothed.log_sizes).any():
+        message = (
+            "This model is of an earlier format, which lacks what a join needs; fit "
+            "again."
+        )
+        raise ValueError(message)
+    noise = groups == NOISE
+    inside = tuple(group for group in settings.groups if group != NOISE)
+    seen = {groups.tobytes()}
+    step = column_step(smoothed, groups, settings.price, settings.groups)
+    while True:
+        chosen = column_step(smoothed, groups, settings.price, inside).groups
+        chosen = np.where(noise, np.int8(NOISE), chosen)
+        if chosen.tobytes() in seen:
+            return step, groups
+        seen.add(chosen.tobytes())
+        after = column_step(smoothed, chosen, settings.price, settings.groups)
+        if loss(after.scores, chosen) > loss(step.scores, groups):
+            return step, groups
+        step, groups = after, chosen
+
+
+def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResults:
+    """Results of the rows; margins are those before, which the new ones are above."""
+    assert record.rows is not None
+    rows = record.rows.renumbered(into)
+    if not (record.groups != NOISE).any():
+        return rows
+    before, after = (
+        Scales.of(each.smoothed, each.groups).row_factors[each_labels]
+        for each, each_labels in (
+            (record, record.labels_of_rates),
+            (new, new.with_rows(rows).labels_of_rates),
+        )
+    )
+    sizes = np.divide(
+        rows.row_scales, before, out=_mean_sizes(record), where=before > 0
+    )
+    return replace(rows, row_scales=sizes * after)
+
+
+def _mean_sizes(record: FitRecord) -> NDArray[np.float64]:
+    """Mean size of the rows of each row's cluster.
+
+    Only rows of a cluster without counts in C0 and without a prior need it: their
+    scales are 0, whatever their size.
+    """
+    totals = record.sums.table[:, record.groups != NOISE].sum(axis=1)
+    return (totals / np.maximum(record.sums.members, 1))[record.labels_of_rates]

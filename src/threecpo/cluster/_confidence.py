@@ -1,0 +1,122 @@
+"""How sure a fitted model is of rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_counts
+from ._tree import ClusterTree
+from .fitting import fitted
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._fit.confidence import Confidence
+    from .._fit.record import FitRecord
+
+
+class RowConfidence(ClusterTree):
+    """Probabilities of clusters, for the rows of the fit and for others."""
+
+    @property
+    def temperature_(self) -> float:
+        """T: how many times more scores vary than those of Poisson counts."""
+        return self._confidence().temperature
+
+    @property
+    def probabilities_(self) -> NDArray[np.float64]:
+        """P(k|i) of each row of the fit, judged as if it had not been in it."""
+        return self._confidence().probabilities
+
+    def predict_proba(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+        """Probability of each cluster for rows that are new to the model.
+
+        Softmax of :meth:`row_scores` over ``temperature_``. Rows that the model was
+        fitted on have helped to make their clusters and look surer here than they are:
+        for them take ``probabilities_``, which scores each without itself.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            Counts of the same columns.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters_)
+            Rows sum to 1.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> model = ThreeCPO(3, random_state=0).fit(X[:900])
+        >>> found = model.predict_proba(X[900:])
+        >>> bool((found.argmax(axis=1) == model.predict(X[900:])).all())
+        True
+        """
+        from .._core.confidence import probabilities
+
+        value = self._confidence().temperature
+        counts = check_counts(X, self, reset=False)
+        with self._workers() as workers:
+            return probabilities(self.record_.row_scores(counts, workers), value)
+
+    def measure_confidence(self, X: ArrayLike | Any) -> Self:
+        """Return the same fit with ``temperature_`` and ``probabilities_``.
+
+        For fits that come without them: those of a path over K, of model files of
+        earlier formats, or of rows that were written elsewhere.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            The counts that the model was fitted on.
+
+        Returns
+        -------
+        ThreeCPO
+            A new fitted model; this one stays as it is.
+        """
+        check_is_fitted(self)
+        record, counts = self.record_, check_counts(X, self, reset=False)
+        if counts.n_rows != record.n_rows:
+            message = (
+                f"X has {counts.n_rows} rows, but the model was fitted on "
+                f"{record.n_rows}; pass the counts of the fit."
+            )
+            raise ValueError(message)
+        if record.fine is not None:
+            message = (
+                "Clusters of this model were joined: measure the confidence of the "
+                "model before that, and join them again."
+            )
+            raise ValueError(message)
+        return fitted(self, self._measured(record, counts))
+
+    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:
+        from .._fit.confidence import measured
+
+        with self._workers() as workers:
+            if record.rows is None:
+                record = record.with_rows(record.describe(counts, workers))
+            return measured(record, counts, workers)
+
+    def _confidence(self) -> Confidence:
+        check_is_fitted(self)
+        found = self.record_.confidence
+        if found is None:
+            message = (
+                "This fit has no measure of confidence; measure_confidence(X) makes it "
+                "from the counts of the fit."
+            )
+            raise AttributeError(message)
+        return found

@@ -1,0 +1,275 @@
+"""The tree of a fit's clusters, and fits with clusters joined or divided."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from .. import _names, _options
+from .._core.merging import without_gaps
+from .._extras import frame
+from .._validation import check_counts
+from ._base import PoissonClusterer
+from .fitting import fitted, plan_of, warn_unless_converged
+from .tree_table import tree_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._fit.plan import Plan
+    from .._fit.record import FitRecord
+
+
+class ClusterTree(PoissonClusterer):
+    """Which clusters belong together, and what follows for fewer or more of them."""
+
+    order: str
+
+    @property
+    def tree_(self) -> NDArray[np.float64]:
+        """Joins of the clusters, as ``scipy.cluster.hierarchy`` has them.
+
+        Of shape (n_clusters_ - 1, 4): the two nodes that are joined, the height, and
+        how many clusters are below. The height is the likelihood that the join loses,
+        in nats a row, with all columns held in their groups, or that of an earlier join
+        which lost more. Outliers are not in it.
+        """
+        check_is_fitted(self)
+        return self.record_.tree.linkage
+
+    def tree_table(self) -> Any:
+        """List the joins of the tree, the cheapest first.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to ndarray or list
+            ``node`` (numbered on from the clusters), ``left`` and ``right`` (what is
+            joined), ``height`` (as in ``tree_``), ``lost`` (likelihood in nats),
+            ``height_over_dispersion`` (the height over ``temperature_``), ``net`` (how
+            the loss changes: what is lost less the price that C1 gives back; below 0
+            the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
+            pandas is not installed.
+        """
+        check_is_fitted(self)
+        return frame(tree_table(self.record_))
+
+    def cut(
+        self,
+        n_clusters: int | None = None,
+        *,
+        height: float | None = None,
+        X: ArrayLike | Any = None,
+        order: str | None = None,
+    ) -> Self:
+        """Return a fit of fewer clusters: those that the tree joins below a cut.
+
+        Parameters
+        ----------
+        n_clusters : int, default=None
+            Number of clusters to be left.
+        height : float, default=None
+            In place of it: join what the tree joins at this height or below.
+        X : CountTable, array-like, frame or sparse matrix, default=None
+            Counts to go on with. None uses the sums of the fit alone: columns move only
+            between relevant and shared, and rows go on to be placed by the clusters as
+            they were, so that ``predict`` gives ``labels_`` again. With counts the
+            result is an ordinary fit, which starts from there.
+        order : {"size", "kinship", "given"}, default=None
+            How the clusters are numbered; "given" is the order of the lowest numbers
+            that they had. None takes the parameter ``order``.
+
+        Returns
+        -------
+        ThreeCPO
+            A new fitted model; this one stays as it is.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> model = ThreeCPO(6, random_state=0).fit(X).cut(3)
+        >>> model.n_clusters_, bool((model.predict(X) == model.labels_).all())
+        (3, True)
+        """
+        check_is_fitted(self)
+        tree = self.record_.tree
+        if (n_clusters is None) == (height is None):
+            message = "cut takes one of n_clusters and height."
+            raise ValueError(message)
+        if height is not None:
+            height = _options.check_non_negative("height", height)
+            below = int(np.searchsorted(tree.heights, height, side="right"))
+            n_clusters = tree.n_clusters - below
+        n_left = _options.check_integer("n_clusters", n_clusters, 1)
+        if n_left > tree.n_clusters:
+            message = (
+                f"n_clusters={n_left} is more than the {tree.n_clusters} clusters of "
+                "this model; split divides a cluster."
+            )
+            raise ValueError(message)
+        return self._joined(tree.cut(n_left), X, order)
+
+    def merge(
+        self,
+        clusters: Sequence[Iterable[int]],
+        *,
+        X: ArrayLike | Any = None,
+        order: str | None = None,
+    ) -> Self:
+        """Return a fit with these clusters joined, chosen by hand.
+
+        Parameters
+        ----------
+        clusters : sequence of sequences of int
+            Clusters that become one, such as ``[[0, 3], [1, 2]]``; the others stay.
+        X : CountTable, array-like, frame or sparse matrix, default=None
+            Counts to go on with, as in :meth:`cut`.
+        order : {"size", "kinship", "given"}, default=None
+            How the clusters are numbered, as in :meth:`cut`.
+
+        Returns
+        -------
+        ThreeCPO
+            A new fitted model; this one stays as it is.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5], [9, 9, 0], [8, 8, 1]]
+        >>> model = ThreeCPO(3, random_state=0).fit(X)
+        >>> a, b = model.labels_[0], model.labels_[2]
+        >>> model.merge([[a, b]]).labels_
+        array([0, 0, 0, 0, 1, 1], dtype=int32)
+        """
+        check_is_fitted(self)
+        return self._joined(_checked_unions(clusters, self.n_clusters_), X, order)
+
+    def split(
+        self,
+        X: ArrayLike | Any,
+        cluster: int,
+        into: int = 2,
+        *,
+        order: str | None = None,
+    ) -> Self:
+        """Return a fit with one cluster divided.
+
+        The rows of the cluster are clustered by themselves; from there a run over all
+        rows goes on to convergence, so that other clusters may change as well.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            Counts of the same columns, such as those of the fit.
+        cluster : int
+            The cluster to divide.
+        into : int, default=2
+            Number of clusters that it becomes.
+        order : {"size", "kinship", "given"}, default=None
+            How the clusters are numbered; with "given" the old ones keep their numbers
+            and new ones follow. None takes the parameter ``order``.
+
+        Returns
+        -------
+        ThreeCPO
+            A new fitted model; this one stays as it is.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> ThreeCPO(2, random_state=0).fit(X).split(X, 0).n_clusters_
+        3
+        """
+        from .._fit.refined import divided
+
+        check_is_fitted(self)
+        record = self.record_
+        into = _options.check_integer("into", into, 2)
+        (cluster,) = _checked_clusters([cluster], record.n_clusters)
+        counts = check_counts(X, self, reset=False)
+        plan = self._plan_to_go_on(order)
+        return self._went_on(divided(plan, record, counts, cluster, into), counts, X)
+
+    def _joined(
+        self, into: NDArray[np.int32], X: ArrayLike | Any, order: str | None
+    ) -> Self:
+        """Fit with clusters in these new ones, refined where there are counts."""
+        from .._fit.joined import joined
+        from .._fit.refined import refined
+
+        plan = self._plan_to_go_on(order)
+        record = joined(self.record_, into, plan.order)
+        if X is None:
+            return self._fitted_by(record)
+        counts = check_counts(X, self, reset=False)
+        return self._went_on(refined(plan, record, counts), counts, X)
+
+    def _plan_to_go_on(self, order: str | None) -> Plan:
+        """Plan of this estimator, the start still to be set."""
+        order = self.order if order is None else order
+        _options.check_choice("order", order, _names.ORDERS)
+        start = {"init": "merge", "column_init": "information", "order": "size"}
+        n_clusters = self.record_.settings.n_clusters
+        plain = clone(self).set_params(n_clusters=n_clusters, **start)
+        parameters = {**self.record_.parameters, **start, "order": order}
+        return replace(plan_of(plain), order=order, parameters=parameters)
+
+    def _went_on(self, record: FitRecord, counts: Counts, X: ArrayLike | Any) -> Self:
+        """Estimator of a fit to these rows."""
+        warn_unless_converged(record, stacklevel=3)
+        record = self._measured(record, counts)
+        names = getattr(X, "row_names", None)
+        columns = self.record_.column_names
+        return self._fitted_by(record.with_names(columns=columns, rows=names))
+
+    def _fitted_by(self, record: FitRecord) -> Self:
+        """Return a new estimator of this record, without a start of its own."""
+        new = fitted(self, record)
+        if not isinstance(new.init, str):
+            new.set_params(init="merge", order="size")
+        return new
+
+
+def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:
+    """Numbers of clusters, each once."""
+    numbers = []
+    for given in clusters:
+        number = int(given) if isinstance(given, Integral) else -1
+        if not 0 <= number < n_clusters:
+            message = f"{given!r} is no cluster of 0 to {n_clusters - 1}."
+            raise ValueError(message)
+        numbers.append(number)
+    return numbers
+
+
+def _checked_unions(
+    clusters: Sequence[Iterable[int]], n_clusters: int
+) -> NDArray[np.int32]:
+    """Where each cluster goes; one that is in two unions is refused."""
+    if any(not np.iterable(union) or isinstance(union, str) for union in clusters):
+        message = f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
+        raise ValueError(message)
+    into = np.arange(n_clusters)
+    seen: set[int] = set()
+    for union in clusters:
+        members = _checked_clusters(union, n_clusters)
+        if seen.intersection(members) or len(set(members)) < len(members):
+            message = f"clusters={clusters!r} names a cluster twice."
+            raise ValueError(message)
+        seen.update(members)
+        if members:
+            into[members] = min(members)
+    return without_gaps(into)

@@ -1,0 +1,114 @@
+"""probabilities_, predict_proba and T of fitted models."""
+
+import numpy as np
+import pytest
+
+import threecpo
+from fitting import X, fit
+from test_damaged_models import change_header, rewrite
+from threecpo import ThreeCPO, distributed
+
+OPTIONS = {
+    "default": {},
+    "iterative": {"outliers": "iterative"},
+    "final": {"outliers": "final"},
+    "no prior": {"prior": 0.0},
+    "one cluster": {"n_clusters": 1},
+    "no C0": {"groups": (1, -1)},
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_the_best_cluster_is_the_label(name):
+    model = fit(**OPTIONS[name])
+    found = model.probabilities_
+    assert found.shape == (len(X), model.n_clusters_)
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    own = found[np.arange(len(X)), model.nearest_labels_]
+    assert (own >= found.max(axis=1)).all()
+    new = model.predict_proba(X)
+    np.testing.assert_array_equal(new.argmax(axis=1), model.nearest_labels_)
+    assert model.temperature_ >= 1.0
+
+
+def test_rows_of_the_fit_look_surer_if_they_count_themselves():
+    model = fit()
+    inside = np.arange(len(X)), model.labels_
+    assert (
+        model.predict_proba(X)[inside] >= model.probabilities_[inside] - 1e-12
+    ).all()
+    assert model.predict_proba(X)[inside].mean() > model.probabilities_[inside].mean()
+
+
+@pytest.mark.parametrize("joined", [False, True])
+def test_survives_its_file(joined, tmp_path):
+    model = fit(n_clusters=5)
+    model = model.cut(3) if joined else model
+    model.save(tmp_path / "model.npz")
+    again = threecpo.load(tmp_path / "model.npz")
+    assert again.temperature_ == model.temperature_
+    assert again.probabilities_.tobytes() == model.probabilities_.tobytes()
+    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
+
+
+def test_of_a_cut_agrees_with_its_labels():
+    model = fit(n_clusters=6)
+    for k in (1, 2, 4):
+        cut = model.cut(k)
+        assert cut.temperature_ == model.temperature_
+        np.testing.assert_array_equal(cut.probabilities_.argmax(axis=1), cut.labels_)
+        found = cut.predict_proba(X)
+        np.testing.assert_array_equal(found.argmax(axis=1), cut.predict(X))
+
+
+def test_same_bits_for_any_threads_and_blocks():
+    readers = [lambda i=i: X[i : i + 33] for i in range(0, len(X), 33)]
+    models = [fit(n_jobs=1), fit(n_jobs=2)]
+    models.append(distributed.fit(ThreeCPO(3, n_init=3, random_state=0), readers))
+    for model in models[1:]:
+        assert model.temperature_ == models[0].temperature_
+        assert model.probabilities_.tobytes() == models[0].probabilities_.tobytes()
+
+
+def test_kinship_turns_the_columns():
+    by_size, kin = fit(n_clusters=6), fit(n_clusters=6, order="kinship")
+    leaves = by_size.record_.tree.leaves
+    np.testing.assert_allclose(kin.probabilities_, by_size.probabilities_[:, leaves])
+
+
+def test_fits_of_a_path_are_measured_afterwards():
+    path = threecpo.select_n_clusters(X, [2, 3], n_init=3, random_state=0)
+    model = path.estimator(3)
+    assert not hasattr(model, "probabilities_")
+    with pytest.raises(AttributeError, match="measure_confidence"):
+        model.predict_proba(X)
+    measured = model.measure_confidence(X)
+    assert measured.probabilities_.shape == (len(X), 3)
+    with pytest.raises(ValueError, match="X has 5 rows"):
+        model.measure_confidence(X[:5])
+    with pytest.raises(ValueError, match="were joined"):
+        model.cut(2).measure_confidence(X)
+    assert not hasattr(model.cut(2), "probabilities_")
+
+
+def test_a_chosen_number_of_clusters_is_measured():
+    model = ThreeCPO("auto", max_clusters=4, n_init=2, random_state=0).fit(X)
+    assert model.probabilities_.shape == (len(X), model.n_clusters_)
+
+
+@pytest.mark.parametrize("change", [np.negative, np.zeros_like, lambda p: p[:, 1:]])
+def test_damaged_probabilities_are_refused(change, tmp_path):
+    path = tmp_path / "model.npz"
+    fit().save(path)
+    rewrite(path, lambda a: a.update(probabilities=change(a["probabilities"])))
+    with pytest.raises(ValueError, match=r"damaged .*probabilities"):
+        threecpo.load(path)
+
+
+@pytest.mark.parametrize("value", [0.5, None, "x", float("nan")])
+def test_a_damaged_t_is_refused(value, tmp_path):
+    path = tmp_path / "model.npz"
+    fit().save(path)
+    change_header(path, lambda h: h["record"].update(temperature=value))
+    with pytest.raises(ValueError, match=r"damaged .*temperature"):
+        threecpo.load(path)
