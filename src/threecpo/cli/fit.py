@@ -19,6 +19,7 @@ from ._shared_options import (
     json_option,
     output_option,
     run_options,
+    words_options,
 )
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "threecpo fit atlas.h5ad -k auto",
+        "threecpo fit atlas.h5ad -k auto --rows cells --columns genes",
         "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
         "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
         "threecpo fit atlas.h5ad -k 20 --max-memory 2GB --checkpoint atlas.state",
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 )
 @source_options
 @block_options
+@words_options
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
@@ -89,9 +91,18 @@ def command(
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
     target = output or default_folder(source.path)
+    called = {
+        "rows": options.pop("rows_called"),
+        "columns": options.pop("columns_called"),
+    }
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
-        blocks or source, model, target, force=force, with_report=not no_report
+        blocks or source,
+        model,
+        target,
+        force=force,
+        with_report=not no_report,
+        called=given(called),
     )
     print_summary(facts, target, as_json=as_json)

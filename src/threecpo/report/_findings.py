@@ -9,7 +9,7 @@ from ._formatting import percent, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
-    from ._words import Noun
+    from .words import Noun
 
 
 def about_rows(record: FitRecord, rows: Noun) -> str:

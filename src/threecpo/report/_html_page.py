@@ -58,13 +58,12 @@ def render(summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        name: getattr(_formatting, name)
-        for name in _FILTERS
-    }
+    environment.filters |= {name: getattr(_formatting, name) for name in _FILTERS}
     style = _file("report.css") + _palette()
     script = "".join(map(_file, ("theme.js", "columns.js", "map.js")))
-    n_marks = max([summary["n_clusters"], *(len(x["values"]) for x in summary["labels"])])
+    n_marks = max(
+        [summary["n_clusters"], *(len(x["values"]) for x in summary["labels"])]
+    )
     page: str = environment.from_string(_file("report.html.jinja")).render(
         summary,
         figures={name: markup(svg) for name, svg in figures(summary).items()},
@@ -74,7 +73,8 @@ def render(summary: dict[str, Any]) -> str:
         data=markup(_island(_data(summary, n_marks))),
         marks={k: markup(mark_svg(k)) for k in range(-1, summary["n_clusters"])},
         colours=[mark(k)[0].split()[-1] for k in range(summary["n_clusters"])],
-        largest=max([cluster["share"] for cluster in summary["clusters"]], default=0) or 1,
+        largest=max([cluster["share"] for cluster in summary["clusters"]], default=0)
+        or 1,
         bar_end=_highest_ratio(summary),
     )
     return page

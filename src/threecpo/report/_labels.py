@@ -8,12 +8,13 @@ import numpy as np
 
 from ..results import agreement
 from ._formatting import percent, shown
-from ._words import Noun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
+
+    from .words import Noun
 
     Part = dict[str, Any]
 
@@ -115,11 +116,9 @@ def _agreement(
     if not n_known:
         return ""
     scores = agreement(codes, clusters)
-    parts = [
-        f"{n_clusters} clusters beside {n_values} values: "
-        f"{percent(scores['purity'])} of the {rows.many} carry the most frequent value "
-        f"of their cluster (purity)",
-    ]
+    pure = percent(scores["purity"])
+    first = f"{n_clusters} clusters beside {n_values} values: {pure} of the {rows.many}"
+    parts = [f"{first} carry the most frequent value of their cluster (purity)"]
     if "homogeneity" in scores:
         parts.append(f"homogeneity {scores['homogeneity']:.2f}")
     parts.append(f"adjusted Rand index {scores['ARI']:.2f}")

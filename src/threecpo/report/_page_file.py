@@ -16,7 +16,7 @@ from ._html_page import render
 from ._summary import summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
     from os import PathLike
 
     from ..cluster import ThreeCPO
@@ -78,7 +78,7 @@ or None
         column_names: Iterable[Any] | None = None,
         run: Mapping[str, Any] | None = None,
         title: str = "",
-        labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        labels: Mapping[str, Any] | Any = None,
         called: Mapping[str, str] | None = None,
     ) -> None:
         k_path = getattr(model, "k_path_", None)
@@ -124,9 +124,7 @@ or None
         return f"Report({self.summary['findings'][0]})"
 
 
-def _by_name(
-    labels: Mapping[str, Sequence[Any]] | Sequence[Any] | None, X: Any
-) -> Mapping[str, Sequence[Any]] | None:
+def _by_name(labels: Any, X: Any) -> Mapping[str, Any] | None:
     """Labels by name: those that are given, else those of a table."""
     if labels is not None:
         return labels if hasattr(labels, "items") else {"label": labels}

@@ -15,7 +15,7 @@ from ._findings import about_columns, about_rows
 from ._formatting import cut, finite, number, one_line, shown
 from ._labels import label_parts
 from ._packed_numbers import pack
-from ._words import Noun, nouns
+from .words import Noun, nouns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -44,7 +44,7 @@ def summarise(
     path: Table | None = None,
     run: Mapping[str, Any] | None = None,
     title: str = "",
-    labels: Mapping[str, Sequence[Any]] | None = None,
+    labels: Mapping[str, Any] | None = None,
     row_titles: Iterable[Any] | None = None,
     called: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def summarise(
         Heading of the report, such as the name of the data.
     labels : mapping of str to sequence, default=None
         Labels to compare the clusters with: for each name a value for each row, None
-        where it is not known.
+        where it is not known. None takes the column ``label`` of ``rows``, if any.
     row_titles : sequence of str, default=None
         What typical rows are shown by, such as the first line of a text.
     called : mapping of str to str, default=None
@@ -99,6 +99,8 @@ are noise.'
     names = _names(record, column_names, column_noun)
     row_names = _row_names(rows, row_noun)
     titles = row_names if row_titles is None else [shown(str(t)) for t in row_titles]
+    if labels is None and "label" in rows:
+        labels = {"label": rows["label"]}
     beside = label_parts(labels, rows["cluster"], record.n_clusters, row_noun)
     placed = figure_data.row_map(rows, record.n_clusters)
     return {

@@ -31,8 +31,8 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
 
 
 def _groups(part: dict[str, Any], words: Words) -> str:
-    left = max(76, 8 * len(words["columns"]) + 16)
-    chart = Chart(130, (0, 100), (0, 1), left=min(left, 200), bottom=44)
+    room = min(max(76, 8 * len(words["columns"]) + 16), 200)
+    chart = Chart(130, (0, 100), (0, 1), left=room, bottom=44)
     chart.x_axis("share in %", [0, 20, 40, 60, 80, 100])
     n_columns = sum(part["columns"])
     shares = [

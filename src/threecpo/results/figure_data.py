@@ -152,8 +152,8 @@ def _centre(
         return None
     some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
     places = np.column_stack([x[some], y[some]])
-    nearest = cKDTree(places).query(places, [max(1, len(some) // 4)])[0]
-    middle: list[float] = places[int(nearest[:, 0].argmin())].tolist()
+    away = np.asarray(cKDTree(places).query(places, [max(1, len(some) // 4)])[0])
+    middle: list[float] = places[int(away.argmin())].tolist()
     return middle
 
 

@@ -37,9 +37,10 @@ class Noun:
         """The forms that a page uses."""
         return {"one": self.one, "many": self.many, "with_article": self.with_article}
 
-    def count(self, number: int) -> str:
-        """So many of them."""
-        return f"{whole(number)} {self.one if number == 1 else self.many}"
+    def count(self, number: int, *, plain: bool = False) -> str:
+        """So many of them; ``plain`` sets no thousands apart."""
+        shown_number = str(number) if plain else whole(number)
+        return f"{shown_number} {self.one if number == 1 else self.many}"
 
 
 def nouns(called: Mapping[str, str] | None) -> tuple[Noun, Noun]:
