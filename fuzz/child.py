@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FRAME = re.compile(r'File ".*/threecpo/([^"]+)", line (\d+) in (\w+)')
+# Most inputs are done before it is worth a look at what they use.
+_SOON = 0.2
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -53,7 +55,8 @@ class Child:
         self.number: int | None = None
         self.finished: int | None = None
         self.idle = False
-        self._since, self._before = time.monotonic(), usage.Usage()
+        self._since, self._memory = time.monotonic(), 0
+        self._seconds: float | None = None
         self._heard = b""
         self._errors: IO[bytes] = (folder / "stderr.txt").open("wb")
         self._process = subprocess.Popen(
@@ -95,10 +98,10 @@ class Child:
 
     def _note(self, message: dict[str, Any]) -> None:
         if message["at"] == "begin":
-            used = usage.current(self._process.pid)
-            # Memory that inputs leave behind adds up over a batch.
-            memory = used.memory if self.number is None else self._before.memory
-            self._before = usage.Usage(memory, used.seconds)
+            if self.number is None:
+                # Memory that inputs leave behind adds up over a batch.
+                self._memory = usage.current(self._process.pid).memory
+            self._seconds = None
             self.number, self._since = message["number"], message["time"]
         elif message["at"] == "idle":
             self.idle, self.batch, self.number = True, None, None
@@ -118,12 +121,19 @@ class Child:
         if self.number is None:
             too_long = waited > limits.warm_up_seconds
             return (HANG, "at the valid inputs") if too_long else None
+        return None if waited < _SOON else self._excess(waited)
+
+    def _excess(self, waited: float) -> tuple[str, str] | None:
+        """What the input uses beyond its limits."""
+        limits = self._limits
         used = usage.current(self._process.pid)
-        seconds = used.seconds - self._before.seconds
+        if self._seconds is None:
+            self._seconds = used.seconds
+        seconds = used.seconds - self._seconds
         if seconds > limits.seconds or waited > limits.waiting * limits.seconds:
             spent = f"{seconds:.0f} s of work in {waited:.0f} s"
             return HANG, f"{spent}:{self._asked_where()}"
-        grown = used.memory - self._before.memory
+        grown = used.memory - self._memory
         if grown > limits.megabytes * usage.MEGABYTE:
             size = grown // usage.MEGABYTE
             return MEMORY, f"{size} MB more than before:{self._asked_where()}"

@@ -36,8 +36,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     batches = _batches(targets, given.inputs, deadline)
     tally = Tally(given.keep, given.seed)
     limits = Limits(given.seconds, given.megabytes)
-    run(Pool(TARGETS, given.seed, limits, given.workers), batches, tally)
-    print(tally.table(list(targets)))
+    try:
+        run(Pool(TARGETS, given.seed, limits, given.workers), batches, tally)
+    finally:
+        print(tally.table(list(targets)), flush=True)
     return report(tally, given.keep)
 
 

@@ -1,4 +1,4 @@
-"""Small AnnData and BIOM files, to be mutated."""
+"""Small AnnData, 10x and BIOM files, to be mutated."""
 
 from __future__ import annotations
 
@@ -70,6 +70,39 @@ def _write_zarr(folder: Path, layout: str, version: Any, form: str) -> None:
     group = zarr.open_group(folder / "t", mode="w", zarr_format=version)
     option = "compressor" if version == 2 else "compressors"
     anndata.io.write_elem(group, "/", adata(layout), dataset_kwargs={option: None})
+
+
+def tenx_hdf5() -> list[Tree]:
+    """10x matrices of Cell Ranger 3, with two kinds of features, and of version 2."""
+    return [{"t.h5": _tenx(version)} for version in (3, 2)]
+
+
+def _tenx(version: int) -> bytes:
+    import h5py
+
+    given: Any = table()
+    X, genes = given.X, given.column_names.astype("S")
+    content = io.BytesIO()
+    with h5py.File(content, "w") as file:
+        group = file.create_group("matrix" if version == 3 else "hg19")
+        for part in ("data", "indices", "indptr"):
+            values = getattr(X, part).astype(np.int32)
+            group.create_dataset(part, data=values, chunks=True, compression="gzip")
+        group["shape"] = np.array(X.shape[::-1])
+        group["barcodes"] = given.row_names.astype("S")
+        if version == 2:
+            named = {"genes": genes, "gene_names": genes}
+        else:
+            kinds = np.array([b"Gene Expression"] * 4 + [b"Antibody Capture"])
+            named = {"features/id": genes, "features/name": genes}
+            named["features/feature_type"] = kinds
+            named["features/genome"] = np.array([b"hg19"] * 5)
+            # CellBender keeps more than the counts.
+            for part in ("phi", "swapping_fraction", "barcode_indices"):
+                file[f"metadata/{part}"] = np.arange(20.0)
+        for name, values in named.items():
+            group[name] = values
+    return content.getvalue()
 
 
 def biom(kind: str) -> list[Tree]:

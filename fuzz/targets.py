@@ -97,6 +97,7 @@ def _binary_targets() -> list[FileTarget]:
             )
             for layout in ("csr", "dense", "csc", "layers")
         ),
+        _table("10x-hdf5", "t.h5", seeds_anndata.tenx_hdf5, weight=_SLOW),
         _table(
             "biom-hdf5",
             "t.biom",
@@ -111,6 +112,7 @@ def _block_targets() -> list[FileTarget]:
     return [
         _blocks("zarr", "t", seeds_anndata.zarr_folders),
         _blocks("blocks-h5ad", "t.h5ad", partial(seeds_anndata.h5ad, "csr")),
+        _blocks("blocks-10x-hdf5", "t.h5", seeds_anndata.tenx_hdf5),
         _blocks("blocks-npz", "t", partial(seeds.block_folders, "npz")),
         _blocks("blocks-parquet", "t", partial(seeds.block_folders, "parquet")),
         _blocks("blocks-mtx", "t.mtx", seeds.mtx_variants),

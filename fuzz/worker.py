@@ -19,11 +19,16 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from threecpo.io.guarded import fences
+
 from . import usage
 from .outcomes import FOREIGN, MEMORY, OWN_ERROR, READ
 from .target import Target, described, write
 
 INPUT = "input"
+# Processor seconds for a call of a library that reads a file of some kilobytes: those
+# that never return cost less time.
+LIBRARY_SECONDS = 0.5
 
 
 class Worker:
@@ -98,6 +103,7 @@ def main() -> None:
     # Says where a process hangs before it is ended.
     faulthandler.register(signal.SIGUSR1)
     warnings.simplefilter("ignore")
+    fences.SECONDS = LIBRARY_SECONDS
     Worker(module, Path(folder), int(bound)).serve()
 
 

@@ -16,6 +16,13 @@ INITS = (
     "rf-k-means",
 )
 X, TRUE = planted(n_background=20)
+_PROBABILITIES = "takes all that has predict_proba for a classifier of four classes"
+# Checks of scikit-learn that cannot pass; tests of our own do the same on counts.
+EXPECTED_FAILURES = {
+    "check_clustering": "feeds negative data, which are no counts",
+    "check_estimator_sparse_array": _PROBABILITIES,
+    "check_estimator_sparse_matrix": _PROBABILITIES,
+}
 GROUPS = [1, 1, 1, 1, 1, 1, 0, 0, -1, -1]
 
 

@@ -123,3 +123,14 @@ def test_star_import_gives_the_public_names():
 
 def test_the_version_is_that_of_the_distribution():
     assert threecpo.__version__ == metadata.version("threecpo")
+
+
+def test_a_fit_in_memory_does_not_compile_what_only_blocks_need():
+    program = (
+        "import sys, threecpo, scipy.sparse as sp\n"
+        "X = sp.csr_array([[9, 1], [8, 2], [1, 7]])\n"
+        "threecpo.ThreeCPO(2, random_state=0).fit(X)\n"
+        "assert 'threecpo._core.loops.inspection' in sys.modules\n"
+        "assert 'threecpo._core.loops.checksum' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -308,7 +308,10 @@ class TestClusters:
     def test_sizes_names_and_markers(self, any_model):
         table = results.cluster_table(any_model)
         k = any_model.n_clusters_
-        assert list(table) == ["cluster", "name", "size", "share", "markers"]
+        assert list(table) == [
+            *("cluster", "name", "size", "share"),
+            *("kinship", "joins", "join_height", "markers"),
+        ]
         assert table["cluster"].tolist() == list(range(k))
         sizes = [(any_model.labels_ == c).sum() for c in range(k)]
         assert table["size"].tolist() == sizes

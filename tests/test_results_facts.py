@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.metrics import completeness_score, homogeneity_score
 
 from fitting import TRUE, X, fit
 from threecpo import CountTable, metrics, results
@@ -29,6 +30,8 @@ class TestAgreement:
             "NMI": metrics.normalized_mutual_info_score(*pair),
             "ACC": metrics.clustering_accuracy(*pair),
             "purity": metrics.purity(*pair),
+            "homogeneity": homogeneity_score(*pair),
+            "completeness": completeness_score(*pair),
         }
         assert found["ARI"] != metrics.adjusted_rand_score(truth, model.labels_)
 

@@ -126,6 +126,8 @@ def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
     assert done.err == ""
     model = ThreeCPO(**{"random_state": 0} | options).fit(X)
     rows = results.row_table(model, X, row_names=ROWS)
+    if "label" in results.read_table("out/labels.csv"):
+        rows["label"] = np.array(KINDS, dtype=object)[TRUE + 1]
     columns = results.column_table(model, column_names=COLUMNS)
     tops = results.top_table(model, column_names=COLUMNS)
     folder = Path("out")
@@ -464,7 +466,7 @@ def test_rows_without_a_label_do_not_count_in_the_scores(run, tmp_path):
     done = run("fit", path, "-k", 3, "--labels", "kind", "-o", "out")
     assert done.code == 0, done.err
     facts = json.loads(Path("out/run.json").read_text())
-    assert facts["agreement"] == {"ARI": 1.0, "NMI": 1.0, "ACC": 1.0, "purity": 1.0}
+    assert set(facts["agreement"].values()) == {1.0}
 
 
 def test_names_of_a_file_stay_with_its_model(run, npz, recwarn):
@@ -503,3 +505,39 @@ def test_losses_that_differ_by_rounding_alone_are_drawn(run, tmp_path):
     (tmp_path / "t.csv").write_text(",a,b\nr1,1,5\nr2,3,0\n")
     assert run("fit", "t.csv", "-k", 2).code == 0
     assert {path.name for path in Path("t.threecpo").iterdir()} == FILES
+
+
+@pytest.mark.parametrize(
+    ("file", "content"),
+    [
+        ("names.txt", "T cells\n\nB cells\nNK\n"),
+        ("names.csv", "cluster,size,name\n1,9,B cells\n0,9,T cells\n2,9,NK\n"),
+        ("names.json", '["T cells", "B cells", "NK"]'),
+        ("names.json", '{"0": "T cells", "2": "NK", "1": "B cells"}'),
+    ],
+)
+def test_names_come_from_a_file(file, content, run, npz):
+    Path(file).write_text(content, encoding="utf-8")
+    done = run("fit", npz, "-k", 3, "--names", file, "-o", "out")
+    assert done.code == 0, done.err
+    assert "T cells" in done.out
+    expected = ["T cells", "B cells", "NK"]
+    assert results.read_table("out/clusters.csv")["name"].tolist() == expected
+    assert threecpo.load("out/model.npz").cluster_names_.tolist() == expected
+    # The table itself, edited or not, is such a file.
+    again = run("fit", npz, "-k", 3, "--names", "out/clusters.csv", "-o", "again")
+    assert again.code == 0, again.err
+    assert results.read_table("again/clusters.csv")["name"].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("7", "list or an object"), ("{", "holds no names"), ('["a"]', "1 names for 3")],
+)
+def test_a_file_without_names_is_one_line(content, message, run, npz):
+    Path("names.json").write_text(content, encoding="utf-8")
+    done = run("fit", npz, "-k", 3, "--names", "names.json", "-o", "out")
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
+    assert not Path("out").exists()

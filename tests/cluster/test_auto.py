@@ -9,6 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import threecpo
 from containers import CONTAINERS, names, planted
+from fitting import EXPECTED_FAILURES
 from threecpo import ThreeCPO, select_n_clusters
 
 X, TRUE = planted(n_rows=30)
@@ -194,7 +195,7 @@ def test_outliers_are_marked_as_in_a_fit_alone(outliers):
 
 
 def expected_failures(estimator):
-    return {"check_clustering": "feeds negative data, which are no counts"}
+    return EXPECTED_FAILURES
 
 
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")

@@ -85,6 +85,16 @@ def test_any_merge_keeps_the_promises(data, prior):
     assert_keeps_the_promises(merged, X)
 
 
+def test_rows_without_counts_are_still_known_as_such():
+    counts = np.vstack([X, np.zeros((3, X.shape[1]))])
+    counts[-1, -1] = 20  # noise alone
+    model = fit(counts, n_clusters=5)
+    for k in (2, 3, 4):
+        record = model.cut(k).record_
+        found = record.describer.without_counts(record.rows)
+        np.testing.assert_array_equal(np.flatnonzero(found), len(X) + np.arange(3))
+
+
 class TestTree:
     def test_is_a_linkage_over_the_clusters(self):
         model = fit(n_clusters=5)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import threecpo
 from fitting import X, fit
@@ -29,6 +30,15 @@ def test_the_best_cluster_is_the_label(name):
     new = model.predict_proba(X)
     np.testing.assert_array_equal(new.argmax(axis=1), model.nearest_labels_)
     assert model.temperature_ >= 1.0
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix, sp.coo_array])
+def test_sparse_counts_are_taken_as_they_are(make):
+    model = fit(make(X))
+    assert model.probabilities_.tobytes() == fit().probabilities_.tobytes()
+    found = model.predict_proba(make(X))
+    assert found.tobytes() == fit().predict_proba(X).tobytes()
+    np.testing.assert_array_equal(model.predict(make(X)), model.labels_)
 
 
 def test_rows_of_the_fit_look_surer_if_they_count_themselves():

@@ -12,13 +12,12 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import shuffle
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from fitting import EXPECTED_FAILURES
 from threecpo import ThreeCPO
-
-REASON = "feeds negative data; test_clustering_of_counts does it on counts"
 
 
 def expected_failures(estimator):
-    return {"check_clustering": REASON}
+    return EXPECTED_FAILURES
 
 
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")

@@ -19,6 +19,9 @@ NOWHERE = -2
 # Label of an outlier outside of loops; inside it is the number after the last cluster,
 # so that the outliers' sums stand behind those of the clusters.
 OUTLIER = -1
+# In tables, instead of a cluster, of a row without counts in C1 and C0: every cluster
+# fits it alike.
+NO_COUNTS = -2
 
 # Columns outside C1 have no slot in a profile.
 SHARED_SLOT, NOISE_SLOT = -1, -2

@@ -88,7 +88,7 @@ class Counts:
     @cached_property
     def checksum(self) -> int:
         """A number that other counts hardly ever have."""
-        from .loops.inspection import checksum
+        from .loops.checksum import checksum
 
         return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
 

@@ -113,6 +113,9 @@ def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResu
     sizes = np.divide(
         rows.row_scales, before, out=_mean_sizes(record), where=before > 0
     )
+    # The last bit tells rows that have no counts.
+    describer = record.describer
+    sizes[describer.without_counts(record.rows)] = describer.profile.prior_size
     return replace(rows, row_scales=sizes * after)
 
 

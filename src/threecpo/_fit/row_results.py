@@ -93,6 +93,16 @@ class RowDescriber:
             rows.row_sizes * factors if self.with_sizes else factors,
         )
 
+    def without_counts(self, rows: RowResults) -> NDArray[np.bool_]:
+        """Which of rows described here have no counts in C1 and C0."""
+        if not self.with_sizes:
+            return np.zeros(len(rows.labels), dtype=bool)
+        factors = self.row_factors[
+            self.labels_of_rates(rows.labels, rows.nearest_labels)
+        ]
+        # The size of such a row is that of the prior alone, to the last bit.
+        return rows.row_scales == self.profile.prior_size * factors
+
     def labels_of_rates(
         self, labels: NDArray[np.int32], nearest: NDArray[np.int32]
     ) -> NDArray[np.int32]:

@@ -11,6 +11,7 @@ import click
 
 from ..io.formats import FORMATS, find_format
 from ._output_paths import digest
+from ._shared_options import max_unpacked_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,7 +27,8 @@ _OPTIONS = {
     "layer": click.option(
         "--layer",
         metavar="NAME",
-        help="Matrix of an h5ad file. [default: counts, else X if it is whole]",
+        help="Matrix of an h5ad file [default: counts, else X if it is whole], or "
+        "genome or kind of features of a 10x .h5 file.",
     ),
     "labels": click.option(
         "--labels",
@@ -112,7 +114,7 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
         options = _read_options({name: given.pop(name) for name in _OPTIONS})
         return function(source=InputFile(file, options), **given)
 
-    decorated = wrapped
+    decorated = max_unpacked_option(wrapped)
     for option in reversed(_OPTIONS.values()):
         decorated = option(decorated)
     return click.argument("file", type=click.Path(path_type=Path))(decorated)

@@ -125,7 +125,7 @@ def _as_options(text: str) -> str:
             return f"--{name}"
         return f"--no-{name}" if value == "False" else f"--{name} {value}"
 
-    names = "|".join(("force", *READING, *BLOCK_OPTIONS))
+    names = "|".join(("force", "max_unpacked", *READING, *BLOCK_OPTIONS))
     one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
     return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", as_option, text)
 

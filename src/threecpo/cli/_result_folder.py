@@ -49,6 +49,7 @@ def fit_to_folder(
     force: bool,
     with_report: bool = True,
     called: dict[str, str] | None = None,
+    names: Any = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     from .._plain import plain
@@ -62,6 +63,8 @@ def fit_to_folder(
         counts = source.read()
         read = time.perf_counter()
         fit(model, counts)
+        if names is not None:
+            model = model.name_clusters(names)
         fitted = time.perf_counter()
         facts = run_facts(model, counts) | {
             "input": source.facts() | input_facts(counts),
@@ -90,6 +93,9 @@ def write_tables(
     # Counts that stay on disk have no map.
     in_memory = counts if isinstance(counts, CountTable) else None
     rows = results.row_table(model, in_memory)
+    if in_memory is not None:
+        for kind, compared in results.label_tables(model, in_memory).items():
+            rows[kind] = compared.of_rows
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
@@ -140,6 +146,11 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
+    if facts["rows_without_counts"]:
+        empty = number_of(facts["rows_without_counts"], "row")
+        print_line(f"{empty} without counts in these columns, in no cluster")
+    for cluster, name in enumerate(facts["cluster_names"]):
+        print_line(f"cluster {cluster} ({number_of(sizes[cluster], 'row')}): {name}")
     if "choice" in facts:
         print_choice(facts["choice"], sizes, row)
     print_line(
@@ -147,8 +158,13 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
     if "agreement" in facts:
-        score = facts["agreement"]["ARI"]
-        print_line(f"adjusted Rand index with the labels: {score:.3f}")
+        scores = facts["agreement"]
+        print_line(
+            f"adjusted Rand index with the labels: {scores['ARI']:.3f} "
+            f"(purity {scores['purity']:.3f}, homogeneity {scores['homogeneity']:.3f})"
+        )
+        for sentence in facts["label_shares"]:
+            print_line(sentence)
     page = target / REPORT
     print_line(f"report: {page}" if page.exists() else f"results: {target}")
 

@@ -29,7 +29,7 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
-    from ..results import agreement, fit_facts
+    from ..results import fit_facts, label_tables
 
     facts = {
         "format": RUN_FORMAT,
@@ -46,7 +46,9 @@ def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, A
     if hasattr(model, "k_path_"):
         facts["choice"] = _choice(model.k_path_)
     if counts.labels is not None and (counts.labels >= 0).any():
-        facts["agreement"] = agreement(counts.labels, model.labels_)
+        (compared,) = label_tables(model, counts).values()
+        facts["agreement"] = compared.scores
+        facts["label_shares"] = compared.sentences
     return facts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,32 @@ words_options = together(
         help="What columns are called, such as genes. [default: columns]",
     ),
 )
+
+
+def _checked_size(_: Any, __: Any, value: str | None) -> str | None:
+    from ..io.limits import parse_limit
+
+    parse_limit(value)
+    return value
+
+
+def max_unpacked_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--max-unpacked``: what files may unpack to while the command runs."""
+
+    @functools.wraps(function)
+    def wrapped(*, max_unpacked: str | None, **given: Any) -> Any:
+        from ..io.limits import allowing
+
+        with allowing(max_unpacked):
+            return function(**given)
+
+    return click.option(
+        "--max-unpacked",
+        metavar="SIZE",
+        callback=_checked_size,
+        help="What a file you trust may unpack to, such as 10GB. "
+        "[default: 100 times its size, at least 512 MiB]",
+    )(wrapped)
 
 
 def output_option(text: str) -> Decorator:

@@ -153,4 +153,4 @@ def _scores(table: CountTable, labels: Any) -> list[Any]:
     if labels is None or table.labels is None:
         return [math.nan] * len(SCORE_NAMES) + [0]
     scores = agreement(table.labels, labels)
-    return [*scores.values(), len(set(labels.tolist()) - {-1})]
+    return [*(scores[name] for name in SCORE_NAMES), len(set(labels.tolist()) - {-1})]

@@ -9,6 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
+from ._names_file import names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -67,12 +68,14 @@ if TYPE_CHECKING:
 @source_options
 @block_options
 @words_options
+@names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
 def command(
     source: InputFile,
     output: Path | None,
+    names_file: Path | None,
     *,
     no_report: bool,
     force: bool,
@@ -104,5 +107,6 @@ def command(
         force=force,
         with_report=not no_report,
         called=given(called),
+        names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

@@ -9,7 +9,13 @@ import click
 
 from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
-from ._shared_options import examples, given, json_option, words_options
+from ._shared_options import (
+    examples,
+    given,
+    json_option,
+    max_unpacked_option,
+    words_options,
+)
 
 
 @click.command(
@@ -19,6 +25,7 @@ from ._shared_options import examples, given, json_option, words_options
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @words_options
+@max_unpacked_option
 @json_option
 def command(
     folder: Path,

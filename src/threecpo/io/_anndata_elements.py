@@ -34,6 +34,8 @@ def check_anndata(file: Any) -> None:
     """Refuse a file without obs and var."""
     if "obs" not in file or "var" not in file:
         kind = "; pass format='biom'" if "observation" in file else ""
+        if "matrix" in file:
+            kind = "; pass format='10x-h5'"
         message = f"it is no AnnData file, as it lacks obs or var{kind}"
         raise DataFormatError(message)
 
@@ -105,6 +107,15 @@ def numbers_of(element: Any, name: str, kinds: str) -> Any:
         message = f"{name} of its matrix is no list of numbers"
         raise DataFormatError(message)
     return array
+
+
+def names_of(group: Any, name: str) -> list[str]:
+    """Names that a group holds as one array."""
+    array = group[name]
+    if not is_array(array) or len(array.shape) != 1:
+        message = f"{array.name} is no list of names"
+        raise DataFormatError(message)
+    return [str(value) for value in _texts(array[:])]
 
 
 def read_sparse(element: Any) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from ._anndata_elements import is_array, numbers_of
+from ._anndata_elements import is_array, names_of, numbers_of
 from ._file_content import FileContent
 from .archives import opened
 from .guarded import open_hdf5
@@ -40,7 +40,9 @@ def _of_hdf5(path: Path, limit: int | None) -> FileContent:
             kind = "; pass format='h5ad'" if "obs" in file else ""
             message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
             raise DataFormatError(message)
-        samples, observations = _ids(sample), _ids(observation)
+        samples, observations = (
+            names_of(axis, "ids") for axis in (sample, observation)
+        )
         stored = sample["matrix"]
         kinds = {"data": "biuf", "indices": "iu", "indptr": "iu"}
         arrays = [numbers_of(stored, name, kind)[:] for name, kind in kinds.items()]
@@ -52,14 +54,6 @@ def _group(file: Any, axis: str) -> Any:
     """Group of an axis; nothing where there is no such group."""
     group = file.get(axis, {})
     return {} if is_array(group) else group
-
-
-def _ids(axis: Any) -> list[str]:
-    ids = axis["ids"]
-    if not is_array(ids) or len(ids.shape) != 1:
-        message = f"{ids.name} is no list of names"
-        raise DataFormatError(message)
-    return [_text(name) for name in ids[:].tolist()]
 
 
 def _of_json(path: Path, limit: int | None) -> FileContent:
@@ -86,7 +80,3 @@ def _of_json(path: Path, limit: int | None) -> FileContent:
             raise DataFormatError(message)
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
     return FileContent(X, samples, observations)
-
-
-def _text(name: Any) -> str:
-    return name.decode() if isinstance(name, bytes) else str(name)

@@ -57,18 +57,19 @@ def matrix_file(path: Path) -> Path:
 
 
 def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:
-    """Read the names of genes beside a matrix.
-
-    Symbols, or ids where there are none; a symbol of several genes with its id.
-    """
+    """Read the names of genes beside a matrix."""
     genes = _fields(_needed(matrix, _FEATURES), limit)
-    symbols = [
-        fields[1] if len(fields) > 1 and fields[1] else fields[0] for fields in genes
-    ]
-    often = Counter(symbols)
+    ids = [fields[0] for fields in genes]
+    return gene_names(ids, [fields[1] if len(fields) > 1 else "" for fields in genes])
+
+
+def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
+    """Symbols, or ids where there are none; a symbol of several genes with its id."""
+    names = [symbol or gene for gene, symbol in zip(ids, symbols, strict=True)]
+    often = Counter(names)
     return [
-        symbol if often[symbol] == 1 else f"{symbol} ({fields[0]})"
-        for symbol, fields in zip(symbols, genes, strict=True)
+        name if often[name] == 1 else f"{name} ({gene})"
+        for gene, name in zip(ids, names, strict=True)
     ]
 
 

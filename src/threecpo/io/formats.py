@@ -42,6 +42,7 @@ FORMATS = {
     "npz": Format("_npz", (".npz",)),
     "mtx": Format("_mtx", (".mtx", ".mm")),
     "10x": Format("_tenx"),
+    "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer",), writes=False),
     "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels")),
     "biom": Format("_biom", (".biom",), writes=False),
     "texts": Format("_texts", (), ("text_options",), writes=False),
@@ -54,7 +55,7 @@ FORMATS = {
 }
 _PACKED = (".gz", ".bz2", ".xz")
 _MAGIC = {
-    b"\x89HDF\r\n\x1a\n": ("h5ad", "biom"),
+    b"\x89HDF\r\n\x1a\n": ("h5ad", "biom", "10x-h5"),
     b"PK\x03\x04": ("npz",),
     b"PAR1": ("parquet",),
     b"%%MatrixMarket": ("mtx",),

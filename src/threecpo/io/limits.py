@@ -10,12 +10,14 @@ nearly empty compress several hundred times, and those need a larger number.
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from .._fit.budget import budget_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SMALLEST = 1 << 29
@@ -30,6 +32,21 @@ def parse_limit(given: Any, name: str = "max_unpacked") -> int | None:
     except ValueError:
         message = f"{name}={given!r} must be a size such as '10GB' or '500MB'."
         raise ValueError(message) from None
+
+
+@contextmanager
+def allowing(size: str | None) -> Iterator[None]:
+    """Let all files unpack to this size, also in processes that are started here."""
+    before = os.environ.get(VARIABLE)
+    if size is not None:
+        os.environ[VARIABLE] = size
+    try:
+        yield
+    finally:
+        if size is not None and before is None:
+            del os.environ[VARIABLE]
+        elif before is not None:
+            os.environ[VARIABLE] = before
 
 
 def limit_of(path: Path, given: int | None = None) -> int:

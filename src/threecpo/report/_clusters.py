@@ -89,6 +89,7 @@ def _typical(
         kind: [
             {"row": cut(row_names[i]), "margin": finite(float(rows["margin"][i]))}
             for i in places.tolist()
+            if rows["cluster"][i] == cluster
         ]
         for kind, places in parts.items()
     }

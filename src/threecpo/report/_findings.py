@@ -20,6 +20,12 @@ def about_rows(record: FitRecord, rows: Noun) -> str:
     if part["outliers"]:
         verb = "is an outlier" if part["outliers"] == 1 else "are outliers"
         outliers = f"; {rows.count(part['outliers'])} {verb}"
+    if part["without_counts"]:
+        verb = "holds" if part["without_counts"] == 1 else "hold"
+        outliers += (
+            f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
+            "tell, and are in no cluster"
+        )
     if len(sizes) == 1:
         return f"{rows.count(n_rows)}: one cluster only{outliers}."
     return (

@@ -62,7 +62,7 @@ or None
     >>> model = ThreeCPO(3, random_state=0).fit(X)
     >>> report = Report(model, X, labels=truth, called={"rows": "sites"})
     >>> report
-    Report(300 sites in 3 clusters: the largest has 101 sites (34 %), the smallest 99.)
+    Report(300 sites in 3 clusters: the largest has 106 sites (35 %), the smallest 95.)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report.save(Path(folder, "report.html"))
     ...     Path(folder, "report.html").read_text() == report.html

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES, NOISE, SHARED
+from .._core.codes import GROUP_NAMES, NOISE, OUTLIER, SHARED
 from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
@@ -208,16 +208,16 @@ def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part:
     part = figure_data.outliers(rows, record.settings.threshold)
     return part | {
         "rule": record.settings.outliers,
-        "marked": int((rows["cluster"] < 0).sum()),
+        "marked": int((rows["cluster"] == OUTLIER).sum()),
         "listed": [
             {
                 "row": row_names[i],
                 "score": finite(scores[i]),
                 "nearest": int(rows["nearest"][i]),
-                "marked": bool(rows["cluster"][i] < 0),
+                "marked": bool(rows["cluster"][i] == OUTLIER),
             }
             for i in order
-            if scores[i] > part["threshold"] or rows["cluster"][i] < 0
+            if scores[i] > part["threshold"] or rows["cluster"][i] == OUTLIER
         ],
     }
 

@@ -15,26 +15,39 @@ from ._fit_tables import (
     row_table,
     top_table,
 )
+from ._indicators import indicator_table
+from ._label_comparison import LabelComparison, label_tables
 from ._row_coordinates import row_map
+from ._share_table import share_table
+from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
+from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
 
 __all__ = [
     "SCORE_NAMES",
+    "LabelComparison",
     "agreement",
     "cluster_path",
     "cluster_table",
     "column_table",
     "describe_counts",
     "fit_facts",
+    "indicator_table",
+    "label_tables",
     "match_columns",
     "path_table",
     "predicted_rows",
     "read_table",
     "row_map",
     "row_table",
+    "scanpy_dendrogram",
+    "share_table",
     "top_table",
+    "tree_figure",
+    "tree_nodes",
+    "typical_rows",
     "write_table",
 ]

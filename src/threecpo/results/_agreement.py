@@ -18,6 +18,7 @@ _SCORES: dict[str, Any] = {
     "purity": metrics.purity,
 }
 SCORE_NAMES = tuple(_SCORES)
+_ONE_SIDED = ("homogeneity", "completeness")
 
 
 def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
@@ -34,7 +35,10 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     -------
     dict of str to float
         ``ARI`` (adjusted Rand index), ``NMI`` (normalised mutual information), ``ACC``
-        (accuracy) and ``purity``; 1 at best.
+        (accuracy) and ``purity``; ``homogeneity`` (clusters hold one class each) and
+        ``completeness`` (classes lie in one cluster each). All are 1 at best. Where
+        there are more clusters than classes, purity and homogeneity say whether
+        clusters are parts of classes, which ARI and ACC count as failure.
 
     Examples
     --------
@@ -44,6 +48,9 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """
     true, found = np.asarray(truth), np.asarray(labels)
     known = true >= 0
-    return {
-        name: float(score(true[known], found[known])) for name, score in _SCORES.items()
-    }
+    from sklearn.metrics import completeness_score, homogeneity_score
+
+    both = true[known], found[known]
+    scores = {name: float(score(*both)) for name, score in _SCORES.items()}
+    one_sided = homogeneity_score(*both), completeness_score(*both)
+    return scores | dict(zip(_ONE_SIDED, map(float, one_sided), strict=True))

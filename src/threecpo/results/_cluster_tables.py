@@ -12,6 +12,7 @@ from .fitted import column_names_of, record_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
     from ._csv_tables import Table
 
@@ -33,8 +34,10 @@ def cluster_table(
     Returns
     -------
     dict of str to ndarray
-        ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows) and ``markers``,
-        up to ten columns that mark the cluster, the best first.
+        ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows); of the tree
+        the ``kinship`` (its place in the drawn tree), ``joins`` (the node or cluster
+        that it is joined with; -1 for a single cluster) and ``join_height``; and
+        ``markers``, up to ten columns that mark the cluster, the best first.
 
     Examples
     --------
@@ -59,5 +62,21 @@ def cluster_table(
         "name": cluster_names_of(record, given),
         "size": sizes,
         "share": sizes / record.n_rows,
+        **_in_the_tree(record),
         "markers": listed,
+    }
+
+
+def _in_the_tree(record: FitRecord) -> Table:
+    """Where each cluster stands in the tree, and what it is joined with."""
+    n = record.n_clusters
+    joins, heights = np.full(n, -1), np.zeros(n)
+    for left, right, height, _ in record.tree.linkage.tolist():
+        for one, other in ((int(left), int(right)), (int(right), int(left))):
+            if one < n:
+                joins[one], heights[one] = other, height
+    return {
+        "kinship": np.argsort(record.tree.leaves),
+        "joins": joins,
+        "join_height": heights,
     }

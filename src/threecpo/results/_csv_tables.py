@@ -20,10 +20,18 @@ if TYPE_CHECKING:
 
     Table = dict[str, NDArray[Any]]
 
-TEXT = frozenset({"row", "column", "criterion", "name", "markers"})
+TEXT = frozenset(
+    {
+        *("row", "column", "criterion", "name", "markers", "part", "title"),
+        *("kind", "label"),
+    }
+)
 WHOLE = frozenset(
     {
+        "count",
         "cluster",
+        "kinship",
+        "joins",
         "nearest",
         "group",
         "rank",
@@ -34,6 +42,7 @@ WHOLE = frozenset(
         "next_cluster",
         "rows",
         "size",
+        "place",
     }
 )
 

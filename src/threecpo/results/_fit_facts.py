@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..cluster.naming import cluster_names_of
 from . import figure_data
 from .fitted import record_of
 
@@ -23,8 +24,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
     -------
     dict
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
-        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``, ``column_groups``
-        and ``iterations``; and the ``loss``.
+        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
+        ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
+        ``iterations``; and the ``loss`` and ``cluster_names``.
 
     Examples
     --------
@@ -46,7 +48,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "columns": record.n_columns,
         "clusters": record.n_clusters,
         "cluster_sizes": rows["sizes"],
+        "cluster_names": cluster_names_of(record).tolist(),
         "outliers": rows["outliers"],
+        "rows_without_counts": rows["without_counts"],
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,

@@ -13,13 +13,21 @@ from .._validation import check_counts
 from ..cluster.markers import marker_table
 from ..table import CountTable
 from ._row_coordinates import row_map
-from .fitted import column_names_of, names_array, record_of, row_names_of, rows_of
+from .fitted import (
+    column_names_of,
+    names_array,
+    record_of,
+    row_names_of,
+    rows_of,
+    shown_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..select import KPath
@@ -44,8 +52,10 @@ def row_table(
     Returns
     -------
     dict of str to ndarray
-        ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin``,
-        ``outlier_score``, ``scale``, ``map_x`` and ``map_y`` (see :func:`row_map`).
+        ``row``, ``cluster`` (-1 for an outlier, -2 for a row without counts in relevant
+        or shared columns, such as a text without known words), ``nearest``, ``margin``,
+        ``outlier_score``, ``scale``, ``map_x`` and ``map_y`` (see :func:`row_map`), and
+        ``title`` where X is a table with ``row_titles``.
 
     Examples
     --------
@@ -67,10 +77,12 @@ def row_table(
             "pass the counts of the fit."
         )
         raise ValueError(message)
-    return _of_rows(row_names_of(record, X, row_names), rows) | {
+    places[record.describer.without_counts(rows)] = np.nan
+    return _of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
+        **_titles(X),
     }
 
 
@@ -92,8 +104,9 @@ def predicted_rows(
     -------
     dict of str to ndarray
         The columns of :func:`row_table` that hold for rows that a model was not fitted
-        on: ``row``, ``cluster`` (-1 for an outlier), ``nearest``, ``margin`` and
-        ``outlier_score``.
+        on: ``row``, ``cluster`` (-1 for an outlier, -2 for a row without known counts),
+        ``nearest``, ``margin`` and ``outlier_score``, and ``title`` where X has
+        ``row_titles``.
 
     Examples
     --------
@@ -113,18 +126,25 @@ def predicted_rows(
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
-        return _of_rows(names, record.describe(counts, workers))
+        return _of_rows(record, names, record.describe(counts, workers)) | _titles(X)
 
 
-def _of_rows(names: NDArray[np.object_], rows: RowResults) -> Table:
+def _of_rows(record: FitRecord, names: NDArray[np.object_], rows: RowResults) -> Table:
     """Columns that hold for all rows, those of the fit and others."""
+    labels, nearest = shown_labels(record, rows)
     return {
         "row": names,
-        "cluster": rows.labels.astype(np.int64),
-        "nearest": rows.nearest_labels.astype(np.int64),
+        "cluster": labels,
+        "nearest": nearest,
         "margin": rows.margins,
         "outlier_score": rows.outlier_scores,
     }
+
+
+def _titles(X: Any) -> Table:
+    """Lines that show what the rows are, where a table has them."""
+    titles = X.row_titles if isinstance(X, CountTable) else None
+    return {} if titles is None else {"title": titles}
 
 
 def column_table(

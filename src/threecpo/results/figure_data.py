@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.spatial import cKDTree
 
-from .._core.codes import GROUP_NAMES
+from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER
 from .._plain import plain
 from ..select import choice_of
-from .fitted import column_names_of, rows_of
+from .fitted import column_names_of, rows_of, shown_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,10 +29,14 @@ CENTRE_ROWS = 400
 
 
 def cluster_sizes(record: FitRecord) -> Part:
-    """Rows in each cluster, and outliers."""
-    labels = rows_of(record).labels
+    """Rows in each cluster, outliers, and rows without counts."""
+    labels, _ = shown_labels(record, rows_of(record))
     counted = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
-    return {"sizes": counted.tolist(), "outliers": int((labels < 0).sum())}
+    return {
+        "sizes": counted.tolist(),
+        "outliers": int((labels == OUTLIER).sum()),
+        "without_counts": int((labels == NO_COUNTS).sum()),
+    }
 
 
 def column_groups(record: FitRecord) -> Part:
@@ -113,7 +117,8 @@ def outliers(rows: Table, threshold: float) -> Part:
 def row_map(rows: Table, n_clusters: int) -> Part | None:
     """Points of the map, or of some rows where there are many; None if all are one."""
     x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
-    known = np.isfinite(x) & np.isfinite(y)
+    # Every place is as good for a row without counts.
+    known = np.isfinite(x) & np.isfinite(y) & (rows["cluster"] != NO_COUNTS)
     if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
         return None
     shown = np.flatnonzero(known)

@@ -4,22 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.codes import NO_COUNTS
 from ..cluster.naming import names_array
 from ..table import CountTable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
 
-__all__ = ["column_names_of", "names_array", "record_of", "row_names_of", "rows_of"]
+__all__ = [
+    "column_names_of",
+    "names_array",
+    "record_of",
+    "row_names_of",
+    "rows_of",
+    "shown_labels",
+]
 
 
 def record_of(model: ThreeCPO) -> FitRecord:
@@ -37,6 +45,18 @@ def rows_of(record: FitRecord) -> RowResults:
         )
         raise ValueError(message)
     return record.rows
+
+
+def shown_labels(
+    record: FitRecord, rows: RowResults
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Labels and nearest clusters of tables: none for rows without counts."""
+    empty = record.describer.without_counts(rows)
+    labels, nearest = (
+        np.where(empty, NO_COUNTS, values).astype(np.int64)
+        for values in (rows.labels, rows.nearest_labels)
+    )
+    return labels, nearest
 
 
 def column_names_of(

@@ -1,4 +1,4 @@
-"""Matrices of AnnData on disk, as h5ad or zarr: ranges of rows, by their pointers.
+"""Matrices of AnnData or 10x on disk, in HDF5 or zarr: ranges of rows, by pointers.
 
 Every block is read by a guarded process, of which each thread has its own: libhdf5 runs
 nowhere else, and unpacks for all threads at the same time.
@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from ..._errors import DataFormatError
 from .. import _anndata_elements as elements
+from .._file_content import check_names
+from .._tenx_hdf5 import open_tenx
 from ..errors import block_errors
 from ..guarded import open_hdf5, open_zarr
 from ..limits import check_unpacked, limit_for, limit_of
@@ -24,6 +26,8 @@ from .block_source import BlockSource, counts_of, largest_of, row_cuts
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from numpy.typing import NDArray
 
     from ..._core.counts import Counts
     from ..guarded import Group
@@ -51,6 +55,8 @@ class _Rows:
     rows: tuple[int, int]
     n_columns: int
     limit: int
+    # Columns that are read; all of them if None.
+    taken: NDArray[np.int64] | None = None
 
     def __call__(self) -> Counts:
         with block_errors(self.path), _opened(self.path, self.limit) as file:
@@ -67,7 +73,11 @@ class _Rows:
                 elements.numbers_of(element, "indices", "iu")[part],
                 indptr - indptr[0],
             )
-            return counts_of(sp.csr_array(parts, (stop - start, self.n_columns)))
+            block = sp.csr_array(parts, (stop - start, self.n_columns))
+            if self.taken is None:
+                return counts_of(block)
+            # Selecting columns trusts indices.
+            return counts_of(counts_of(block).matrix()[:, self.taken])
 
 
 def of_anndata(path: Path, layer: str | None, block_counts: int) -> BlockSource:
@@ -115,6 +125,29 @@ def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:
             "store it as CSR (adata.X = adata.X.tocsr())"
         )
         raise DataFormatError(message)
+    return _pointers(element, n_rows, limit), n_columns
+
+
+def of_tenx(path: Path, layer: str | None, block_counts: int) -> BlockSource:
+    """Cut a 10x matrix in HDF5 into blocks of cells."""
+    with block_errors(path):
+        limit = _limit(path)
+        with open_tenx(path, layer, limit) as matrix:
+            ends = _pointers(matrix.group, matrix.shape[0], limit)
+            cells = elements.names_of(matrix.group, "barcodes")
+            check_names(cells, matrix.shape[0], "row")
+    cuts = row_cuts(ends, block_counts)
+    location, n_columns = matrix.group.name.lstrip("/"), matrix.shape[1]
+    readers = tuple(
+        _Rows(path, location, cut, n_columns, limit, matrix.taken) for cut in cuts
+    )
+    rows, columns = (np.array(names, dtype=object) for names in (cells, matrix.genes))
+    largest = largest_of(ends, cuts)
+    return BlockSource(readers, str(path), columns, None, largest, rows)
+
+
+def _pointers(element: Any, n_rows: int, limit: int) -> NDArray[np.int64]:
+    """Row pointers of a sparse matrix, which must fit to its counts."""
     data, indices = (element[name] for name in ("data", "indices"))
     check_unpacked(data.nbytes + indices.nbytes, limit)
     ends = elements.numbers_of(element, "indptr", "iu")[:].astype(np.int64)
@@ -124,4 +157,4 @@ def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:
     if ends[-1] > min(data.shape[0], indices.shape[0]):
         message = f"its row pointers end at {ends[-1]}, beyond its counts"
         raise DataFormatError(message)
-    return ends, n_columns
+    return ends

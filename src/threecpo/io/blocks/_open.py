@@ -30,12 +30,12 @@ def open_blocks(
     Parameters
     ----------
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files, a
-        MatrixMarket file or a 10x folder (sorted into blocks in a temporary folder); a
-        Dask array cut along rows; functions that return one block each; or a
-        CountTable, array, frame or sparse matrix.
+        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5``, a folder of npz or
+        parquet files, a MatrixMarket file or a 10x folder (sorted into blocks in a
+        temporary folder); a Dask array cut along rows; functions that return one block
+        each; or a CountTable, array, frame or sparse matrix.
     layer : str, default=None
-        Matrix of an AnnData, as in ``threecpo.read_counts``.
+        Matrix of an AnnData or of a 10x file, as in ``threecpo.read_counts``.
     block_counts : int
         About how many stored counts a block shall have, where that can be chosen.
 
@@ -62,15 +62,17 @@ def _on_disk(
     path: Path, layer: str | None, scratch: Path, block_counts: int
 ) -> BlockSource:
     from ._folder import SUFFIXES, files_of, of_files
-    from ._hierarchy import of_anndata
+    from ._hierarchy import of_anndata, of_tenx
 
     if not path.exists():
         message = f"{path} does not exist; check the name and the folder."
         raise DataFormatError(message)
     if _is_zarr(path) or path.suffix.lower() == ".h5ad":
         return of_anndata(path, layer, block_counts)
+    if formats.of_suffix(path) == "10x-h5":
+        return of_tenx(path, layer, block_counts)
     if layer is not None:
-        message = f"layer={layer!r} is for AnnData files; {path} is none."
+        message = f"layer={layer!r} is for AnnData and 10x files; {path} is none."
         raise DataFormatError(message)
     if path.is_file() and path.suffix in SUFFIXES:
         return of_files([path], str(path))
@@ -83,9 +85,9 @@ def _on_disk(
 
         return of_market(path, scratch, block_counts)
     message = (
-        f"{path} cannot be read in blocks: that is for h5ad, zarr, MatrixMarket and "
-        "folders of npz or parquet files; read it with threecpo.read_counts, or write "
-        "it with threecpo.io.blocks.write_blocks."
+        f"{path} cannot be read in blocks: that is for h5ad, zarr, 10x, MatrixMarket "
+        "and folders of npz or parquet files; read it with threecpo.read_counts, or "
+        "write it with threecpo.io.blocks.write_blocks."
     )
     raise DataFormatError(message)
 

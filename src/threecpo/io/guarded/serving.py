@@ -10,6 +10,7 @@ while.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 30.0
 COPY_FAILED = 3
+MOST_KNOWN = 64
 _NO_MEMORY = ("memory allocation failed", "can't start new thread")
 
 
@@ -37,6 +39,8 @@ class Server:
     def __init__(self, requests: IO[bytes], answers: IO[bytes], objects: Any) -> None:
         self._requests, self._answers, self._objects = requests, answers, objects
         self._file: Any = None
+        # Objects that were looked up, of which a file of ours has some twenty.
+        self._known: dict[str, Any] = {}
 
     def serve(self, request: dict[str, Any] | None) -> None:
         """Answer this request and those after it, until one is to close the file.
@@ -79,6 +83,11 @@ class Server:
             send_rows(values, request["start"], request["stop"], self._send)
 
     def _found(self, path: str) -> tuple[Any, dict[str, Any] | None]:
+        if path not in self._known and len(self._known) < MOST_KNOWN:
+            self._known[path] = self._look_up(path)
+        return self._known[path] if path in self._known else self._look_up(path)
+
+    def _look_up(self, path: str) -> tuple[Any, dict[str, Any] | None]:
         with timed():
             item = self._objects.found(self._file, path)
             if item is None:
@@ -150,6 +159,8 @@ class Copies:
             server.close()
             server.finish()
             return
+        # Else looking for garbage would copy all that the libraries have loaded.
+        gc.freeze()
         self._running = os.fork()
         if not self._running:
             _read_as_copy(server, request)

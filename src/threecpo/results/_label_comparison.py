@@ -1,0 +1,155 @@
+"""Clusters beside labels that people gave: cross tables, scores, sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..cluster.naming import cluster_names_of
+from ._agreement import agreement
+from .fitted import record_of, rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..cluster import ThreeCPO
+    from ..table import CountTable
+
+# Lines below those of the clusters, by the labels of their rows.
+OTHERS = {-1: "outliers", -2: "rows without counts"}
+# Labels of a smaller part of a cluster are not in its sentence.
+LEAST_SHARE = 0.1
+MOST_LABELS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LabelComparison:
+    """Clusters against one kind of labels.
+
+    ``counts`` has a line for each of ``clusters`` (below them outliers and rows without
+    counts, if there are any) and a column for each of ``labels``; rows without a label
+    are in none.
+    ``of_rows`` is the label of each row as text, empty where there is none.
+    """
+
+    name: str
+    clusters: tuple[str, ...]
+    labels: tuple[str, ...]
+    counts: NDArray[np.int64]
+    scores: dict[str, float]
+    of_rows: NDArray[np.object_]
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """Share of each label in the labelled rows of each cluster."""
+        totals = self.counts.sum(axis=1, keepdims=True)
+        return self.counts / np.maximum(totals, 1)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What each cluster is made of, in words."""
+        return [self._sentence(k) for k in range(len(self.counts))]
+
+    def _sentence(self, k: int) -> str:
+        called = self.clusters[k]
+        subject = called if called in OTHERS.values() else f"cluster {k}"
+        if not self.counts[k].any():
+            return f"{subject}: no row with a label"
+        shares = self.shares[k]
+        order = np.argsort(-shares, kind="stable")[:MOST_LABELS]
+        told = [j for j in order if shares[j] >= LEAST_SHARE] or [order[0]]
+        parts = [f"{100 * shares[j]:.0f} % {self.labels[j]}" for j in told]
+        return f"{subject}: {', '.join(parts)}"
+
+
+def label_tables(
+    model: ThreeCPO, labels: Mapping[str, Sequence[Any]] | ArrayLike | CountTable
+) -> dict[str, LabelComparison]:
+    """Compare the clusters of a model with one or several kinds of labels.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    labels : dict of str to sequence, sequence or CountTable
+        A label for each row of the fit, such as its cell type, batch or habitat, by the
+        name of the kind; a single sequence, or the labels of a table, is called
+        ``"label"``. None, NaN and empty text mean that a row has no label.
+
+    Returns
+    -------
+    dict of str to LabelComparison
+        For each kind the cross table ``counts`` of ``clusters`` and ``labels``, the
+        ``scores`` (see :func:`agreement`; of few labels and many clusters read purity
+        and homogeneity) and one of the ``sentences`` for each cluster.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import label_tables
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> habitats = ["wood", "wood", "field", "field", "wood"]
+    >>> compared = label_tables(model, {"habitat": habitats})["habitat"]
+    >>> compared.sentences
+    ['cluster 0: 67 % field, 33 % wood', 'cluster 1: 100 % wood']
+    """
+    record = record_of(model)
+    found = rows_of(record).labels
+    clusters = cluster_names_of(record).tolist()
+    lines = found.copy()
+    for label, called in OTHERS.items():
+        if (found == label).any():
+            lines[found == label] = len(clusters)
+            clusters.append(called)
+    return {
+        name: _compared(
+            name, tuple(clusters), found, lines, _texts(name, values, len(found))
+        )
+        for name, values in _by_kind(labels).items()
+    }
+
+
+def _by_kind(labels: Any) -> Mapping[str, Iterable[Any]]:
+    if hasattr(labels, "label_names"):
+        if labels.labels is None:
+            return {}
+        numbers = labels.labels.tolist()
+        names = labels.label_names
+        texts = [str(k) if names is None or k < 0 else names[k] for k in numbers]
+        known = labels.labels >= 0
+        return {"label": np.where(known, np.array(texts, dtype=object), "")}
+    return labels if isinstance(labels, Mapping) else {"label": labels}
+
+
+def _texts(name: str, values: Iterable[Any], n_rows: int) -> NDArray[np.object_]:
+    listed = list(values)
+    if len(listed) != n_rows:
+        message = f"labels {name!r} has {len(listed)} values for {n_rows} rows."
+        raise ValueError(message)
+    texts = np.empty(n_rows, dtype=object)
+    # Only NaN differs from itself.
+    texts[:] = ["" if v is None or v != v else str(v).strip() for v in listed]  # noqa: PLR0124
+    return texts
+
+
+def _compared(
+    name: str,
+    clusters: tuple[str, ...],
+    found: NDArray[np.int32],
+    lines: NDArray[np.int32],
+    texts: NDArray[np.object_],
+) -> LabelComparison:
+    kinds = sorted(set(texts) - {""})
+    number = {kind: i for i, kind in enumerate(kinds)} | {"": -1}
+    codes = np.array([number[text] for text in texts], dtype=np.int64)
+    known = codes >= 0
+    counts = np.zeros((len(clusters), len(kinds)), dtype=np.int64)
+    np.add.at(counts, (lines[known], codes[known]), 1)
+    scores = agreement(codes, found) if known.any() else {}
+    return LabelComparison(name, clusters, tuple(kinds), counts, scores, texts)

@@ -1,0 +1,233 @@
+"""The tree of clusters in words and numbers: its joins, and what is drawn of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.markers import Markers
+from .._core.model import SmoothedSums
+from .._plain import plain
+from ..cluster.naming import SEPARATOR, cluster_names_of
+from ..cluster.tree_table import tree_table
+from .fitted import column_names_of, record_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from .._fit.record import FitRecord
+    from ..cluster import ThreeCPO
+
+__all__ = ["scanpy_dendrogram", "tree_figure", "tree_nodes"]
+
+IN_A_NAME = 3
+
+
+def tree_nodes(
+    model: ThreeCPO, n: int = 5, *, column_names: Iterable[Any] | None = None
+) -> list[dict[str, Any]]:
+    """Joins of a model's tree, the cheapest first, with what marks and divides them.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    n : int, default=5
+        Most columns to list for a node and for each of its branches.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    list of dict
+        The columns of ``ThreeCPO.tree_table``; the ``name`` of the node and the
+        ``markers`` of its rows against all rows; ``left_name`` and ``right_name`` of
+        its branches, and ``left_markers`` and ``right_markers``, which tell the two
+        apart: columns of each branch against both. All values are plain.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import tree_nodes
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> (node,) = tree_nodes(model, column_names="abc")
+    >>> node["left_markers"], node["right_markers"], node["rows"]
+    (['b'], ['a'], 5)
+    """
+    record = record_of(model)
+    columns = column_names_of(record, column_names)
+    names = cluster_names_of(record, None if column_names is None else columns).tolist()
+    table = plain(tree_table(record))
+    below = record.tree.members
+    nodes = []
+    for i, node in enumerate(table["node"]):
+        line = {key: values[i] for key, values in table.items()}
+        left, right = below[line["left"]], below[line["right"]]
+        inside = _markers_of(record, [left + right])
+        apart = _markers_against(record, left, right)
+        best = columns[inside.clear(0, IN_A_NAME)].tolist()
+        names.append(SEPARATOR.join(best) if best else f"node {node}")
+        nodes.append(
+            line
+            | {
+                "name": names[-1],
+                "markers": columns[inside.clear(0, n)].tolist(),
+                "left_name": names[line["left"]],
+                "right_name": names[line["right"]],
+                "left_markers": columns[apart.clear(0, n)].tolist(),
+                "right_markers": columns[apart.clear(1, n)].tolist(),
+            }
+        )
+    return nodes
+
+
+def tree_figure(
+    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+) -> dict[str, Any]:
+    """Numbers of a drawn tree, as plain lists.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    dict
+        ``leaves`` (clusters in the order of the tree, at the places 0, 1, …) with
+        their ``names`` and ``sizes``; and ``nodes``, those of :func:`tree_nodes` with
+        the ``place`` of each and ``path``, the corners (place, height) of the line
+        that joins its branches.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import tree_figure
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> tree_figure(ThreeCPO(2, random_state=0).fit(X))["leaves"]
+    [0, 1]
+    """
+    record = record_of(model)
+    given = None if column_names is None else column_names_of(record, column_names)
+    leaves = record.tree.leaves
+    places: list[float] = np.argsort(leaves).astype(float).tolist()
+    heights = [0.0] * record.n_clusters
+    nodes = tree_nodes(model, column_names=given)
+    for node in nodes:
+        ends = node["left"], node["right"]
+        (a, b), (low, high) = (
+            [values[end] for end in ends] for values in (places, heights)
+        )
+        height = node["height"]
+        node["place"] = (a + b) / 2
+        node["path"] = [[a, low], [a, height], [b, height], [b, high]]
+        places.append(node["place"])
+        heights.append(height)
+    return {
+        "leaves": leaves,
+        "names": cluster_names_of(record, given)[leaves].tolist(),
+        "sizes": record.sums.cluster_sizes[leaves].tolist(),
+        "nodes": nodes,
+    }
+
+
+def scanpy_dendrogram(
+    model: ThreeCPO, groupby: str, categories: Iterable[Any] | None = None
+) -> dict[str, Any]:
+    """What ``scanpy.tl.dendrogram`` leaves in ``uns[f"dendrogram_{groupby}"]``.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model of two clusters or more.
+    groupby : str
+        Column of ``obs`` that holds the clusters.
+    categories : sequence of str, default=None
+        Its category for each cluster; None for their numbers.
+
+    Returns
+    -------
+    dict
+        ``linkage``, ``groupby``, ``categories_ordered``, ``categories_idx_ordered``,
+        ``dendrogram_info``, ``correlation_matrix`` (of the logarithms of the clusters'
+        shares) and the names of the methods.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import scanpy_dendrogram
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> scanpy_dendrogram(model, "clusters")["categories_ordered"]
+    ['0', '1']
+    """
+    from scipy.cluster.hierarchy import dendrogram
+
+    record = record_of(model)
+    if record.n_clusters < 2:
+        message = "A tree needs two clusters; this model has one."
+        raise ValueError(message)
+    order = record.tree.leaves
+    names = range(record.n_clusters) if categories is None else categories
+    listed = [str(name) for name in names]
+    linkage = record.tree.linkage.copy()
+    info = dendrogram(linkage, labels=listed, no_plot=True)
+    return {
+        "linkage": linkage,
+        "groupby": [groupby],
+        "use_rep": "threecpo",
+        "cor_method": "likelihood",
+        "linkage_method": "threecpo",
+        "categories_ordered": [listed[k] for k in order],
+        "categories_idx_ordered": order,
+        "dendrogram_info": info,
+        "correlation_matrix": _correlations(record),
+    }
+
+
+def _markers_of(record: FitRecord, unions: list[list[int]]) -> Markers:
+    """Markers of unions of clusters against all rows."""
+    whole = record.sums.smoothed(0.0)
+    return _markers(record, unions, whole.totals, whole.n_rows)
+
+
+def _markers_against(record: FitRecord, *unions: list[int]) -> Markers:
+    """Markers of unions of clusters against the rows of these alone."""
+    clusters = [k for union in unions for k in union]
+    totals = record.sums.clusters[clusters].sum(axis=0)
+    n_rows = int(record.sums.cluster_sizes[clusters].sum())
+    return _markers(record, list(unions), totals, n_rows)
+
+
+def _markers(
+    record: FitRecord,
+    unions: list[list[int]],
+    totals: NDArray[np.float64],
+    n_rows: int,
+) -> Markers:
+    table, sizes = record.sums.clusters, record.sums.cluster_sizes
+    members = np.array([*(sizes[union].sum() for union in unions), 0])
+    sums = SmoothedSums(
+        clusters=np.array([table[union].sum(axis=0) for union in unions]),
+        outliers=np.zeros(table.shape[1]),
+        totals=totals,
+        log_sizes=np.zeros(table.shape[1]),
+        members=members,
+        n_rows=n_rows,
+        prior=0.0,
+    )
+    return Markers(sums, record.groups)
+
+
+def _correlations(record: FitRecord) -> NDArray[np.float64]:
+    used = record.smoothed.clusters[:, record.groups >= 0]
+    shares = used / np.maximum(used.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    logs = np.log(np.maximum(shares, np.finfo(float).tiny))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.nan_to_num(np.corrcoef(logs), nan=1.0)
