@@ -507,6 +507,27 @@ def test_losses_that_differ_by_rounding_alone_are_drawn(run, tmp_path):
     assert {path.name for path in Path("t.threecpo").iterdir()} == FILES
 
 
+def test_whether_clusters_are_real(run, npz):
+    done = run("fit", npz, "-k", 3, "--stability", "--no-report", "-o", "out")
+    assert done.code == 0, done.err
+    model = ThreeCPO(3, random_state=0).fit(X)
+    expected = model.stability(X)
+    read = results.read_table("out/stability.csv")
+    assert read["real"].tolist() == [int(real) for real in expected["real"]]
+    assert same(read["jaccard"], np.asarray(expected["jaccard"]))
+    n_real = int(np.sum(expected["real"][3:]))
+    assert f"{n_real} of 2 divisions of the tree are real" in done.out
+    facts = json.loads(Path("out/run.json").read_text(encoding="utf-8"))
+    assert facts["stability"]["real"] == n_real
+    assert "stability.csv" in facts["files"]
+
+
+def test_blocks_have_no_stability(run, npz):
+    done = run("fit", npz, "-k", 3, "--stability", "--max-memory", "1GB")
+    assert done.code == 2
+    assert "--stability needs the counts in memory" in done.err
+
+
 @pytest.mark.parametrize(
     ("file", "content"),
     [

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from k_paths import TRUE, X, path_of
 
 from threecpo import methods, results
+from threecpo._core.overlaps import shared_rows
 from threecpo.select import choice_of
-from threecpo.select.choice import difference, divided, shared_rows
+from threecpo.select.choice import difference, divided
 
 
 def choice(totals, first=1, criterion="mdl"):

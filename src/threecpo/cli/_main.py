@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 COMMANDS = {
     "fit": "fit",
     "predict": "predict",
+    "cut": "cut",
+    "merge": "merge",
     "select-k": "select_k",
     "compare": "compare",
     "report": "report",

@@ -12,7 +12,7 @@ from ..report.words import nouns
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
-from ._watched_fit import fit
+from ._watched_fit import fit, stability
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -48,13 +48,12 @@ def fit_to_folder(
     *,
     force: bool,
     with_report: bool = True,
+    with_stability: bool = False,
     called: dict[str, str] | None = None,
     names: Any = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
-    from .._plain import plain
-
-    nouns(called)  # as all that can be wrong before a long fit
+    nouns(called)  # what is wrong with them is said before a long fit
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
@@ -72,27 +71,53 @@ def fit_to_folder(
             "warnings": warned,
             **({"called": called} if called else {}),
         }
-        rows, path = write_tables(folder, model, counts)
-        model.save(folder / "model.npz")
-        # What --force compares with before it replaces the folder.
-        facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
-        facts = plain(facts)
-        write_run(folder, facts)
-        if with_report:
-            write_report(folder, model, rows, path, facts)
+        if with_stability:
+            facts |= write_stability(folder, model, counts)
+        return write_results(folder, model, counts, facts, with_report=with_report)
+
+
+def write_results(
+    folder: Path,
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks | None,
+    facts: dict[str, Any],
+    *,
+    with_report: bool,
+    kept: Table | None = None,
+) -> dict[str, Any]:
+    """Write tables, model, run and report; return the content of run.json."""
+    from .._plain import plain
+
+    rows, path = write_tables(folder, model, counts, kept)
+    model.save(folder / "model.npz")
+    # What --force compares with before it replaces the folder.
+    facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
+    facts = plain(facts)
+    write_run(folder, facts)
+    if with_report:
+        write_report(folder, model, rows, path, facts)
     return facts
 
 
 def write_tables(
-    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+    folder: Path,
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks | None,
+    kept: Table | None = None,
 ) -> tuple[Table, Table | None]:
-    """Write the csv files; return the table of rows and that of the path."""
+    """Write the csv files; return the table of rows and that of the path.
+
+    ``kept`` is a table of the same rows, for what follows from counts alone.
+    """
     from .. import results
     from ..table import CountTable
 
     # Counts that stay on disk have no map.
     in_memory = counts if isinstance(counts, CountTable) else None
     rows = results.row_table(model, in_memory)
+    if kept is not None:
+        found = {name: rows[name] for name in rows if not name.startswith("map_")}
+        rows = {**rows, **kept, **found}
     if in_memory is not None:
         for kind, compared in results.label_tables(model, in_memory).items():
             rows[kind] = compared.of_rows
@@ -106,6 +131,25 @@ def write_tables(
     results.write_table(path, folder / "k_path.csv")
     results.write_table(model.k_path_.divisions(), folder / "k_divisions.csv")
     return rows, path
+
+
+def write_stability(
+    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+) -> dict[str, Any]:
+    """Write stability.csv; return what run.json says of it."""
+    from .. import results
+    from ..table import CountTable
+
+    assert isinstance(counts, CountTable)
+    table, n = stability(model, counts), model.n_clusters_
+    results.write_table(table, folder / "stability.csv")
+    return {
+        "stability": {
+            "divisions": n - 1,
+            "real": int(table["real"][n:].sum()),
+            "jaccard": table["jaccard"][:n],
+        }
+    }
 
 
 def write_run(folder: Path, facts: dict[str, Any]) -> None:
@@ -157,6 +201,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"{column.count(facts['columns'], plain=True)}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
+    if "stability" in facts:
+        print_stability(facts["stability"])
     if "agreement" in facts:
         scores = facts["agreement"]
         print_line(
@@ -172,10 +218,21 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
 def print_choice(choice: dict[str, Any], sizes: list[int], row: Noun) -> None:
     """Print how K was chosen, and what the next larger K makes of each cluster."""
     print_line(choice["sentence"])
+    for line in choice["tree"]:
+        print_line(f"tree: {line}")
     for cluster, parts in enumerate(choice["below"]):
         size = row.count(sizes[cluster], plain=True)
         what = "stays together" if len(parts) < 2 else " + ".join(map(str, parts))
         print_line(f"one level below, cluster {cluster} ({size}): {what}")
+
+
+def print_stability(found: dict[str, Any]) -> None:
+    """Print how many divisions are real, and how well clusters are found again."""
+    print_line(
+        f"{found['real']} of {number_of(found['divisions'], 'division')} of the tree "
+        f"are real; Jaccard index of each cluster in halves of the rows: "
+        + ", ".join("-" if j is None else f"{j:.2f}" for j in found["jaccard"])
+    )
 
 
 def default_folder(path: Path) -> Path:

@@ -27,7 +27,9 @@ RUN_VERSION = 1
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
-def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, Any]:
+def run_facts(
+    model: ThreeCPO, counts: CountTable | FileInBlocks | None
+) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
     from ..results import fit_facts, label_tables
 
@@ -44,8 +46,10 @@ def run_facts(model: ThreeCPO, counts: CountTable | FileInBlocks) -> dict[str, A
         **fit_facts(model),
     }
     if hasattr(model, "k_path_"):
-        facts["choice"] = _choice(model.k_path_)
-    if counts.labels is not None and (counts.labels >= 0).any():
+        facts["choice"] = _choice(model.k_path_) | {"tree": _tree(model)}
+    if counts is None or counts.labels is None:
+        return facts
+    if (counts.labels >= 0).any():
         (compared,) = label_tables(model, counts).values()
         facts["agreement"] = compared.scores
         facts["label_shares"] = compared.sentences
@@ -64,6 +68,19 @@ def _choice(path: KPath) -> dict[str, Any]:
         "sentence": path.sentence(),
         "below": path.below(),
     }
+
+
+def _tree(model: ThreeCPO) -> list[str]:
+    """The joins above the clusters, from the top of the tree down."""
+    joins, n = model.tree_, model.n_clusters_
+    below = [[k] for k in range(n)]
+    lines = []
+    for left, right, height, _ in joins.tolist():
+        parts = below[int(left)], below[int(right)]
+        below.append(parts[0] + parts[1])
+        text = " | ".join(" ".join(map(str, part)) for part in parts)
+        lines.append(f"{text} (height {height:.3g})")
+    return lines[::-1]
 
 
 def _arguments() -> tuple[str, ...]:

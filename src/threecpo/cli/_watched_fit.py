@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .._progress import RunBar
 from ._block_input import FileInBlocks
@@ -22,3 +24,12 @@ def fit(model: ThreeCPO, counts: CountTable | FileInBlocks) -> None:
             counts.fit(model, progress)
         else:
             model.fit(counts, progress=progress)
+
+
+def stability(model: ThreeCPO, counts: CountTable) -> dict[str, Any]:
+    """Measure how far clusters can be trusted, with a bar on a terminal."""
+    shown = RunBar() if sys.stderr.isatty() else nullcontext()
+    with shown as progress:
+        found = model.stability(counts, progress=progress)
+    table = {name: np.asarray(found[name]) for name in found}
+    return table | {"real": table["real"].astype(np.int64)}

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
 @source_options
 @block_options
 @words_options
+@click.option(
+    "--stability",
+    is_flag=True,
+    help="Measure whether clusters are real, and write stability.csv.",
+)
 @names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
@@ -77,6 +82,7 @@ def command(
     output: Path | None,
     names_file: Path | None,
     *,
+    stability: bool,
     no_report: bool,
     force: bool,
     as_json: bool,
@@ -87,8 +93,8 @@ def command(
     The folder has labels.csv (rows), clusters.csv (sizes, names), columns.csv,
     top_columns.csv (what marks each cluster), report.html (open it in a browser),
     model.npz (for predict), run.json (what was done) and, for auto, k_path.csv and
-    k_divisions.csv (how clusters divide from one K to the next). It appears when it
-    is complete.
+    k_divisions.csv (how clusters divide from one K to the next); with --stability
+    also stability.csv. It appears when it is complete.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary
@@ -99,6 +105,12 @@ def command(
         "columns": options.pop("columns_called"),
     }
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
+    if blocks is not None and stability:
+        message = (
+            "--stability needs the counts in memory: leave it out, or the options of "
+            "blocks (--max-memory, --checkpoint, --dask, --workers, --sample-rows)."
+        )
+        raise ValueError(message)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
         blocks or source,
@@ -107,6 +119,7 @@ def command(
         force=force,
         with_report=not no_report,
         called=given(called),
+        with_stability=stability,
         names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TEXT = frozenset(
     {
         *("row", "column", "criterion", "name", "markers", "part", "title"),
-        *("kind", "label"),
+        *("kind", "label", "clusters"),
     }
 )
 WHOLE = frozenset(
@@ -42,6 +42,8 @@ WHOLE = frozenset(
         "next_cluster",
         "rows",
         "size",
+        "node",
+        "real",
         "place",
     }
 )

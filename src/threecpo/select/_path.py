@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _options
+from .._core.overlaps import shared_rows
 from .._extras import frame
 from .._progress import RunBar
-from .choice import choice_of, difference, divided, shared_rows
+from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.overlaps import shared_rows
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -132,14 +134,6 @@ the gain).'
         gain=gain,
         flat=tuple(int(n_clusters[i]) for i in flat),
     )
-
-
-def shared_rows(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
-    """Rows of each cluster of ``a`` (down) in each of ``b``; outliers are left out."""
-    inside = (a >= 0) & (b >= 0)
-    shape = int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1
-    pairs = np.ravel_multi_index((a[inside], b[inside]), shape)
-    return np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def divided(rows: Sequence[int] | NDArray[np.int64]) -> list[int]:

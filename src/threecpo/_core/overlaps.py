@@ -1,0 +1,51 @@
+"""Rows that clusters of two labelings share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+def shared_rows(
+    a: NDArray[Any], b: NDArray[Any], shape: tuple[int, int] | None = None
+) -> NDArray[np.int64]:
+    """Rows of each cluster of ``a`` (down) in each of ``b``; outliers are left out."""
+    inside = (a >= 0) & (b >= 0)
+    if shape is None:
+        shape = int(a.max(initial=0)) + 1, int(b.max(initial=0)) + 1
+    pairs = np.ravel_multi_index((a[inside], b[inside]), shape)
+    return np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def best_jaccards(
+    shared: NDArray[np.int64],
+    members: Sequence[Sequence[int]],
+    other_members: Sequence[Sequence[int]],
+) -> NDArray[np.float64]:
+    """Jaccard index of each node of a tree with the nearest of another tree.
+
+    ``members`` are the clusters below each node, the clusters themselves first. A
+    cluster is compared with clusters alone, a join with all nodes.
+    """
+    n, n_other = shared.shape
+    below, other_below = _incidence(members, n), _incidence(other_members, n_other)
+    both = below @ shared @ other_below.T
+    sizes, other_sizes = below @ shared.sum(axis=1), other_below @ shared.sum(axis=0)
+    either = sizes[:, None] + other_sizes - both
+    indices = np.divide(both, either, out=np.zeros(both.shape), where=either > 0)
+    best = indices.max(axis=1)
+    best[:n] = indices[:n, :n_other].max(axis=1)
+    return best
+
+
+def _incidence(members: Sequence[Sequence[int]], n: int) -> NDArray[np.int64]:
+    table = np.zeros((len(members), n), dtype=np.int64)
+    for node, below in enumerate(members):
+        table[node, list(below)] = 1
+    return table

@@ -1,0 +1,215 @@
+"""How far the clusters of a fit, and the joins of their tree, can be trusted.
+
+Two questions, for each node of the tree. Is it found again in other rows? Halves of the
+rows are clustered afresh, and each node is compared with the nearest one of the half.
+(From the labels of the fit even halves of one cluster would be found again.) And is the
+division below a join more than chance would give? See ``split_test``. Divisions are
+tested from the top of the tree down, and those below one that is not real not at all,
+at a level in proportion to the clusters below: the chance to call any division real
+that is none is then at most the level (Meinshausen, 2008).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.codes import NOISE
+from .._core.joined_model import DENSE_SHARE
+from .._core.overlaps import best_jaccards, shared_rows
+from .._core.split_test import split_result
+from .._core.workers import Workers
+from . import memory
+from .progress import Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.split_test import SplitResult
+    from .plan import Plan
+    from .progress import Progress
+    from .record import FitRecord
+
+    Heard = Callable[[], None]
+
+# Runs from which each half of the rows is clustered.
+RUNS_OF_HALF = 2
+# A division is tested on at most so many counts (or cells, if few of them are zero), or
+# on fewer if all divisions together would then read the table more than this often.
+MOST_COUNTS = 100_000
+FEWER_COUNTS = 20_000
+READ_TIMES = 0.6
+# The fewest rows of its smaller part, if there are as many, for which it takes this
+# many times more counts.
+FEWEST_ROWS = 20
+AT_MOST_TIMES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """What was measured of the nodes of a tree: the clusters, then the joins.
+
+    ``members`` are the clusters below each node. ``jaccards`` has a line for each half
+    of the rows. ``splits`` and ``adjusted`` (p-values for the whole tree) have None and
+    nan for clusters and where nothing was tested.
+    """
+
+    members: list[list[int]]
+    sizes: NDArray[np.int64]
+    jaccards: NDArray[np.float64]
+    splits: list[SplitResult | None]
+    adjusted: NDArray[np.float64]
+    level: float
+
+    @property
+    def real(self) -> NDArray[np.bool_]:
+        """Joins: is the division below real? Clusters: that which sets them apart."""
+        real = np.nan_to_num(self.adjusted, nan=1.0) <= self.level
+        n_clusters = (len(self.members) + 1) // 2
+        for k in range(n_clusters):
+            above = [i for i in range(n_clusters, len(real)) if k in self.members[i]]
+            real[k] = bool(above) and real[above[0]]
+        return real
+
+
+def measure(
+    record: FitRecord,
+    counts: Counts,
+    plan: Plan,
+    *,
+    n_resamples: int,
+    level: float,
+    progress: Progress | None = None,
+) -> Stability:
+    """Measure the clusters and joins of a fit on its own rows.
+
+    ``plan`` is that of the fit, with the seed of this; its threads share the work.
+    """
+    assert record.rows is not None
+    labels, members = record.labels_of_rates, record.tree.members
+    heard = _counted(progress, record, n_resamples + record.n_clusters - 1)
+    resampling, testing = np.random.SeedSequence(plan.entropy).spawn(2)
+    with Workers(plan.n_jobs) as workers:
+        one = partial(_half, record, counts, plan)
+        jaccards = []
+        for found in workers.map(one, resampling.spawn(n_resamples)):
+            jaccards.append(found)
+            heard()
+        splits, adjusted = _tested_tree(
+            record, counts, labels, level, testing, workers, heard
+        )
+    rows = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
+    return Stability(
+        members=members,
+        sizes=np.array([rows[below].sum() for below in members]),
+        jaccards=np.array(jaccards).reshape(n_resamples, len(members)),
+        splits=splits,
+        adjusted=adjusted,
+        level=level,
+    )
+
+
+def _counted(progress: Progress | None, record: FitRecord, total: int) -> Heard:
+    """Return what is called after each of so many pieces of work."""
+    if progress is None:
+        return lambda: None
+    progress.start(total)
+    line = {name: float(values[-1]) for name, values in record.history.items()}
+    numbers = iter(range(total))
+    n_clusters = record.n_clusters
+
+    def heard() -> None:
+        progress.step(Step(n_clusters, next(numbers), 1, line, finished=True))
+
+    return heard
+
+
+def _half(
+    record: FitRecord, counts: Counts, plan: Plan, seed: np.random.SeedSequence
+) -> NDArray[np.float64]:
+    """Cluster half of the rows; compare each node with the nearest of that tree."""
+    rng = np.random.default_rng(seed)
+    chosen = np.sort(rng.permutation(counts.n_rows)[: max(1, counts.n_rows // 2)])
+    labels, members = record.labels_of_rates[chosen], record.tree.members
+    half_plan = replace(
+        plan.with_clusters(min(record.n_clusters, len(chosen))),
+        n_init=RUNS_OF_HALF,
+        entropy=tuple(rng.integers(2**32, size=4).tolist()),
+        n_jobs=1,
+    )
+    half = memory.fit(half_plan, counts.rows(chosen))
+    shape = record.n_clusters, half.n_clusters
+    shared = shared_rows(labels, half.labels_of_rates, shape)
+    found = best_jaccards(shared, members, half.tree.members)
+    found[[not shared[below].any() for below in members]] = np.nan
+    return found
+
+
+def _tested_tree(
+    record: FitRecord,
+    counts: Counts,
+    labels: NDArray[np.int32],
+    level: float,
+    seed: np.random.SeedSequence,
+    workers: Workers,
+    heard: Heard,
+) -> tuple[list[SplitResult | None], NDArray[np.float64]]:
+    """Results and adjusted p-values of the divisions, from the top of the tree down."""
+    tree, n = record.tree, record.n_clusters
+    members, used = tree.members, counts.columns(record.groups != NOISE)
+    splits: list[SplitResult | None] = [None] * len(members)
+    adjusted = np.full(len(members), np.nan)
+    most = READ_TIMES * len(counts.data) / max(1, n - 1)
+    most = min(MOST_COUNTS, max(FEWER_COUNTS, most))
+    above = np.zeros(len(members))  # adjusted p-value of the join above each node
+    for node in range(len(members) - 1, n - 1, -1):
+        left, right = tree.linkage[node - n, :2].astype(int)
+        above[[left, right]] = np.inf
+        if above[node] <= level and used.n_columns:
+            share = len(members[node]) / n
+            own = np.random.SeedSequence(
+                seed.entropy, spawn_key=(*seed.spawn_key, node)
+            )
+            inside = np.isin(labels, members[left])
+            rows = np.flatnonzero(np.isin(labels, members[node]))
+            rows = _thinned(rows, inside, used, most, np.random.default_rng(own))
+            part, divided = used.rows(rows).matrix(), inside[rows]
+            result = split_result(part, divided, level * share, own, workers)
+            splits[node] = result
+            adjusted[node] = max(above[node], min(1.0, result.p_value / share))
+            above[[left, right]] = adjusted[node]
+        heard()
+    return splits, adjusted
+
+
+def _thinned(
+    rows: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    counts: Counts,
+    most: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Some of many rows, with the two parts in proportion.
+
+    From a part that was found as the best of many rows, more than its share would be
+    better than the best of the fewer rows of a drawn table.
+    """
+    stored = int((counts.indptr[rows + 1] - counts.indptr[rows]).sum())
+    cells = len(rows) * counts.n_columns
+    work = cells if stored > DENSE_SHARE * cells else stored
+    parts = [rows[inside[rows]], rows[~inside[rows]]]
+    smaller = min(map(len, parts))
+    kept = min(1.0, most / max(1, work))
+    kept = max(kept, min(1.0, AT_MOST_TIMES * kept, FEWEST_ROWS / max(1, smaller)))
+    if kept == 1.0:
+        return rows
+    chosen = [
+        rng.permutation(part)[: max(1, round(kept * len(part)))] for part in parts
+    ]
+    return np.sort(np.concatenate(chosen))

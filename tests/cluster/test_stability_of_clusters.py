@@ -1,0 +1,188 @@
+"""Clusters that are there are stable and real; those of chance are not called real."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import threecpo
+from threecpo import ThreeCPO
+from threecpo._fit import stability as measured
+from threecpo.results import read_table, write_table
+
+COLUMNS = [
+    "node",
+    "clusters",
+    "rows",
+    "jaccard",
+    "jaccard_sd",
+    "gain",
+    "expected",
+    "z",
+    "p_value",
+    "p_adjusted",
+    "real",
+]
+
+
+def planted(seed=0, n_clusters=3, n_rows=240, n_columns=40, distance=0.7):
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_rows) % n_clusters
+    rates = 4 * np.exp(distance * rng.standard_normal((n_clusters, n_columns)))
+    return rng.poisson(rates[labels]), labels
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, _ = planted()
+    return ThreeCPO(3, random_state=0, n_jobs=1).fit(X), X
+
+
+def same(a, b):
+    return all(
+        np.array_equal(np.asarray(a[c]), np.asarray(b[c]))
+        or np.array_equal(
+            np.asarray(a[c], float), np.asarray(b[c], float), equal_nan=True
+        )
+        for c in COLUMNS
+    )
+
+
+def test_planted_clusters_are_found_again_and_real(fitted):
+    model, X = fitted
+    table = model.stability(X)
+    assert list(table) == COLUMNS
+    assert table["node"].tolist() == list(range(5))
+    assert table["rows"].tolist()[-1] == len(X)
+    assert (table["jaccard"] > 0.95).all()
+    assert table["real"].all()
+    assert (table["p_adjusted"][3:] <= 0.05).all()
+    assert np.isnan(table["p_value"][:3]).all()
+
+
+def test_a_divided_cluster_is_neither(fitted):
+    _, X = fitted
+    model = ThreeCPO(4, random_state=0).fit(X)
+    table = model.stability(X)
+    joins = table["real"][4:].tolist()
+    assert joins.count(False) == 1
+    assert table["jaccard"][:4].min() < 0.8
+    apart = np.asarray(table["real"][:4])
+    assert apart.sum() == 2  # the two halves of one planted cluster are not
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_chance_is_called_real_in_few_tables():
+    called = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.poisson(rng.standard_gamma(np.full((150, 40), 2.0)) * 2)
+        model = ThreeCPO(4, random_state=0).fit(X)
+        called += bool(np.any(model.stability(X, n_resamples=0)["real"]))
+    assert called <= 3
+
+
+@pytest.mark.parametrize("options", [{}, {"outliers": "iterative"}])
+def test_threads_and_sparse_input_give_the_same_bits(fitted, options):
+    _, X = fitted
+    model = ThreeCPO(3, random_state=0, n_jobs=1, **options).fit(X)
+    first = model.stability(X)
+    for n_jobs in (2, 4):
+        other = ThreeCPO(3, random_state=0, n_jobs=n_jobs, **options).fit(X)
+        assert same(other.stability(sp.csr_array(X)), first)
+    assert not same(model.stability(X, random_state=1), first)
+
+
+def test_a_loaded_model_gives_the_same(fitted, tmp_path):
+    model, X = fitted
+    model.save(tmp_path / "model.npz")
+    assert same(threecpo.load(tmp_path / "model.npz").stability(X), model.stability(X))
+
+
+def test_what_is_below_a_division_that_is_not_real_is_not_tested():
+    X, _ = planted(n_clusters=2)
+    model = ThreeCPO(6, random_state=0).fit(X)
+    table = model.stability(X, n_resamples=0)
+    p, real = np.asarray(table["p_adjusted"]), np.asarray(table["real"])
+    n = model.n_clusters_
+    for node in range(2 * n - 2, n - 1, -1):
+        for child in model.tree_[node - n, :2].astype(int):
+            if child >= n:
+                assert np.isnan(p[child]) == (not real[node])
+                if real[node]:
+                    assert p[child] >= p[node]
+    assert np.isnan(np.asarray(table["jaccard"])).all()
+
+
+def test_levels_follow_the_clusters_below(fitted, monkeypatch):
+    model, X = fitted
+    levels = []
+    original = measured.split_result
+
+    def spied(matrix, inside, level, *others):
+        levels.append((matrix.shape[0], level))
+        return original(matrix, inside, level, *others)
+
+    monkeypatch.setattr(measured, "split_result", spied)
+    model.stability(X, n_resamples=0, alpha=0.06)
+    assert [level for _, level in levels] == pytest.approx([0.06, 0.04])
+    assert levels[0][0] == len(X) > levels[1][0]
+
+
+def test_many_rows_are_thinned_in_proportion():
+    rng = np.random.default_rng(0)
+    X = sp.csr_array(rng.poisson(2.0, (3000, 10)).astype(float))
+    counts = threecpo.CountTable(X).counts
+    inside = np.arange(3000) < 600
+    rows = np.arange(3000)
+    kept = measured._thinned(rows, inside, counts, 10_000, rng)
+    assert len(kept) == pytest.approx(1000, abs=2)
+    assert inside[kept].mean() == pytest.approx(0.2, abs=0.002)
+    few = np.arange(3000) < 30
+    kept = measured._thinned(rows, few, counts, 10_000, rng)
+    assert few[kept].sum() == 20
+    assert measured._thinned(rows, few, counts, 10**6, rng) is rows
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("X", [np.ones((6, 3)), np.zeros((4, 2)), np.eye(5)])
+def test_one_cluster_has_nothing_to_test(X):
+    for k in (1, 2):
+        model = ThreeCPO(k, random_state=0).fit(X)
+        table = model.stability(X)
+        assert len(table["node"]) == 2 * model.n_clusters_ - 1
+
+
+def test_bad_input_is_refused(fitted):
+    model, X = fitted
+    with pytest.raises(ValueError, match="X has 10 rows, but the model was fitted"):
+        model.stability(X[:10])
+    for alpha in (0, 1, -1, np.nan):
+        with pytest.raises(ValueError, match="alpha"):
+            model.stability(X, alpha=alpha)
+    with pytest.raises(ValueError, match="n_resamples"):
+        model.stability(X, n_resamples=-1)
+
+
+def test_progress_hears_every_piece(fitted):
+    model, X = fitted
+
+    class Heard:
+        total, steps = 0, 0
+
+        def start(self, n):
+            self.total = n
+
+        def step(self, step):
+            self.steps += step.finished
+
+    heard = Heard()
+    model.stability(X, n_resamples=4, progress=heard)
+    assert heard.total == heard.steps == 4 + 2
+
+
+def test_a_file_gives_it_back(fitted, tmp_path):
+    model, X = fitted
+    table = dict(model.stability(X))
+    table["real"] = np.asarray(table["real"]).astype(int)
+    write_table(table, tmp_path / "stability.csv")
+    assert same(read_table(tmp_path / "stability.csv"), table)
