@@ -406,3 +406,44 @@ def dispersions(X, labels, groups):
     free = max(1, len(X) - n_clusters(labels))
     excess = np.where(seen, X / safe, 0.0).mean(axis=0)
     return np.array([ratio(p / free, e) for p, e in zip(pearson, excess, strict=True)])
+
+
+def batch_expected(X, labels, groups, batches, sweeps=3000):
+    """μ with batches: proportional fitting of the whole matrix, margin by margin.
+
+    Row sums over C0 and C1, and sums over each cluster and each batch of every column
+    of C1 and of all of C0; outliers and C- have theirs in closed form (design, Batch).
+    """
+    mu = np.zeros_like(X)
+    used, noise = groups != NOISE, groups == NOISE
+    for b in np.unique(batches):
+        rows, out = batches == b, (batches == b) & (labels == OUTLIER)
+        totals = X[rows].sum(axis=0)
+        mu[np.ix_(rows, noise)] = totals[noise] / rows.sum()
+        mu[np.ix_(rows, used)] = totals[used]
+        sizes = X[out][:, used].sum(axis=1)
+        mu[np.ix_(out, used)] = np.outer(sizes, totals[used]) / totals[used].sum()
+    columns = [np.array([j]) for j in np.flatnonzero(groups == RELEVANT)]
+    columns += [np.flatnonzero(groups == SHARED)] if (groups == SHARED).any() else []
+    inside = labels != OUTLIER
+    sides = [(labels == k) for k in np.unique(labels[inside])]
+    sides += [(batches == b) & inside for b in np.unique(batches[inside])]
+    blocks = [(rows, used) for rows in np.eye(len(X), dtype=bool)[inside]]
+    blocks += [(rows, own) for rows in sides for own in columns]
+    for _ in range(sweeps if columns else 0):
+        off = 0.0
+        for rows, own in blocks:
+            at = np.ix_(rows, own)
+            wanted, there = X[at].sum(), mu[at].sum()
+            mu[at] *= ratio(wanted, there)
+            off = max(off, abs(wanted - there) / (wanted + 1e-9))
+        if off < 1e-11:
+            break
+    return mu
+
+
+def batch_loss(X, labels, groups, batches, penalty):
+    """Minus log-likelihood plus prices, with batches."""
+    mu = batch_expected(X, labels, groups, batches)
+    prices = price(penalty, X, n_clusters(labels))[groups == RELEVANT].sum()
+    return (mu - times_log(X, mu)).sum() + prices

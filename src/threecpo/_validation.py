@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
 from ._core.counts import Counts, from_dense, from_sparse, plain_format
+from ._core.row_checks import check_batches, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,16 @@ def check_counts(
         checked = validate_data(estimator, X, reset=reset, **_CHECKS)
     counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
     return _without_bad_entries(counts, estimator)
+
+
+def with_given_rows(counts: Counts, sample_weight: Any, batch: Any) -> Counts:
+    """Return counts with the weights and batches of their rows, checked."""
+    weights = check_weights(sample_weight, counts.n_rows)
+    if batch is None:
+        return counts if weights is None else counts.with_rows(weights)
+    codes, names = check_batches(batch, counts.n_rows)
+    # One batch is none: it takes the way without.
+    return counts.with_rows(weights, codes if len(names) > 1 else None, names)
 
 
 def check_structure(X: Any) -> None:

@@ -95,7 +95,7 @@ def pass_of(*runs, ended):
         PendingRun(GROUPS, running=run, loss=float(i), ended=i in ended)
         for i, run in enumerate(runs)
     ]
-    return SharedPass(pending, SETTINGS, runs[0].sums.totals, 120)
+    return SharedPass(pending, SETTINGS, runs[0].sums)
 
 
 def test_states_differ_wherever_sums_sizes_or_groups_do(found):

@@ -75,7 +75,7 @@ def test_sums_equal_the_oracle(case, prior):
     assert_agrees(smoothed.outliers, X[case.labels == -1].sum(axis=0))
     assert_agrees(smoothed.totals, X.sum(axis=0))
     members = [*range(case.n_clusters), -1]
-    assert smoothed.members.tolist() == [np.sum(case.labels == k) for k in members]
+    assert smoothed.masses.tolist() == [np.sum(case.labels == k) for k in members]
     assert smoothed.n_rows == len(X)
     sizes = X[:, case.groups >= 0].sum(axis=1)
     if (case.groups >= 0).any():

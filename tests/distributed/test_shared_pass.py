@@ -94,7 +94,7 @@ def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
         ]
         for run in runs:
             run.loss = run.running.lines[-1]["loss"]
-        return shared_pass.SharedPass(runs, None, None, 0, drop_hopeless=True)
+        return shared_pass.SharedPass(runs, None, None, drop_hopeless=True)
 
     shared = pass_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])
     shared._drop_hopeless(range(4))

@@ -41,7 +41,9 @@ class Counts:
 
     The arrays are read-only, and loops trust them: ``from_sparse`` and ``from_dense``
     make counts of what comes from elsewhere. ``odd_values`` is False where it is known
-    that all values are positive whole numbers below 2**53.
+    that all values are positive whole numbers below 2**53. ``weights`` (above 0, None
+    for 1 each) and ``batches`` (numbers of ``batch_names``, None for one batch) are of
+    the rows.
     """
 
     indptr: NDArray[np.int64]
@@ -49,10 +51,15 @@ class Counts:
     data: NDArray[np.float64]
     n_columns: int
     odd_values: bool = field(default=True, repr=False, compare=False)
+    weights: NDArray[np.float64] | None = None
+    batches: NDArray[np.int32] | None = None
+    batch_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("indptr", "indices", "data"):
-            object.__setattr__(self, name, _read_only(getattr(self, name)))
+        for name in ("indptr", "indices", "data", "weights", "batches"):
+            array = getattr(self, name)
+            if array is not None:
+                object.__setattr__(self, name, _read_only(array))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come out of a pickle writeable.
@@ -77,8 +84,29 @@ class Counts:
 
     @cached_property
     def whole(self) -> bool:
-        """Whether every sum of counts is exact in float64, in any order."""
-        return not self.fractional and float(self.data.sum()) < EXACT
+        """Whether every sum of weighted counts is exact in float64, in any order."""
+        if self.fractional or not self.whole_weights:
+            return False
+        heaviest = 1.0 if self.weights is None else self.weights.max(initial=1.0)
+        return float(heaviest) * float(self.data.sum()) < EXACT
+
+    @cached_property
+    def whole_weights(self) -> bool:
+        """Whether rows count whole numbers of times."""
+        weights = self.weights
+        return weights is None or np.array_equal(weights, np.floor(weights))
+
+    @property
+    def n_batches(self) -> int:
+        return 1 if self.batches is None else len(self.batch_names)
+
+    @property
+    def mass(self) -> float:
+        """Number of rows, each as often as it counts."""
+        if self.weights is None:
+            return self.n_rows
+        mass = float(self.weights.sum())
+        return int(mass) if self.whole_weights else mass
 
     @cached_property
     def bad_entry(self) -> tuple[int, int, float] | None:
@@ -112,6 +140,18 @@ class Counts:
         part = self.data[start:stop]
         return part.astype(np.int64) if self.whole else part
 
+    def with_rows(
+        self,
+        weights: NDArray[np.float64] | None = None,
+        batches: NDArray[np.int32] | None = None,
+        batch_names: tuple[str, ...] = (),
+    ) -> Counts:
+        """Return the same counts with these weights and batches of the rows."""
+        same = weights is self.weights and batches is self.batches
+        if same and batch_names == self.batch_names:
+            return self
+        return replace(self, weights=weights, batches=batches, batch_names=batch_names)
+
     def whole_matrix(self) -> sp.csr_array:
         """Return a scipy array of int64 if all counts are whole, else ``matrix``."""
         matrix = self.matrix()
@@ -126,7 +166,8 @@ class Counts:
             return self
         part = self.matrix()[:, np.flatnonzero(mask)]
         indptr = part.indptr.astype(np.int64)
-        return self._part(indptr, part.indices, part.data, part.shape[1])
+        chosen = self._part(indptr, part.indices, part.data, part.shape[1])
+        return chosen.with_rows(self.weights, self.batches, self.batch_names)
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
@@ -134,14 +175,26 @@ class Counts:
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
         places = np.arange(indptr[-1]) + shift
-        return self._part(indptr, self.indices[places], self.data[places])
+        part = self._part(indptr, self.indices[places], self.data[places])
+        return self._with_rows_of(part, chosen)
 
     def between(self, start: int, stop: int) -> Counts:
         """Return a range of rows, in the same memory."""
         indptr = self.indptr[start : stop + 1]
         part = slice(indptr[0], indptr[-1])
         own = indptr - indptr[0]
-        return self._part(own, self.indices[part], self.data[part])
+        rows = self._part(own, self.indices[part], self.data[part])
+        return self._with_rows_of(rows, slice(start, stop))
+
+    def _with_rows_of(self, part: Counts, rows: Any) -> Counts:
+        """Return some rows with their weights and batches."""
+        if self.weights is None and self.batches is None:
+            return part
+        return part.with_rows(
+            None if self.weights is None else self.weights[rows],
+            None if self.batches is None else self.batches[rows],
+            self.batch_names,
+        )
 
     def _part(
         self,
@@ -310,6 +363,8 @@ def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
 def stacked(parts: Sequence[Counts]) -> Counts:
     """Rows of several counts below each other."""
     ends = np.cumsum([0, *(len(part.data) for part in parts)])
+    weights = [part.weights for part in parts if part.weights is not None]
+    batches = [part.batches for part in parts if part.batches is not None]
     return Counts(
         indptr=np.concatenate(
             [[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]
@@ -318,6 +373,9 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         data=np.concatenate([part.data for part in parts]),
         n_columns=parts[0].n_columns,
         odd_values=any(part.odd_values for part in parts),
+        weights=np.concatenate(weights) if weights else None,
+        batches=np.concatenate(batches) if batches else None,
+        batch_names=parts[0].batch_names,
     )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .codes import NOWHERE, OUTLIER, inner_labels
+from .copies import n_copies_of
 from .merging import TIMES_MORE, joined, n_before_joining
 from .run import run
 from .sums import sum_by_labels
@@ -133,7 +134,10 @@ def crossed(
     """Run from the largest common parts of two runs; return it or the other."""
     if np.array_equal(best.labels, other.labels):
         return other
-    parts = common_parts(best.labels, other.labels, counts.n_rows, settings.n_clusters)
+    parts = common_parts(
+        *(best.labels, other.labels, n_copies_of(counts), settings.n_clusters),
+        weights=counts.weights,
+    )
     n_parts = int(parts.max()) + 1
     if n_parts <= settings.n_clusters:
         return other
@@ -145,14 +149,18 @@ def crossed(
 
 
 def common_parts(
-    a: NDArray[np.int32], b: NDArray[np.int32], n_rows: int, n_clusters: int
+    a: NDArray[np.int32],
+    b: NDArray[np.int32],
+    n_rows: int,
+    n_clusters: int,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.int32]:
     """Rows that are together in both labelings; those of small parts are nowhere."""
     width = int(max(a.max(), b.max())) + 1
     outside = width**2
     outliers = (a == OUTLIER) | (b == OUTLIER)
     pairs = np.where(outliers, outside, a.astype(np.int64) * width + b)
-    part_sizes = np.bincount(pairs, minlength=outside + 1)
+    part_sizes = np.bincount(pairs, weights, minlength=outside + 1)
     there = np.flatnonzero(part_sizes[:outside])
     most = n_before_joining(n_clusters, n_rows, max(TIMES_MORE))
     kept = there[np.argsort(-part_sizes[there], kind="stable")[:most]]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .batch_model import cell_shares
 from .codes import NOISE, RELEVANT
 from .loops import columns as column_loops
 from .loops import rows as row_loops
@@ -32,19 +33,11 @@ def dispersions(
     the number after the last is the outliers'. Only stored counts are visited.
     """
     n_columns, n_rows, prior = len(groups), sums.n_rows, sums.prior
+    if sums.batches is not None:
+        return _batch_dispersions(counts, labels, sums, groups)
     shares, size_sums = _shares(sums, groups)
-    with np.errstate(divide="ignore"):
-        inverse_shares = np.where(shares > 0, 1.0 / shares, 0.0)
-    slots = np.empty(n_columns, dtype=np.int32)
-    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
-    found = RatioSums(
-        squares=np.zeros(n_columns),
-        ratios=np.zeros(n_columns),
-        inverse_sizes=np.zeros(len(shares)),
-    )
-    rows, options = rows_of(counts), (slots, prior, prior_size, inverse_shares)
-    for block in counts.blocks:
-        row_loops.add_ratios(rows, block, labels, *options, found)
+    inverse_shares = _inverse(shares)
+    found = _ratio_sums(counts, labels, inverse_shares, groups, prior)
     noise = groups == NOISE
     inverses = found.inverse_sizes @ inverse_shares
     inverses[noise] = n_rows * inverse_shares[0, noise]
@@ -52,6 +45,59 @@ def dispersions(
     pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
     excess = (found.ratios + prior * inverses) / n_rows
     free = max(1, n_rows - sums.n_clusters)
+    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+
+
+def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """1 / x, which is 0 at 0."""
+    return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
+
+
+def _ratio_sums(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    inverse_shares: NDArray[np.float64],
+    groups: NDArray[np.int8],
+    prior: float,
+) -> RatioSums:
+    """Sums over the stored counts, by the shares of each label."""
+    n_lines, n_columns = inverse_shares.shape
+    slots = np.empty(n_columns, dtype=np.int32)
+    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
+    sums = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines)
+    found = RatioSums(*sums)
+    rows, options = rows_of(counts), (slots, prior, prior_size, inverse_shares)
+    for block in counts.blocks:
+        row_loops.add_ratios(rows, block, labels, *options, found)
+    return found
+
+
+def _batch_dispersions(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+) -> NDArray[np.float64]:
+    """φ_j with the expected counts of each cluster and batch."""
+    cells, prior = sums.batches, sums.prior
+    assert cells is not None
+    assert counts.batches is not None
+    n_batches, n_columns = cells.totals.shape
+    shares = cell_shares(sums, groups)[:, :n_batches]
+    flat = np.ascontiguousarray(shares).reshape(-1, n_columns)
+    inverse_shares = _inverse(flat)
+    lines = labels * np.int32(n_batches) + counts.batches
+    found = _ratio_sums(counts, lines, inverse_shares, groups, prior)
+    noise = groups == NOISE
+    inverses = found.inverse_sizes @ inverse_shares
+    of_batches = cells.row_masses[:, None] * _inverse(shares[0])
+    inverses[noise] = of_batches[:, noise].sum(axis=0)
+    sizes = np.concatenate([cells.clusters, cells.outliers[None]])[:, :, ~noise]
+    expected = sizes.sum(axis=2).ravel() @ flat
+    expected = np.where(noise, sums.totals, expected)
+    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    excess = (found.ratios + prior * inverses) / sums.n_rows
+    free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
     return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .batches import margin_effects
 from .codes import NOWHERE, OUTLIER, RELEVANT, SHARED
 from .loops import distances as distance_loops
 from .loops.distances import Merging
@@ -56,6 +57,15 @@ def joined(
     return np.concatenate([new, special])[labels], sums.joined(new)
 
 
+def without_margins(sums: Sums) -> NDArray[np.float64]:
+    """Sums of clusters with the batches' margins taken out, in whole counts."""
+    if sums.batches is None:
+        return sums.table
+    effects = margin_effects(sums.batches.totals)
+    effects = np.where(effects > 0, effects, 1.0)
+    return np.rint((sums.batches.of_clusters / effects).sum(axis=1))
+
+
 class Joins(NamedTuple):
     """Which two clusters were joined in each step, and the likelihood that it lost.
 
@@ -99,9 +109,10 @@ def join_clusters(
     n = sums.n_clusters
     relevant, shared = (np.flatnonzero(groups == g) for g in (RELEVANT, SHARED))
     values = np.empty((n + 1, len(relevant) + 1))
-    values[:, :-1] = sums.table[:, relevant]
-    values[:, -1] = sums.table[:, shared].sum(axis=1)
-    priors = prior * sums.members.astype(np.float64)
+    table = without_margins(sums)
+    values[:, :-1] = table[:, relevant]
+    values[:, -1] = table[:, shared].sum(axis=1)
+    priors = prior * sums.masses
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
     n_joins = max(n - n_clusters, 0)
     merging = Merging(

@@ -6,9 +6,9 @@ Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 togeth
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,19 +22,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class BatchCells:
+    """Sums by batch with the prior in them: c_kbj, c_Obj, c_bj.
+
+    ``masses`` is the number of rows of each cluster in each batch, and ``row_masses``
+    that of all rows of each batch.
+    """
+
+    clusters: NDArray[np.float64]
+    outliers: NDArray[np.float64]
+    totals: NDArray[np.float64]
+    masses: NDArray[np.float64]
+    row_masses: NDArray[np.float64]
+    # Rates for the groups that were asked for last.
+    found: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
 class SmoothedSums:
     """The sums with the prior in them: c_kj, c_Oj, c_j and u_j (``log_sizes``).
 
-    ``members`` is the number of rows in each cluster and, last, of outliers.
+    ``masses`` is the number of rows in each cluster and, last, of outliers, and
+    ``n_rows`` that of all, each row as often as its weight says. ``batches`` has the
+    sums by batch where there are several.
     """
 
     clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
     log_sizes: NDArray[np.float64]
-    members: NDArray[np.int64]
-    n_rows: int
+    masses: NDArray[np.float64]
+    n_rows: float
     prior: float
+    batches: BatchCells | None = None
 
     @property
     def n_clusters(self) -> int:
@@ -65,7 +85,7 @@ class Scales(NamedTuple):
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
-            scales, totals = sums.members / sums.n_rows, sums.members.astype(float)
+            scales, totals = sums.masses / sums.n_rows, sums.masses.copy()
             totals[-1] = 0.0
             portions, factors = (
                 np.zeros_like(totals),
@@ -101,6 +121,28 @@ def column_step(
     Λ_k cancels in L_j(1), so it is left out there: a cluster without counts in C0 then
     needs no special case.
     """
+    if sums.batches is not None:
+        scores, tolerance = _batch_scores(sums, groups, price)
+    else:
+        scores, tolerance = _scores(sums, groups, price)
+    for group in set(GROUPS).difference(allowed):
+        scores[:, group - NOISE] = -np.inf
+    return ColumnStep(sums, scores, choose_groups(scores, tolerance))
+
+
+def _batch_scores(
+    sums: SmoothedSums, groups: NDArray[np.int8], price: Price
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    from .batch_model import column_scores
+
+    prices = price(sums.totals, sums.n_clusters, sums.n_rows)
+    return column_scores(sums, groups, prices)
+
+
+def _scores(
+    sums: SmoothedSums, groups: NDArray[np.int8], price: Price
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Scores of every column in every group, and when they are tied."""
     scales = Scales.of(sums, groups)
     n_columns, n_rows = len(groups), sums.n_rows
     scores, tolerance = np.empty((n_columns, 3)), np.empty(n_columns)
@@ -120,9 +162,7 @@ def column_step(
         log_n_rows=float(np.log(n_rows)),
     )
     column_loops.score_columns(terms, scores, tolerance)
-    for group in set(GROUPS).difference(allowed):
-        scores[:, group - NOISE] = -np.inf
-    return ColumnStep(sums, scores, choose_groups(scores, tolerance))
+    return scores, tolerance
 
 
 def choose_groups(
@@ -149,7 +189,11 @@ class Rates:
 
 
 def rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
-    """Closed-form rates; those of a cluster that has no row scale are not finite."""
+    """Rates; those of a cluster that has no row scale are not finite."""
+    if sums.batches is not None:
+        from .batch_model import batch_cluster_rates
+
+        return batch_cluster_rates(sums, groups)
     cluster_scales = Scales.of(sums, groups).cluster_scales
     with np.errstate(divide="ignore", invalid="ignore"):
         cluster = sums.clusters / cluster_scales[:, None]
@@ -165,6 +209,10 @@ def log_likelihood(
     Rates enter as shares of their cluster, which stay finite where a cluster has no
     counts in C0 (its rates grow and its row scales fall without limit).
     """
+    if sums.batches is not None:
+        from .batch_model import batch_log_likelihood
+
+        return batch_log_likelihood(sums, groups, fitted)
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     used = ~noise
     scales = Scales.of(fitted, groups)

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     # From column totals, the number of clusters and the number of rows to prices.
-    Price = Callable[[NDArray[np.float64], int, int], NDArray[np.float64]]
+    Price = Callable[[NDArray[np.float64], int, float], NDArray[np.float64]]
 
 
-def mdl(totals: NDArray[np.float64], n_clusters: int, _: int) -> NDArray[np.float64]:
+def mdl(totals: NDArray[np.float64], n_clusters: int, _: float) -> NDArray[np.float64]:
     """K - 1 column sums, each described in log of the total; 0 below a total of 1."""
     return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
 
 
 def bic(
-    totals: NDArray[np.float64], n_clusters: int, n_rows: int
+    totals: NDArray[np.float64], n_clusters: int, n_rows: float
 ) -> NDArray[np.float64]:
     """K free rates, each half a log of the number of rows."""
     return np.full_like(totals, n_clusters / 2 * np.log(n_rows))
 
 
-def free(totals: NDArray[np.float64], *_: int) -> NDArray[np.float64]:
+def free(totals: NDArray[np.float64], *_: float) -> NDArray[np.float64]:
     """No price."""
     return np.zeros_like(totals)
 
@@ -49,7 +49,7 @@ class UserPrice:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
     def __call__(
-        self, totals: NDArray[np.float64], n_clusters: int, n_rows: int
+        self, totals: NDArray[np.float64], n_clusters: int, n_rows: float
     ) -> NDArray[np.float64]:
         given = np.asarray(
             self.function(totals.copy(), n_clusters, n_rows), dtype=float

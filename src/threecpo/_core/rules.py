@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from .batch_model import batch_profile, rates_of
+from .batches import first_rates
 from .codes import RELEVANT
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
@@ -15,6 +17,7 @@ from .model import Scales, log
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .batches import BatchRates
     from .model import SmoothedSums
     from .sums import Sums
 
@@ -65,6 +68,15 @@ class _ShareRule:
         threshold: float = 0.0,
         ranks: NDArray[np.int32] | None = None,
     ) -> Profile:
+        if sums.batches is not None:
+            rates = self._batch_rates(sums, groups)
+            return batch_profile(
+                rates,
+                sums,
+                background=background,
+                threshold=threshold,
+                ranks=_ranks(sums.n_clusters, ranks),
+            )
         scales = Scales.of(sums, groups)
         width = sums.n_clusters + background
         slots = np.empty(len(groups), dtype=np.int32)
@@ -80,7 +92,7 @@ class _ShareRule:
             log_rates=log_rates,
             offsets=sums.prior * log_rate_sums,
             shared_weights=shared_weights,
-            size_weights=size_weights,
+            size_weights=size_weights.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
             prior_shared=sums.prior * n_shared,
@@ -95,12 +107,23 @@ class _ShareRule:
         """Weights of a row's sum over C0 and of its size, from q, the share of C0."""
         raise NotImplementedError
 
+    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+        """Rates of clusters and batches, where there are several."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Exact(_ShareRule):
     """Likelihood of the row with its size re-fitted, in C1 and in C0."""
 
     name: str = "exact"
+
+    @property
+    def first(self) -> Rule:
+        return SEEDS
+
+    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+        return rates_of(sums, groups)
 
     def _weights(
         self, portions: NDArray[np.float64], n_shared: int
@@ -110,6 +133,14 @@ class Exact(_ShareRule):
             return zeros, zeros
         with np.errstate(divide="ignore"):
             return np.log(portions), zeros
+
+
+@dataclass(frozen=True)
+class Seeds(Exact):
+    """The exact rule for clusters of one row each: β are the batches' margins."""
+
+    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+        return first_rates(sums, groups)
 
 
 @dataclass(frozen=True)
@@ -165,7 +196,7 @@ class ChiSquared:
             if sums.prior
             else zeros,
             shared_weights=zeros,
-            size_weights=zeros,
+            size_weights=zeros.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
             prior_shared=0.0,
@@ -178,6 +209,7 @@ class ChiSquared:
 
 
 EXACT = Exact()
+SEEDS = Seeds()
 PRINTED = Printed()
 CHI_SQUARED = ChiSquared()
 NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PRINTED, CHI_SQUARED)}
@@ -205,7 +237,7 @@ class Euclidean:
     name: str = "euclidean"
 
     def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return _divided(sums.clusters, sums.cluster_sizes.astype(float))
+        return _divided(sums.clusters, sums.cluster_masses)
 
     def profile(self, centers: NDArray[np.float64]) -> Profile:
         return _center_profile(centers, -(centers**2).sum(axis=1) / 2)
@@ -275,7 +307,7 @@ def _center_profile(
         log_rates=log_rates,
         offsets=offsets,
         shared_weights=zeros,
-        size_weights=zeros,
+        size_weights=zeros.reshape(1, -1),
         ranks=_ranks(n_clusters, None),
         background=False,
         prior_shared=0.0,

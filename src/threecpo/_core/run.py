@@ -146,7 +146,7 @@ class Running:
         return kept
 
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
-        order = np.argsort(-self.sums.cluster_sizes, kind="stable")
+        order = np.argsort(-self.sums.cluster_masses, kind="stable")
         return Run(
             labels=np.empty(0, np.int32)
             if labels is None
@@ -193,12 +193,19 @@ def run(
     prior = settings.prior
     n_clusters = settings.n_clusters if sums is None else sums.n_clusters
     labels = inner_labels(labels, n_clusters)
+    seeded = sums is None
     if sums is None:
         sums = sum_by_labels(counts, labels, n_clusters, groups, prior)
     if (labels == NOWHERE).any():
         sums, kept = without_empty(sums)
         labels = _without_dropped(labels, kept, n_clusters)
-        first = settings.rule.first.profile(sums.smoothed(prior), groups)
+        start = sums
+        if seeded and counts.weights is not None:
+            # A seed is one row, whatever its weight.
+            once = counts.with_rows(None, counts.batches, counts.batch_names)
+            start = sum_by_labels(once, labels, sums.n_clusters, groups, prior)
+            start.of_all_rows(sums)
+        first = settings.rule.first.profile(start.smoothed(prior), groups)
         assign(counts, first, labels, sums, workers, with_sizes=False)
     n_clusters = sums.n_clusters
     running = Running(sums, groups, settings)
@@ -224,7 +231,8 @@ def without_empty(sums: Sums) -> tuple[Sums, NDArray[np.intp]]:
 
 def digest(sums: Sums, groups: NDArray[np.int8]) -> bytes:
     """What stands for sums and groups, on which all that follows depends."""
-    parts = (groups, sums.members, sums.table)
+    arrays = sums.arrays
+    parts = (groups, arrays.members, arrays.table)
     return blake2b(b"".join(part.tobytes() for part in parts)).digest()
 
 
@@ -234,7 +242,8 @@ def _same(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 
 def _equal_sums(a: Sums, b: Sums) -> bool:
-    return np.array_equal(a.members, b.members) and np.array_equal(a.table, b.table)
+    (table, members, *_), (other_table, other_members, *_) = a.arrays, b.arrays
+    return np.array_equal(members, other_members) and np.array_equal(table, other_table)
 
 
 def _without_dropped(

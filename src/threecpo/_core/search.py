@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .codes import RELEVANT, all_relevant
+from .copies import n_copies_of
 from .counts import BLOCK_COUNTS
 from .crossing import best_of, crossed_runs, few_iterations
 from .merging import TIMES_MORE, joined, n_before_joining
@@ -178,7 +179,9 @@ class SeedRuns:
         counts, times = self.starts.counts, TIMES_MORE[self.index % len(TIMES_MORE)]
         wide = replace(
             settings,
-            n_clusters=n_before_joining(settings.n_clusters, counts.n_rows, times),
+            n_clusters=n_before_joining(
+                settings.n_clusters, n_copies_of(counts), times
+            ),
             max_iter=min(WIDE_ITERATIONS, settings.max_iter),
             outliers=None,
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .batches import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
+from .copies import Copies
 from .kmeans import lloyd
 from .loops import distances as distance_loops
 from .loops.records import CsrRows, read_only_rows, rows_of
@@ -52,6 +54,20 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
     return information_of(sums, x_log_x_above(counts, prior), prior)
 
 
+def without_margins(counts: Counts) -> Counts:
+    """Counts over the share of their column in the batch, and of no batch any more."""
+    if counts.batches is None:
+        return counts
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    everything = all_relevant(counts.n_columns)
+    sums = sum_by_labels(counts, nowhere, 0, everything, 0.0)
+    assert sums.batches is not None
+    effects = margin_effects(sums.batches.totals)
+    batches = np.repeat(counts.batches, np.diff(counts.indptr))
+    data = counts.data / effects[batches, counts.indices]
+    return replace(counts, data=data, odd_values=True, batches=None, batch_names=())
+
+
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
@@ -67,11 +83,17 @@ def information_of(
     """h(j) from the sums over all rows with every column in use."""
     smoothed = sums.smoothed(prior)
     totals, log_sizes = smoothed.totals, smoothed.log_sizes
-    own = above + sums.n_rows * x_log_x(np.array([prior]))[0]
+    own = above + sums.mass * x_log_x(np.array([prior]))[0]
     used = totals > 0
     information = np.zeros(len(totals))
     information[used] = (own[used] - log_sizes[used]) / totals[used]
-    information[used] += np.log(totals[used].sum() / totals[used])
+    if smoothed.batches is None:
+        information[used] += np.log(totals[used].sum() / totals[used])
+    else:
+        own = smoothed.batches.totals
+        shares = own / np.maximum(own.sum(axis=1, keepdims=True), 1.0)
+        within = (own * log(shares)).sum(axis=0)
+        information[used] -= within[used] / totals[used]
     return information
 
 
@@ -170,9 +192,12 @@ def pairwise_distances(
 
 
 def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
-    """Labels with one row in each cluster and the others nowhere yet."""
+    """Labels with one row in each cluster and the others nowhere yet.
+
+    A row that was drawn twice is in the first of its clusters.
+    """
     labels = np.full(n_rows, NOWHERE, dtype=np.int32)
-    labels[rows] = np.arange(len(rows), dtype=np.int32)
+    labels[rows[::-1]] = np.arange(len(rows), dtype=np.int32)[::-1]
     return labels
 
 
@@ -193,20 +218,26 @@ class SquaredDistances:
         return np.maximum(self.squares + self.squares[row] - 2 * products, 0.0)
 
 
-def plus_plus(distances: RowDistances | SquaredDistances, n_rows: int) -> Start:
+def plus_plus(
+    distances: RowDistances | SquaredDistances,
+    n_rows: int,
+    copies: Copies | None = None,
+) -> Start:
     """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d."""
+    copies = copies or Copies(n_rows)
+    n_copies = copies.n_copies
 
     def start(
         rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
     ) -> NDArray[np.int32]:
         n_draws = 2 + int(np.log(n_clusters))
-        rows = [int(rng.integers(n_rows))]
-        closest = distances.to_row(rows[0])
+        rows = [copies.draw(rng)]
+        closest = copies.spread(distances.to_row(copies.rows(rows[0])))
         while len(rows) < n_clusters:
             closest[rows] = 0.0
             reach = np.cumsum(closest)
             if not reach[-1] > 0:  # nothing but copies of the seeds is left
-                rest = np.setdiff1d(np.arange(n_rows), rows)
+                rest = np.setdiff1d(np.arange(n_copies), rows)
                 rows.extend(rng.choice(rest, n_clusters - len(rows), replace=False))
                 break
             draws = rng.random(n_draws) * reach[-1]
@@ -216,25 +247,28 @@ def plus_plus(distances: RowDistances | SquaredDistances, n_rows: int) -> Start:
             options = []
             for row in candidates:
                 workers.check()
-                options.append(np.minimum(closest, distances.to_row(row)))
+                further = copies.spread(distances.to_row(copies.rows(row)))
+                options.append(np.minimum(closest, further))
             best = int(np.argmin([option.sum() for option in options]))
             rows.append(int(candidates[best]))
             closest = options[best]
-        return labels_of_rows(np.array(rows), n_rows)
+        return labels_of_rows(copies.rows(np.array(rows)), n_rows)
 
     return start
 
 
 def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     """Seeds by k-means++ with d(a, b)."""
-    return plus_plus(RowDistances.of(counts, prior), counts.n_rows)
+    counts = without_margins(counts)
+    distances = RowDistances.of(counts, prior)
+    return plus_plus(distances, counts.n_rows, Copies.of(counts))
 
 
 def random_centers(counts: Counts) -> Start:
     """Distinct rows drawn at random."""
-    n_rows = counts.n_rows
+    n_rows, copies = counts.n_rows, Copies.of(counts)
     return lambda rng, n_clusters, *_: labels_of_rows(
-        rng.choice(n_rows, n_clusters, replace=False), n_rows
+        copies.rows(copies.draw_distinct(rng, n_clusters)), n_rows
     )
 
 
@@ -248,8 +282,9 @@ def random_labels(counts: Counts) -> Start:
 
 def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Start:
     """Euclidean k-means++, or k-means from there, on counts or on row shares."""
+    counts = without_margins(counts)
     data = counts.scaled(1) if shares else counts
-    seeds = plus_plus(SquaredDistances.of(data), data.n_rows)
+    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, Copies.of(data))
     if not full:
         return seeds
 

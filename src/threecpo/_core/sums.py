@@ -6,11 +6,12 @@ row by row; ``Sums.smoothed`` adds the prior's share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .batch_sums import BatchSums
 from .codes import NOWHERE
 from .loops import columns as column_loops
 from .loops import rows as row_loops
@@ -25,14 +26,20 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
+def _nothing() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
 @dataclass
 class Sums:
     """Sums over the rows of each cluster, without the prior.
 
     ``table`` has a row of column sums for each cluster and, last, for the outliers;
-    ``members`` counts their rows. ``log_sizes`` is u_j = Σ_i Y_ij log r_i and
-    ``log_size_total`` Σ_i log r_i, each in two parts that add exactly (see
-    ``rows.COARSE``). ``totals`` and ``n_rows`` are of all rows, in a cluster or not.
+    ``members`` counts their rows and ``masses`` adds up their weights. ``log_sizes`` is
+    u_j = Σ_i Y_ij log r_i and ``log_size_total`` Σ_i log r_i, each in two parts that
+    add exactly (see ``rows.COARSE``). ``totals``, ``n_rows`` and ``mass`` are of all
+    rows, in a cluster or not. With several batches ``batches`` is what loops add to,
+    and ``settle`` brings all else up to date.
     """
 
     table: NDArray[np.float64]
@@ -41,9 +48,17 @@ class Sums:
     log_size_total: NDArray[np.float64]
     totals: NDArray[np.float64]
     n_rows: int = 0
+    # Where nothing is said of weights, every row counts once.
+    masses: NDArray[np.float64] = field(default_factory=_nothing)
+    total_mass: float | None = None
+    batches: BatchSums | None = None
+
+    def __post_init__(self) -> None:
+        if self.masses.shape != self.members.shape:
+            self.masses = self.members.astype(np.float64)
 
     @classmethod
-    def zeros(cls, n_clusters: int, n_columns: int) -> Sums:
+    def zeros(cls, n_clusters: int, n_columns: int, n_batches: int = 1) -> Sums:
         """Sums of no rows."""
         return cls(
             table=np.zeros((n_clusters + 1, n_columns)),
@@ -51,7 +66,15 @@ class Sums:
             log_sizes=np.zeros((n_columns, 2)),
             log_size_total=np.zeros(2),
             totals=np.zeros(n_columns),
+            batches=None
+            if n_batches == 1
+            else BatchSums.zeros(n_clusters, n_columns, n_batches),
         )
+
+    @classmethod
+    def zeros_for(cls, counts: Counts, n_clusters: int) -> Sums:
+        """Sums of none of these rows."""
+        return cls.zeros(n_clusters, counts.n_columns, counts.n_batches)
 
     @property
     def n_clusters(self) -> int:
@@ -73,71 +96,126 @@ class Sums:
         return self.members[:-1]
 
     @property
+    def cluster_masses(self) -> NDArray[np.float64]:
+        """Weight of the rows in each cluster."""
+        return self.masses[:-1]
+
+    @property
     def n_outliers(self) -> int:
         return int(self.members[-1])
 
     @property
+    def mass(self) -> float:
+        """Weight of all rows."""
+        return self.n_rows if self.total_mass is None else self.total_mass
+
+    @property
     def arrays(self) -> SumArrays:
         """The arrays as loops add to them."""
-        return SumArrays(
-            self.table,
-            self.members,
-            self.log_sizes,
-            self.log_size_total,
-            self.totals,
-        )
+        sizes = self.log_sizes, self.log_size_total
+        if self.batches is not None:
+            cells = self.batches
+            lines = cells.cells, cells.members, cells.masses
+            return SumArrays(*lines, *sizes, cells.totals)
+        lines = self.table, self.members, self.masses
+        return SumArrays(*lines, *sizes, self.totals.reshape(1, -1))
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays, which is how Dask weighs what it moves."""
-        return sum(array.nbytes for array in self.arrays)
+        own = 0 if self.batches is None else self.table.nbytes + self.totals.nbytes
+        return own + sum(array.nbytes for array in self.arrays)
+
+    def settle(self) -> None:
+        """Bring sums over the batches up to date."""
+        if self.batches is not None:
+            shape = (len(self.members), self.batches.n_batches)
+            self.table = self.batches.of_clusters.sum(axis=1)
+            self.members = self.batches.members.reshape(shape).sum(axis=1)
+            self.masses = self.batches.masses.reshape(shape).sum(axis=1)
+            self.totals = self.batches.totals.sum(axis=0)
 
     def add(self, other: Sums) -> None:
         """Add the sums of other rows."""
         self.table += other.table
         self.members += other.members
+        self.masses += other.masses
         self.log_sizes += other.log_sizes
         self.log_size_total += other.log_size_total
         self.totals += other.totals
         self.n_rows += other.n_rows
+        if other.total_mass is not None:
+            self.total_mass = (self.total_mass or 0) + other.total_mass
+        if self.batches is not None and other.batches is not None:
+            self.batches.add(other.batches)
+
+    def clear(self) -> None:
+        """Take all rows out of the clusters."""
+        for array in self.arrays[:3]:
+            array[:] = 0
+
+    def of_all_rows(self, data: Sums) -> None:
+        """Take over from other sums what does not depend on labels and groups."""
+        self.totals, self.n_rows = data.totals, data.n_rows
+        self.total_mass = data.total_mass
+        if self.batches is not None and data.batches is not None:
+            self.batches.totals = data.batches.totals
+            self.batches.row_masses = data.batches.row_masses
 
     def copy(self) -> Sums:
-        """Own table and members; what does not depend on the labels is shared."""
-        return self._with(self.table.copy(), self.members.copy())
+        """Own sums of the clusters; what does not depend on the labels is shared."""
+        return replace(
+            self,
+            table=self.table.copy(),
+            members=self.members.copy(),
+            masses=self.masses.copy(),
+            batches=self.batches and self.batches.copy(),
+        )
 
     def take(self, clusters: NDArray[np.intp]) -> Sums:
         """Keep these clusters, in this order, and the outliers."""
         order = np.append(clusters, self.n_clusters)
-        return self._with(self.table[order], self.members[order])
+        return replace(
+            self,
+            table=self.table[order],
+            members=self.members[order],
+            masses=self.masses[order],
+            batches=self.batches and self.batches.take(order),
+        )
 
     def joined(self, new: NDArray[np.int32]) -> Sums:
         """Add up the clusters that get the same new number; outliers stay."""
         numbers = np.append(new, new.max() + 1)
         table = np.zeros((numbers[-1] + 1, self.table.shape[1]))
         members = np.zeros(len(table), dtype=np.int64)
+        masses = np.zeros(len(table))
         np.add.at(members, numbers, self.members)
+        np.add.at(masses, numbers, self.masses)
         for number, row in zip(numbers.tolist(), self.table, strict=True):
             table[number] += row
-        return self._with(table, members)
+        return replace(
+            self,
+            table=table,
+            members=members,
+            masses=masses,
+            batches=self.batches and self.batches.joined(numbers),
+        )
 
     def smoothed(self, prior: float) -> SmoothedSums:
         """Add the prior's share."""
-        table = self.table + prior * self.members[:, None]
+        table = self.table + prior * self.masses[:, None]
         log_sizes = self.log_sizes[:, 0] + self.log_sizes[:, 1]
         if prior:
             log_sizes += prior * (self.log_size_total[0] + self.log_size_total[1])
         return SmoothedSums(
             clusters=table[:-1],
             outliers=table[-1],
-            totals=self.totals + prior * self.n_rows,
+            totals=self.totals + prior * self.mass,
             log_sizes=log_sizes,
-            members=self.members,
-            n_rows=self.n_rows,
+            masses=self.masses,
+            n_rows=self.mass,
             prior=prior,
+            batches=None if self.batches is None else self.batches.smoothed(prior),
         )
-
-    def _with(self, table: NDArray[np.float64], members: NDArray[np.int64]) -> Sums:
-        shared = self.log_sizes, self.log_size_total, self.totals
-        return Sums(table, members, *shared, self.n_rows)
 
 
 def assign(
@@ -158,8 +236,7 @@ def assign(
     in_place = workers.n_jobs == 1 and not fresh
     rows, profile = rows_of(counts), loadable(profile)
     if fresh:
-        sums.table[:] = 0.0
-        sums.members[:] = 0
+        sums.clear()
     if with_sizes:
         # New arrays, as copies share them.
         sums.log_sizes = np.zeros_like(sums.log_sizes)
@@ -168,7 +245,7 @@ def assign(
     def one(block: tuple[int, int]) -> tuple[int, Sums]:
         part = sums
         if not in_place:
-            part = Sums.zeros(sums.n_clusters, counts.n_columns)
+            part = Sums.zeros_for(counts, sums.n_clusters)
         into = labels, part.arrays
         moved = row_loops.assign_rows(rows, block, profile, fresh, with_sizes, *into)
         return moved, part
@@ -178,16 +255,18 @@ def assign(
         n_moved += moved
         if not in_place:
             sums.add(part)
+    sums.settle()
     return n_moved
 
 
 def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Sums:
     """Sums of the clusters that a profile puts these rows in."""
-    total = Sums.zeros(profile.n_clusters, counts.n_columns)
+    total = Sums.zeros_for(counts, profile.n_clusters)
     labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
     rows, everything, into = rows_of(counts), (0, counts.n_rows), (labels, total.arrays)
     fresh = True
     row_loops.assign_rows(rows, everything, loadable(profile), fresh, with_sizes, *into)
+    total.settle()
     return total
 
 
@@ -201,14 +280,21 @@ def sum_by_labels(
     """Sums of given labels (``NOWHERE`` for rows to leave out of the sums)."""
     slots = np.empty(len(groups), dtype=np.int32)
     prior_size = prior * sum(column_loops.fill_slots(groups, slots))
-    total = Sums.zeros(n_clusters, counts.n_columns)
+    total = Sums.zeros_for(counts, n_clusters)
     total.n_rows = counts.n_rows
+    if counts.weights is not None:
+        total.total_mass = counts.mass
+    if total.batches is not None and counts.batches is not None:
+        total.batches.row_masses = np.bincount(
+            counts.batches, counts.weights, counts.n_batches
+        ).astype(np.float64)
     rows = rows_of(counts)
     for block in counts.blocks:
         part = total
         if not counts.whole:
-            part = Sums.zeros(n_clusters, counts.n_columns)
+            part = Sums.zeros_for(counts, n_clusters)
         row_loops.sum_rows(rows, block, labels, slots, prior_size, part.arrays)
         if part is not total:
             total.add(part)
+    total.settle()
     return total

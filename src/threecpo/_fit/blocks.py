@@ -83,9 +83,15 @@ class BlockFit:
         return len(self.look.sums.totals)
 
     @property
+    def _n_batches(self) -> int:
+        batches = self.look.sums.batches
+        return 1 if batches is None else batches.n_batches
+
+    @property
     def _runs_at_once(self) -> int | None:
         n_clusters = self.plan.settings.n_clusters
-        return self.budget.runs_at_once(n_clusters, self._n_columns, self.threads)
+        sizes = n_clusters, self._n_columns, self.threads, self._n_batches
+        return self.budget.runs_at_once(*sizes)
 
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(work.answer, requests), work.add_each)
@@ -102,7 +108,8 @@ class BlockFit:
         n_sampled = self._n_rows if everything else int(sample_rows or 0)
         n_stored = sum(self.look.n_stored) * n_sampled / self._n_rows
         n_clusters = plan.settings.n_clusters
-        self.budget.check_sample(n_stored, n_clusters, self._n_columns, plan.n_jobs)
+        sizes = n_clusters, self._n_columns, plan.n_jobs, self._n_batches
+        self.budget.check_sample(n_stored, *sizes)
         counts = work.sample(self.engine, self.look, n_sampled, plan.sample_seed)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
@@ -121,10 +128,7 @@ class BlockFit:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
-        sums = self.look.sums
-        return SharedPass(
-            pending, self.plan.settings, sums.totals, sums.n_rows, drop_hopeless
-        )
+        return SharedPass(pending, self.plan.settings, self.look.sums, drop_hopeless)
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""

@@ -49,15 +49,19 @@ class MemoryBudget:
             raise ValueError(message)
         return min(n_jobs, fit)
 
-    def runs_at_once(self, n_clusters: int, n_columns: int, threads: int) -> int | None:
+    def runs_at_once(
+        self, n_clusters: int, n_columns: int, threads: int, n_batches: int = 1
+    ) -> int | None:
         """How many runs may share a pass: a quarter of the budget for their sums."""
         if self.limit is None:
             return None
         # Finished blocks wait to be added, two for each thread.
-        one = (n_clusters + 1) * n_columns * 8 * (OF_RUN + 2 * threads)
+        lines = (n_clusters + 1) * n_batches
+        one = lines * n_columns * 8 * (OF_RUN + 2 * threads)
         if 4 * one > self.limit:
             message = (
-                f"The sums of {n_clusters} clusters in {n_columns} columns take about "
+                f"The sums of {n_clusters} clusters{_in_batches(n_batches)} in "
+                f"{n_columns} columns take about "
                 f"{as_text(one)} while a run goes on, more than a quarter of "
                 f"max_memory={as_text(self.limit)}: allow {as_text(4 * one)}."
             )
@@ -65,10 +69,15 @@ class MemoryBudget:
         return self.limit // (4 * one)
 
     def check_sample(
-        self, n_stored: float, n_clusters: int, n_columns: int, n_jobs: int
+        self,
+        n_stored: float,
+        n_clusters: int,
+        n_columns: int,
+        n_jobs: int,
+        n_batches: int = 1,
     ) -> None:
         """Refuse a sample that leaves no room to work on it."""
-        runs = WIDER * n_clusters * n_columns * 8 * OF_RUN * n_jobs
+        runs = WIDER * n_clusters * n_batches * n_columns * 8 * OF_RUN * n_jobs
         needed = int((n_stored * IN_SAMPLE + runs) * 4 / 3)
         if self.limit is not None and needed > self.limit:
             message = (
@@ -104,6 +113,10 @@ def budget_of(given: Any) -> MemoryBudget:
                 return MemoryBudget(size)
     message = f"max_memory={given!r} must be a size such as '2GB' or '500MB'."
     raise ValueError(message)
+
+
+def _in_batches(n_batches: int) -> str:
+    return f" and {n_batches} batches" if n_batches > 1 else ""
 
 
 def as_text(size: float) -> str:

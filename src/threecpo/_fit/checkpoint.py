@@ -94,8 +94,7 @@ class Checkpoint:
             shared = SharedPass(
                 [self._run(i, facts, data) for i, facts in enumerate(listed)],
                 self._settings,
-                data.totals,
-                data.n_rows,
+                data,
                 drop_hopeless=bool(state["fit"]["drop_hopeless"]),
                 n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
             )
@@ -113,7 +112,8 @@ class Checkpoint:
         before = f"after pass {n_passes - 1}" if n_passes else "of nothing"
         with self._naming_what_is_left(before):
             if "sums" not in self._files:
-                totals = {"totals": shared.totals, "n_rows": np.array(shared.n_rows)}
+                data = shared.data
+                totals = {"totals": data.totals, "n_rows": np.array(data.n_rows)}
                 self._files["sums"] = self._write("sums", n_passes, totals)
             for i, run in enumerate(shared.runs):
                 self._save_run(f"run-{i}", run, n_passes)

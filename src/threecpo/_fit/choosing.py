@@ -57,7 +57,8 @@ class Chooser:
         """Arrays of clusters that were joined; none if they were not."""
         if self.into is None:
             return {}
-        return {
+        weighted = self.sums.total_mass is not None
+        return ({"fine_masses": self.sums.masses} if weighted else {}) | {
             "fine_table": self.sums.table,
             "fine_members": self.sums.members,
             "fine_groups": self.groups,
@@ -74,8 +75,15 @@ class Chooser:
             return None
         n_fine = len(arrays["fine_ranks"])
         sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
-        found = stored.checked(arrays, stored.OF_FINE, sizes)
+        weighted = sums.total_mass is not None
+        fields = stored.OF_FINE | (stored.OF_FINE_WEIGHTS if weighted else {})
+        found = stored.checked(arrays, fields, sizes)
         stored.check_totals(found, sums.totals)
-        fine = replace(sums, table=found["fine_table"], members=found["fine_members"])
+        fine = replace(
+            sums,
+            table=found["fine_table"],
+            members=found["fine_members"],
+            masses=found.get("fine_masses", found["fine_members"].astype(np.float64)),
+        )
         named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
         return cls(fine, *named)

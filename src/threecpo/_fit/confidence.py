@@ -62,7 +62,12 @@ class Confidence:
 
 
 def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
-    """Return the fit with its confidence in these rows, those of the fit."""
+    """Return the fit with its confidence in these rows, those of the fit.
+
+    Rows with weights or batches cannot be left out one by one: they have none.
+    """
+    if record.sums.batches is not None or record.sums.total_mass is not None:
+        return record
     owner = record.labels_of_rates
     sums = record.smoothed
     found = left_out_scores(counts, owner, sums, record.groups, workers)
@@ -71,6 +76,8 @@ def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
 
 def measured_over(engine: Engine, record: FitRecord) -> FitRecord:
     """Return the same of the rows of all blocks."""
+    if record.sums.batches is not None or record.sums.total_mass is not None:
+        return record
     work = partial(_score_block, record.describer, record.smoothed, record.groups)
     parts = engine.fold(work, list.__add__)
     columns = zip(*parts, strict=True)

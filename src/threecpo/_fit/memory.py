@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .._core.search import best_of
 from .._core.workers import Workers
+from .given_rows import weighted_rows
 from .plan import check_enough_rows
 from .progress import report_to
 from .record import FitRecord
@@ -37,10 +38,11 @@ def fit_path(
     number to the next expects them to fall.
     """
     plans = [plan.with_clusters(k) for k in n_clusters]
+    first, used = weighted_rows(plans[0], counts)
     for each in plans:
-        check_enough_rows(each.settings.n_clusters, counts.n_rows)
+        check_enough_rows(each.settings.n_clusters, used.n_rows)
     with Workers(plan.n_jobs) as workers:
-        search = search_for(plans[0], counts, workers)
+        search = search_for(first, used, workers)
         seeds = plan.seeds(search.n_runs)
         if progress is not None:
             progress.start(len(plans) * search.n_runs)
@@ -49,4 +51,5 @@ def fit_path(
         for each, runs in zip(plans, found, strict=True):
             losses = [run.loss for run in runs]
             record = FitRecord.of(best_of(runs), each, losses)
+            record = record.with_batches(counts.batch_names)
             yield record.with_rows(record.describe(counts, workers))

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import model
+from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT, inner_labels
 from .._core.describe import scores
 from .._core.markers import Markers
+from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.sums import sum_by_labels
 from .._core.tree import cluster_tree
@@ -41,6 +43,11 @@ NUMERICS_VERSION = 1
 
 def with_read_only_arrays(sums: Sums) -> Sums:
     """Return the same sums in views that cannot be written to."""
+    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
+    return replace(_frozen(sums), **parts)
+
+
+def _frozen(sums: Any) -> Any:
     arrays: dict[str, Any] = {
         each.name: read_only(value)
         for each in fields(sums)
@@ -81,6 +88,7 @@ class FitRecord:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     fine: Chooser | None = None
     confidence: Confidence | None = None
+    batch_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -142,8 +150,8 @@ class FitRecord:
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of the fit."""
-        return self.sums.n_rows
+        """Number of rows of the fit, with those of weight 0."""
+        return self.sums.n_rows if self.rows is None else len(self.rows.labels)
 
     @property
     def n_columns(self) -> int:
@@ -200,9 +208,34 @@ class FitRecord:
             self.chooser.clusters,
             self.settings.outliers,
             self.settings.threshold,
-            model.Scales.of(self.smoothed, self.groups).row_factors,
+            self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
         )
+
+    @property
+    def row_factors(self) -> NDArray[np.float64]:
+        """λ^R_i / r_i by cluster (last: outliers) and batch (last: a mean one)."""
+        if self.sums.batches is not None:
+            return BatchScales.of(self.smoothed, self.groups).row_factors
+        return model.Scales.of(self.smoothed, self.groups).row_factors[:, None]
+
+    @property
+    def batch_effects(self) -> NDArray[np.float64]:
+        """How many times more of each column a batch has than a mean one."""
+        if self.sums.batches is None:
+            return np.ones((len(self.batch_names), self.n_columns))
+        return batch_effects(self.smoothed, self.groups)
+
+    def in_batches(self, counts: Counts, given: Any = None) -> Counts:
+        """Return counts of other rows with their batches; None: of a mean batch."""
+        n_batches = 1 if self.sums.batches is None else self.sums.batches.n_batches
+        if given is not None and not self.batch_names:
+            message = "This model was fitted without batch=; leave it out here, too."
+            raise ValueError(message)
+        if n_batches == 1:
+            return counts
+        codes = known_batches(given, counts.n_rows, self.batch_names)
+        return counts.with_rows(counts.weights, codes, (*self.batch_names, ""))
 
     def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Results of rows, those of the fit or others with the same columns."""
@@ -212,6 +245,8 @@ class FitRecord:
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
         """Exact score of every row in every cluster; joined ones: of the best part."""
+        if counts.batches is None:
+            counts = self.in_batches(counts)
         found = scores(counts, self.profile(exact=True), workers)
         if self.fine is None:
             return found
@@ -222,6 +257,8 @@ class FitRecord:
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
+        if counts.batches is None:
+            counts = self.in_batches(counts)
         describer = self.describer
         rows = describer(counts, workers)
         labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
@@ -254,12 +291,14 @@ class FitRecord:
         facts = {
             "numerics": NUMERICS_VERSION,
             "settings": stored.settings_to_facts(self.settings),
-            "n_rows": self.n_rows,
+            "n_rows": self.sums.n_rows,
+            "n_described": self.n_rows,
             "loss": self.loss,
             "price": self.price,
             "converged": self.converged,
             "history": list(self.history),
             "parameters": dict(self.parameters),
+            "batches": list(self.batch_names),
         }
         if self.confidence is not None:
             facts["temperature"] = self.confidence.temperature
@@ -279,7 +318,9 @@ class FitRecord:
             "r": len(arrays["restart_losses"]),
             "i": len(arrays["history_loss"]),
         }
-        found = stored.checked(arrays, stored.OF_RECORD, sizes)
+        sizes["d"] = int(facts.get("n_described", sizes["n"]))
+        fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
+        found = stored.checked(arrays, fields, sizes)
         stored.check_totals(found, found["totals"])
         lines = stored.checked(arrays, stored.of_history(history), sizes)
         rows = None
@@ -299,10 +340,11 @@ class FitRecord:
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
             rows=rows,
-            row_names=stored.names_from_arrays("row_names", arrays, sizes["n"]),
+            row_names=stored.names_from_arrays("row_names", arrays, sizes["d"]),
             column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
             cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
+            batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
@@ -339,6 +381,10 @@ class FitRecord:
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""
         return replace(self, column_names=columns, row_names=rows)
+
+    def with_batches(self, names: tuple[str, ...]) -> FitRecord:
+        """Return the same fit with these names of its batches."""
+        return replace(self, batch_names=names)
 
     def with_cluster_names(self, names: tuple[str, ...] | None) -> FitRecord:
         """Return the same fit with these names of its clusters, or none."""

@@ -66,7 +66,8 @@ class RowDescriber:
     """All that it takes to describe rows: small enough to be sent to other processes.
 
     ``clusters`` is the cluster that each of the profile is, or has become part of.
-    ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier.
+    ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier,
+    in each batch and, last, in an unknown one.
     """
 
     profile: Profile
@@ -78,13 +79,21 @@ class RowDescriber:
 
     def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Describe rows of the fit, or others with the same columns."""
+        n_batches = len(self.profile.size_weights)
+        batches = np.zeros(counts.n_rows, np.int32)
+        if n_batches > 1:
+            batches = batches + np.int32(n_batches - 1)
+            if counts.batches is not None:
+                batches = counts.batches
+            names = tuple(map(str, range(n_batches)))
+            counts = counts.with_rows(counts.weights, batches, names)
         rows = describe(counts, self.profile, workers, self.clusters)
         labels = rows.nearest
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
-        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest)]
+        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest), batches]
         return RowResults(
             labels,
             rows.nearest,
@@ -100,8 +109,10 @@ class RowDescriber:
         factors = self.row_factors[
             self.labels_of_rates(rows.labels, rows.nearest_labels)
         ]
-        # The size of such a row is that of the prior alone, to the last bit.
-        return rows.row_scales == self.profile.prior_size * factors
+        # The size of such a row is that of the prior alone, to the last bit, in the
+        # batch that is its own.
+        sizes = self.profile.prior_size * factors
+        return (rows.row_scales[:, None] == sizes).any(axis=1)
 
     def labels_of_rates(
         self, labels: NDArray[np.int32], nearest: NDArray[np.int32]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.run import HISTORY, Running
-from .._core.sums import Sums
 from . import stored
 from .shared_pass import PendingRun
 
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.run import Settings
+    from .._core.sums import Sums
 
 DIGEST_BYTES = 64
 # Of finite numbers above 0, in absolute value.
@@ -47,12 +47,8 @@ def arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
         return stored.sums_to_arrays(running.sums, running.behind, running.groups)
     if run.start is None:
         return None
-    return {
-        "table": run.start.table,
-        "members": run.start.members,
-        "totals": run.start.totals,
-        "groups": run.groups,
-    }
+    arrays = stored.sums_to_arrays(run.start, run.start, run.groups)
+    return arrays | {"totals": run.start.totals}
 
 
 def run_from(
@@ -89,11 +85,10 @@ def run_from(
 def _pending(
     arrays: dict[str, NDArray[Any]], sizes: dict[str, int], state: dict[str, Any]
 ) -> PendingRun:
-    arrays = stored.checked(arrays, stored.OF_START, sizes)
+    fields = stored.OF_SUMS | stored.OF_DATA | stored.fields_of_rows(arrays, sizes)
+    arrays = stored.checked(arrays, fields, sizes)
     stored.check_totals(arrays, arrays["totals"])
-    start = Sums.zeros(sizes["k"], sizes["m"])
-    start.table, start.members = arrays["table"], arrays["members"]
-    start.totals, start.n_rows = arrays["totals"], sizes["n"]
+    start, _ = stored.sums_from_arrays(arrays, arrays["totals"], sizes["n"])
     return PendingRun(arrays["groups"], start=start, **state)
 
 
@@ -105,7 +100,8 @@ def _running(
     data: Sums,
     state: dict[str, Any],
 ) -> PendingRun:
-    arrays = stored.checked(arrays, stored.OF_SUMS, sizes)
+    fields = stored.OF_SUMS | stored.fields_of_rows(arrays, sizes)
+    arrays = stored.checked(arrays, fields, sizes)
     stored.check_totals(arrays, data.totals)
     _check_sizes(arrays, data)
     sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
@@ -126,7 +122,7 @@ def _running(
 
 def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
     """Refuse sums of logarithms of row sizes that no finite sizes have."""
-    for name, most in (("log_sizes", data.totals), ("log_size_total", data.n_rows)):
+    for name, most in (("log_sizes", data.totals), ("log_size_total", data.mass)):
         total = np.abs(arrays[name]).sum(axis=-1)
         if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():
             message = f"{name} must hold sums of logarithms of row sizes"

@@ -61,13 +61,12 @@ class PendingRun:
 class SharedPass:
     """All runs of a fit, as far as they have come.
 
-    ``totals`` and ``n_rows`` are of all rows.
+    ``data`` are sums over all rows, of which totals and numbers of rows are used.
     """
 
     runs: list[PendingRun]
     settings: Settings
-    totals: NDArray[np.float64]
-    n_rows: int
+    data: Sums
     drop_hopeless: bool = False
     n_passes: int = 0
 
@@ -85,7 +84,7 @@ class SharedPass:
             for i, request, found in zip(
                 going, requests, one_pass(requests), strict=True
             ):
-                found.totals, found.n_rows = self.totals, self.n_rows
+                found.of_all_rows(self.data)
                 self._take(i, request, found, report)
             self._end(going)
             self.n_passes += 1

@@ -1,8 +1,9 @@
 """Arrays of fits as files hold them, each checked before it is used.
 
 Saved models and checkpoints share the fields. Letters of a shape stand for numbers that
-the file gives once: n rows, m columns, k clusters, o clusters and outliers, r runs,
-i iterations; f and g as k and o before clusters were joined.
+the file gives once: n rows, d described rows (with those of weight 0), m columns, k
+clusters, o clusters and outliers, b batches, c those in every batch, r runs, i
+iterations; f and g as k and o before clusters were joined.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core import prices, rules
+from .._core.batch_sums import BatchSums
 from .._core.codes import GROUPS, OUTLIER, RELEVANT
 from .._core.run import Settings
 from .._core.sums import Sums
@@ -88,7 +90,7 @@ def _sums_of_logarithms(values: NDArray[Any], _: Sizes) -> bool:
 
 _SUMS = Field("f8", "om", "finite and 0 or more", _counted)
 _MEMBERS = Field("i8", "o", "numbers of rows that add up to all of them", _all_rows)
-_SCORES = Field("f8", "n", "numbers", _known)
+_SCORES = Field("f8", "d", "numbers", _known)
 
 OF_SUMS = {
     "table": _SUMS,
@@ -99,9 +101,25 @@ OF_SUMS = {
     "log_size_total": Field("f8", "2", "finite numbers", _sums_of_logarithms),
     "groups": Field("i1", "m", "1, 0 or -1", _groups),
 }
+_MASSES = Field("f8", "o", "finite and 0 or more", _counted)
+_LINES = {
+    "cells": Field("f8", "cm", "finite and 0 or more", _counted),
+    "cell_members": _MEMBERS._replace(shape="c"),
+    "cell_masses": _MASSES._replace(shape="c"),
+}
+# Of sums of weighted rows, and of those in several batches.
+OF_WEIGHTS = {
+    "masses": _MASSES,
+    "profile_masses": _MASSES,
+    "total_mass": _MASSES._replace(shape=""),
+}
+OF_BATCHES = {
+    **_LINES,
+    **{f"profile_{name}": field for name, field in _LINES.items()},
+    "batch_totals": Field("f8", "bm", "finite and 0 or more", _counted),
+    "batch_masses": _MASSES._replace(shape="b"),
+}
 OF_DATA = {"totals": Field("f8", "m", "finite and 0 or more", _counted)}
-# A run that waits for its first pass over all rows: sums of those it came from.
-OF_START = {name: OF_SUMS[name] for name in ("table", "members", "groups")} | OF_DATA
 OF_RECORD = {
     **OF_SUMS,
     **OF_DATA,
@@ -117,12 +135,13 @@ OF_FINE = {
     "fine_ranks": Field("i4", "f", "each number from 0 once", _ranks),
     "fine_into": Field("i4", "f", "every cluster at least once, no other", _into),
 }
+OF_FINE_WEIGHTS = {"fine_masses": _MASSES._replace(shape="g")}
 OF_CONFIDENCE = {
     "probabilities": Field("f8", "nk", "shares of 1 for each row", _shares)
 }
 OF_ROWS = {
-    "labels": Field("i4", "n", "numbers of clusters, or -1", _labels),
-    "nearest_labels": Field("i4", "n", "numbers of clusters", _nearest),
+    "labels": Field("i4", "d", "numbers of clusters, or -1", _labels),
+    "nearest_labels": Field("i4", "d", "numbers of clusters", _nearest),
     "outlier_scores": _SCORES,
     "margins": _SCORES,
     "row_scales": _SCORES,
@@ -181,6 +200,21 @@ def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None
         ):
             message = f"{name} does not add up to the column totals"
             raise DamagedFieldError(message)
+    for line, name in (("cells", "table"), ("cell_members", "members")):
+        for before in ("", "profile_"):
+            if f"{before}{line}" not in arrays:
+                continue
+            wanted, lines = arrays[before + name], arrays[before + line]
+            by_batch = lines.reshape(len(wanted), -1, *wanted.shape[1:])
+            if not np.allclose(by_batch.sum(axis=1), wanted, rtol=1e-6, atol=0):
+                message = f"{before}{line} does not add up to {before}{name}"
+                raise DamagedFieldError(message)
+    batch_totals = arrays.get("batch_totals")
+    if batch_totals is not None and not np.allclose(
+        batch_totals.sum(axis=0), totals, rtol=1e-6, atol=0
+    ):
+        message = "batch_totals does not add up to the column totals"
+        raise DamagedFieldError(message)
 
 
 def settings_to_facts(settings: Settings) -> dict[str, Any]:
@@ -247,7 +281,18 @@ def lost_price(*_: Any) -> NDArray[np.float64]:
 
 def sums_to_arrays(sums: Sums, profile_sums: Sums, groups: NDArray[np.int8]) -> Arrays:
     """Sums of a run and of the profile of its labels, by the names of the fields."""
-    return {
+    more: Arrays = {}
+    for before, each in (("", sums), ("profile_", profile_sums)):
+        if each.total_mass is not None:
+            more[f"{before}masses"] = each.masses
+            more["total_mass"] = np.array(each.total_mass, np.float64)
+        if each.batches is not None:
+            more[f"{before}cells"] = each.batches.cells
+            more[f"{before}cell_members"] = each.batches.members
+            more[f"{before}cell_masses"] = each.batches.masses
+            more["batch_totals"] = each.batches.totals
+            more["batch_masses"] = each.batches.row_masses
+    return more | {
         "table": sums.table,
         "members": sums.members,
         "log_sizes": sums.log_sizes,
@@ -262,6 +307,7 @@ def sums_from_arrays(
     arrays: Mapping[str, Any], totals: NDArray[np.float64], n_rows: int
 ) -> tuple[Sums, Sums]:
     """Sums of a run and of its profile, from arrays that were checked."""
+    mass = float(arrays["total_mass"]) if "total_mass" in arrays else None
     sums, profile_sums = (
         Sums(
             table=arrays[f"{before}table"],
@@ -270,10 +316,47 @@ def sums_from_arrays(
             log_size_total=arrays["log_size_total"],
             totals=totals,
             n_rows=n_rows,
+            masses=arrays.get(f"{before}masses", np.empty(0)),
+            total_mass=int(mass) if mass is not None and mass.is_integer() else mass,
+            batches=_batches_from(arrays, before),
         )
         for before in ("", "profile_")
     )
     return sums, profile_sums
+
+
+def _batches_from(arrays: Mapping[str, Any], before: str) -> BatchSums | None:
+    if "batch_totals" not in arrays:
+        return None
+    return BatchSums(
+        cells=arrays[f"{before}cells"],
+        members=arrays[f"{before}cell_members"],
+        masses=arrays[f"{before}cell_masses"],
+        totals=arrays["batch_totals"],
+        row_masses=arrays["batch_masses"],
+    )
+
+
+def batch_names(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
+    """Names of the batches of a file, as many as the sums have."""
+    names = tuple(map(str, given)) if isinstance(given, list) else ()
+    n_batches = 1 if batches is None else batches.n_batches
+    if len(names) > n_batches or len(names) < n_batches > 1:
+        message = f"batches has {len(names)} names for {n_batches} batches"
+        raise DamagedFieldError(message)
+    return names
+
+
+def fields_of_rows(
+    arrays: Mapping[str, Any], sizes: dict[str, int]
+) -> dict[str, Field]:
+    """Fields of weights and batches, if there are any; adds sizes of batches."""
+    fields = dict(OF_WEIGHTS) if "total_mass" in arrays else {}
+    if "batch_masses" in arrays:
+        sizes["b"] = len(arrays["batch_masses"])
+        sizes["c"] = sizes["o"] * sizes["b"]
+        fields |= OF_BATCHES
+    return fields
 
 
 def names_to_arrays(field: str, names: Iterable[str] | None) -> Arrays:

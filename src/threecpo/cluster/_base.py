@@ -9,8 +9,10 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
+from .._core.row_checks import check_weights
+from .._fit.given_rows import check_rule
 from .._plain import plain
-from .._validation import check_counts, warn_if_fractional
+from .._validation import check_counts, warn_if_fractional, with_given_rows
 
 if TYPE_CHECKING:
     from typing import Self
@@ -48,6 +50,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         X: ArrayLike | Any,
         y: object = None,  # noqa: ARG002
         *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Cluster the rows of X.
@@ -60,6 +64,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             keeps its names. A Dask array goes through :func:`threecpo.distributed.fit`.
         y : None
             Not used; here for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            How often each row counts. Whole weights equal repeated rows; a row of
+            weight 0 is left out of the fit and gets a label.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Laboratory, source or other nuisance of each row, by name or number: what a
+            column has more or less of in a batch makes no cluster.
         progress : Progress or None, default=None
             Listens to the runs: an object with the methods ``start(n_runs)`` and
             ``step(step)``. None prints them if ``verbose`` is set.
@@ -70,15 +80,16 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
-        from .fitting import progress_of, warn_unless_converged
+        from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
         if hasattr(X, "__dask_graph__"):
-            return self._fit_blocks(X, progress)
+            return self._fit_blocks(X, sample_weight, batch, progress)
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
-            return self._fit_auto(X, progress)
+            return self._fit_auto(X, sample_weight, batch, progress)
         plan = self._plan()
-        counts = check_counts(X, self)
+        counts = with_given_rows(check_counts(X, self), sample_weight, batch)
+        check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
@@ -88,9 +99,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             )
         )
         warn_unless_converged(record, stacklevel=2)
+        warn_if_confounded(record, stacklevel=2)
         return self
 
-    def predict(self, X: ArrayLike | Any) -> NDArray[np.int32]:
+    def predict(
+        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
+    ) -> NDArray[np.int32]:
         """Cluster of each row of X under the fitted model.
 
         Parameters
@@ -98,6 +112,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             Counts of the same columns.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, where the model was fitted with batches. Rows of other
+            batches, or all without this, are taken to be of a mean one.
 
         Returns
         -------
@@ -105,9 +122,16 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             Labels, -1 for an outlier where outliers are asked for. The rows that the
             model was fitted on get ``labels_`` again.
         """
-        return self._describe(X).labels
+        return self._describe(X, batch).labels
 
-    def score(self, X: ArrayLike | Any, y: object = None) -> float:  # noqa: ARG002
+    def score(
+        self,
+        X: ArrayLike | Any,
+        y: object = None,  # noqa: ARG002
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> float:
         """Minus the loss of X under the fitted rates.
 
         Parameters
@@ -117,14 +141,17 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             Counts of the same columns. Row sizes are fitted to them.
         y : None
             Not used; here for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            How often each row counts.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, as in :meth:`predict`.
 
         Returns
         -------
         float
             ``-loss_`` on the rows that the model was fitted on; larger is better.
         """
-        check_is_fitted(self)
-        counts = check_counts(X, self, reset=False)
+        counts = self._counts_of(X, batch, sample_weight)
         with self._workers() as workers:
             return self.record_.score(counts, workers)
 
@@ -141,10 +168,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             cloned.init = init  # a clone of a fitted model would not be fitted
         return cloned
 
-    def _fit_blocks(self, X: Any, progress: Progress | None) -> Self:
+    def _fit_blocks(
+        self, X: Any, sample_weight: Any, batch: Any, progress: Progress | None
+    ) -> Self:
         from ..distributed import fit
 
-        return fit(self, X, progress=progress)
+        return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
 
     def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
         """Fit with what follows from it for its rows, for models that say it."""
@@ -209,20 +238,32 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         return Workers(_options.resolve_n_jobs(self.n_jobs))
 
-    def _describe(self, X: ArrayLike | Any) -> RowResults:
+    def _counts_of(
+        self, X: ArrayLike | Any, batch: Any, sample_weight: Any = None
+    ) -> Counts:
+        """Counts of other rows, in the batches of the fit."""
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False)
+        weights = check_weights(sample_weight, counts.n_rows)
+        return self.record_.in_batches(counts.with_rows(weights), batch)
+
+    def _describe(self, X: ArrayLike | Any, batch: Any = None) -> RowResults:
+        counts = self._counts_of(X, batch)
         with self._workers() as workers:
             return self.record_.describe(counts, workers)
 
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""
-        for name in ("feature_names_in_", "k_path_", *self._row_attributes()):
+        batches = ("batch_names_", "batch_effects_")
+        for name in ("feature_names_in_", "k_path_", *batches, *self._row_attributes()):
             self.__dict__.pop(name, None)
         self.record_ = record
         self.n_features_in_ = record.n_columns
         if record.column_names is not None:
             self.feature_names_in_ = record.column_names
+        if record.batch_names:
+            self.batch_names_ = np.array(record.batch_names, dtype=object)
+            self.batch_effects_ = record.batch_effects
         self.cluster_rates_ = record.rates.cluster
         self.loss_ = record.loss
         self.history_ = dict(record.history)

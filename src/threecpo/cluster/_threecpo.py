@@ -9,11 +9,13 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
+from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._confidence import RowConfidence
 from ._described import DescribedClusters
 from ._stability import ClusterStability
+from .batch_columns import batch_columns
 from .fitting import as_table
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.run import Settings
-    from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..select import KPath
 
@@ -137,6 +138,10 @@ default="information"
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
         and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
         them, and ``rows_moved`` (-1 where a fit over blocks does not know it).
+    batch_names_ : ndarray of shape (n_batches,)
+        Batches of the fit, sorted, where ``batch`` was given.
+    batch_effects_ : ndarray of shape (n_batches, n_columns)
+        How many times more of each column each of them has than a mean batch.
     n_iter_ : int
         Iterations of the kept run.
     n_clusters_ : int
@@ -240,7 +245,9 @@ default="information"
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def row_scores(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+    def row_scores(
+        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Score of each row of X in each cluster.
 
         The log-likelihood of the row in the cluster with its size re-fitted, up to what
@@ -251,14 +258,15 @@ default="information"
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             Counts of the same columns.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, as in :meth:`predict`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_clusters_)
             Scores in nats; larger is better.
         """
-        check_is_fitted(self)
-        counts = check_counts(X, self, reset=False)
+        counts = self._counts_of(X, batch)
         with self._workers() as workers:
             return self.record_.row_scores(counts, workers)
 
@@ -285,6 +293,34 @@ default="information"
             check_structure(X)
         return super().transform(X)
 
+    def batch_columns(self, n: int = 10) -> Any:
+        """Columns that differ most between batches.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Most columns to list.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            ``column``; ``batch`` that has the most of it and ``effect``, how many times
+            more than a mean batch; ``least_batch`` and ``least_effect``; ``evidence``,
+            the likelihood in nats that the batches explain, by which they are ordered.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> X = [[9, 1, 5], [8, 2, 5], [1, 7, 5], [2, 9, 5]] * 5
+        >>> X = [[a, b, c * (1 + i % 2)] for i, (a, b, c) in enumerate(X)]
+        >>> model = ThreeCPO(2, random_state=0).fit(X, batch=["old", "new"] * 10)
+        >>> model.batch_columns(1)["batch"][0]
+        'new'
+        """
+        check_is_fitted(self)
+        n = _options.check_integer("n", n, 1)
+        return frame(batch_columns(self.record_, n))
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
 
@@ -300,10 +336,17 @@ default="information"
         check_is_fitted(self)
         save(self, path)
 
-    def _fit_auto(self, X: ArrayLike | Any, progress: Progress | None) -> Self:
+    def _fit_auto(
+        self, X: ArrayLike | Any, sample_weight: Any, batch: Any, progress: Any
+    ) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(auto_path(self, X, progress=progress), X)
+        return self._keep_path(
+            auto_path(
+                self, X, sample_weight=sample_weight, batch=batch, progress=progress
+            ),
+            X,
+        )
 
     def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
         """Take over the best fit of a path to these counts."""
@@ -343,6 +386,6 @@ default="information"
         super()._keep(record)
         self.column_groups_ = record.groups
         self.column_scores_ = record.column_scores
-        totals = record.sums.totals + record.settings.prior * record.n_rows
+        totals, mass = record.smoothed.totals, record.sums.mass
         self.shared_rates_ = totals
-        self.noise_rates_ = totals / record.n_rows
+        self.noise_rates_ = totals / mass

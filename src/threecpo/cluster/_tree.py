@@ -219,6 +219,12 @@ class ClusterTree(PoissonClusterer):
 
     def _plan_to_go_on(self, order: str | None) -> Plan:
         """Plan of this estimator, the start still to be set."""
+        if self.record_.sums.batches is not None:
+            message = (
+                "Clusters of a fit with batches cannot be joined or divided; fit again "
+                "with another n_clusters."
+            )
+            raise ValueError(message)
         order = self.order if order is None else order
         _options.check_choice("order", order, _names.ORDERS)
         start = {"init": "merge", "column_init": "information", "order": "size"}

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from .._core.batches import parts
 from .._core.codes import RELEVANT
 from .._progress import PrintedSteps
-from .._validation import check_counts
+from .._validation import check_counts, with_given_rows
 from ..table import CountTable
 from ._base import PoissonClusterer
 
@@ -26,6 +29,7 @@ __all__ = [
     "keep",
     "plan_of",
     "progress_of",
+    "warn_if_confounded",
     "warn_unless_converged",
 ]
 
@@ -54,17 +58,23 @@ def progress_of(estimator: PoissonClusterer) -> Progress | None:
     return PrintedSteps(estimator.verbose) if estimator.verbose else None
 
 
-def as_table(X: Any, estimator: Any = None) -> CountTable:
+def as_table(
+    X: Any, estimator: Any = None, *, sample_weight: Any = None, batch: Any = None
+) -> CountTable:
     """Return counts with their names, checked once.
 
-    ``estimator`` gives its name to errors; nothing is stored in it.
+    ``estimator`` gives its name to errors; nothing is stored in it. Weights and batches
+    of the rows go with the counts.
     """
     if isinstance(X, CountTable):
-        return X
-    checked = None if estimator is None else clone(estimator)
-    counts = check_counts(X, checked)
-    names = getattr(checked, "feature_names_in_", None)
-    return CountTable(counts, column_names=names)
+        table = X
+    else:
+        checked = None if estimator is None else clone(estimator)
+        counts = check_counts(X, checked)
+        names = getattr(checked, "feature_names_in_", None)
+        table = CountTable(counts, column_names=names)
+    counts = with_given_rows(table.counts, sample_weight, batch)
+    return table if counts is table.counts else replace(table, counts=counts)
 
 
 def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
@@ -87,3 +97,29 @@ def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
             message += " No column is relevant: these data show no clusters."
     if message:
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
+
+
+def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
+    """Warn where clusters and batches fall into parts that share no rows."""
+    if record.sums.batches is None:
+        return
+    n_batches = record.sums.batches.n_batches
+    members = record.sums.batches.members.reshape(-1, n_batches)[:-1]
+    of_cluster, of_batch = parts(members.astype(float))
+    if len(np.unique(of_cluster)) < 2:
+        return
+    found = []
+    for part in np.unique(of_cluster):
+        clusters = np.flatnonzero(of_cluster == part)
+        names = [repr(record.batch_names[b]) for b in np.flatnonzero(of_batch == part)]
+        listed = ", ".join(map(str, clusters.tolist()))
+        found.append(
+            f"cluster {listed} in batch {', '.join(names)} "
+            f"({members[clusters].sum()} rows)"
+        )
+    message = (
+        f"Clusters and batches fall into {len(found)} parts that share no rows: "
+        f"{'; '.join(found)}. Between these parts nobody can tell what is of the "
+        "cluster and what of the batch."
+    )
+    warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

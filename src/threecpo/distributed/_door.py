@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .._core.workers import Workers
 from .._fit import row_files
+from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.blocks import BlockFit
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
 from .._fit.confidence import measured_over
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
+from .._fit.given_rows import check_rule, without_rows
 from .._fit.plan import check_enough_rows
 from .._options import check_integer, check_non_negative
 from .._validation import bad_entry_message, fractional_message
@@ -25,14 +27,19 @@ from ..cluster.fitting import (
     keep,
     plan_of,
     progress_of,
+    warn_if_confounded,
     warn_unless_converged,
 )
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
 from ._patience import SECONDS, Patience
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import ArrayLike
+
     from .._fit.budget import MemoryBudget
-    from .._fit.engine import Engine
+    from .._fit.engine import Engine, Reader
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
@@ -56,6 +63,8 @@ def fit(
     drop_hopeless: bool = False,
     patience: float = SECONDS,
     progress: Progress | None = None,
+    sample_weight: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
 ) -> Model:
     """Fit an estimator to rows that come in blocks.
 
@@ -108,6 +117,9 @@ def fit(
         every 10 seconds meanwhile. Without ``client`` there is nothing to wait for.
     progress : Progress or None, default=None
         Listens to the runs; None prints them if the estimator is ``verbose``.
+    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+        How often each row counts, and its batch, as in :meth:`ThreeCPO.fit`, of the
+        rows of all blocks in their order.
 
     Returns
     -------
@@ -141,7 +153,6 @@ def fit(
     if target is not None:
         row_files.check_new(target)
     options = {"sample_rows": sample_rows, "drop_hopeless": drop_hopeless}
-    kept = None if checkpoint is None else Checkpoint(Path(checkpoint), plan, options)
     heard = progress_of(estimator) if progress is None else progress
     block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
     with ExitStack() as stack:
@@ -153,14 +164,22 @@ def fit(
             work = _on_threads(plan, source, budget, stack)
         else:
             work = _on_cluster(plan, source, budget, client, waiting, stack)
+        rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
+        work, plan = _with_rows(work, plan, rows)
         if target is None:
-            budget.check_rows(work.look.sums.n_rows)
-        fitting = BlockFit(plan, work.engine, work.look, budget, work.threads, heard)
+            budget.check_rows(sum(work.n_rows))
+        kept = None
+        if checkpoint is not None:
+            given = options | ({"rows": rows.digest} if rows.given else {})
+            kept = Checkpoint(Path(checkpoint), plan, given)
+        fitting = BlockFit(plan, work.fitted, work.look, budget, work.threads, heard)
         record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
         record = record.with_names(columns=source.column_names, rows=source.row_names)
+        record = record.with_batches(rows.batch_names)
         limited = budget.limit is not None
         _keep(estimator, record, work.engine, target, limited=limited)
     warn_unless_converged(record, stacklevel=2)
+    warn_if_confounded(record, stacklevel=2)
     return estimator
 
 
@@ -208,11 +227,40 @@ def _plan(estimator: Any) -> Plan:
 
 
 class _Place(NamedTuple):
-    """Where blocks are worked on, by how many threads, and what is known of them."""
+    """Where blocks are worked on, by how many threads, and what is known of them.
+
+    ``fitted`` is where rows of weight 0 are left out, and ``look`` is what it finds;
+    ``over`` makes an engine over other readers of the blocks.
+    """
 
     engine: Engine
     look: FirstLook
     threads: int
+    readers: Sequence[Reader]
+    over: Callable[[Sequence[Reader]], Engine]
+
+    @property
+    def fitted(self) -> Engine:
+        return WeightedRows(self.engine)
+
+    @property
+    def n_rows(self) -> tuple[int, ...]:
+        return self.look.n_rows
+
+
+def _with_rows(place: _Place, plan: Plan, rows: BlockRows) -> tuple[_Place, Plan]:
+    """Give the rows their weights and batches, and look at what a fit is made of."""
+    if not rows.given:
+        return place, plan
+    check_rule(plan.settings, max(1, len(rows.batch_names)))
+    readers = rows.readers(place.readers, place.look.n_rows)
+    engine = UnchangedBlocks(place.over(readers), place.look)
+    place = place._replace(engine=engine)
+    look = place.fitted.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
+    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
+    if rows.kept is not None:
+        plan = without_rows(plan, sum(place.look.n_rows), rows.kept)
+    return place._replace(look=look), plan
 
 
 def _on_threads(
@@ -226,7 +274,11 @@ def _on_threads(
         look = _first_look(plan, source, ThreadEngine(readers, workers))
     threads = budget.threads(plan.n_jobs, max(look.n_stored))
     workers = stack.enter_context(Workers(threads))
-    return _Place(UnchangedBlocks(ThreadEngine(readers, workers), look), look, threads)
+
+    def over(readers: Sequence[Reader]) -> Engine:
+        return ThreadEngine(readers, workers)
+
+    return _Place(UnchangedBlocks(over(readers), look), look, threads, readers, over)
 
 
 def _on_cluster(
@@ -240,11 +292,16 @@ def _on_cluster(
     """Look at all blocks once, by the workers of a client."""
     from ._dask import Cluster
 
-    cluster = Cluster(client, source.readers, patience)
-    stack.callback(cluster.close)
+    def over(readers: Sequence[Reader]) -> Cluster:
+        cluster = Cluster(client, readers, patience)
+        stack.callback(cluster.close)
+        return cluster
+
+    cluster = over(source.readers)
     look = _first_look(plan, source, cluster)
     threads = budget.threads(1, max(look.n_stored))
-    return _Place(UnchangedBlocks(cluster, look), look, threads)
+    engine = UnchangedBlocks(cluster, look)
+    return _Place(engine, look, threads, source.readers, over)
 
 
 def _advice(checkpoint: str | os.PathLike[str] | None) -> str:

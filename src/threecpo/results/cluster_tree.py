@@ -201,7 +201,7 @@ def _markers_against(record: FitRecord, *unions: list[int]) -> Markers:
     """Markers of unions of clusters against the rows of these alone."""
     clusters = [k for union in unions for k in union]
     totals = record.sums.clusters[clusters].sum(axis=0)
-    n_rows = int(record.sums.cluster_sizes[clusters].sum())
+    n_rows = float(record.sums.cluster_masses[clusters].sum())
     return _markers(record, list(unions), totals, n_rows)
 
 
@@ -209,16 +209,16 @@ def _markers(
     record: FitRecord,
     unions: list[list[int]],
     totals: NDArray[np.float64],
-    n_rows: int,
+    n_rows: float,
 ) -> Markers:
-    table, sizes = record.sums.clusters, record.sums.cluster_sizes
-    members = np.array([*(sizes[union].sum() for union in unions), 0])
+    table, sizes = record.sums.clusters, record.sums.cluster_masses
+    masses = np.array([*(sizes[union].sum() for union in unions), 0.0])
     sums = SmoothedSums(
         clusters=np.array([table[union].sum(axis=0) for union in unions]),
         outliers=np.zeros(table.shape[1]),
         totals=totals,
         log_sizes=np.zeros(table.shape[1]),
-        members=members,
+        masses=masses,
         n_rows=n_rows,
         prior=0.0,
     )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._poisson import PoissonFit
 
 
-def label_cost(n_clusters: int, n_rows: int) -> float:
+def label_cost(n_clusters: int, n_rows: float) -> float:
     """v(K) = L0(K) + n log K, with Rissanen's universal prior for whole numbers."""
     cost, term = np.log(2.865064), np.log(n_clusters)
     while term > 0:

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .._core.codes import RELEVANT, inner_labels
+from .._fit.given_rows import check_rule
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, fitted, plan_of
 from . import _mdl
@@ -56,13 +57,13 @@ class PoissonFit:
 
     @property
     def label_cost(self) -> float:
-        return _mdl.label_cost(self.record.n_clusters, self.record.n_rows)
+        return _mdl.label_cost(self.record.n_clusters, self.record.sums.mass)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
         record = self.record
         totals = record.smoothed.totals / unit
-        return record.settings.price(totals, record.n_clusters, record.n_rows)
+        return record.settings.price(totals, record.n_clusters, record.sums.mass)
 
     @classmethod
     def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
@@ -108,6 +109,7 @@ class PoissonFamily:
 
         plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
         table = as_table(X, self.estimator)
+        check_rule(plan.settings, table.counts.n_batches)
         warn_if_fractional(table.counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
         before = time.perf_counter()

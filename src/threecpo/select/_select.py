@@ -33,6 +33,8 @@ def select_n_clusters(
     n_jobs: int | None = None,
     verbose: int = 0,
     progress: Progress | None = None,
+    sample_weight: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
 ) -> KPath:
     """Fit several numbers of clusters and choose among them.
 
@@ -70,6 +72,9 @@ def select_n_clusters(
         1 shows a progress bar.
     progress : Progress or None, default=None
         Listens to the runs in place of the bar.
+    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+        How often each row counts, and its batch, as in :meth:`ThreeCPO.fit`; for the
+        Poisson family.
 
     Returns
     -------
@@ -109,6 +114,12 @@ def select_n_clusters(
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)
+    if sample_weight is not None or batch is not None:
+        if not isinstance(path.family, PoissonFamily):
+            message = "sample_weight and batch are for the Poisson family alone."
+            raise ValueError(message)
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        X = as_table(X, path.family.estimator, **rows)
     try:
         path.extend(X, wanted, verbose=verbose, progress=progress)
     except KeyboardInterrupt:
@@ -157,7 +168,14 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     return KPath(family, default if criterion is None else criterion)
 
 
-def auto_path(estimator: Any, X: Any, *, progress: Progress | None = None) -> KPath:
+def auto_path(
+    estimator: Any,
+    X: Any,
+    *,
+    sample_weight: Any = None,
+    batch: Any = None,
+    progress: Progress | None = None,
+) -> KPath:
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
 
     Parameters
@@ -166,6 +184,8 @@ def auto_path(estimator: Any, X: Any, *, progress: Progress | None = None) -> KP
         Its options, ``max_clusters`` and ``criterion``.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
         Counts, 0 or more.
+    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+        As in :meth:`ThreeCPO.fit`.
     progress : Progress or None, default=None
         Listens to the runs; None shows a bar if the estimator is ``verbose``.
 
@@ -191,6 +211,6 @@ def auto_path(estimator: Any, X: Any, *, progress: Progress | None = None) -> KP
         raise ValueError(message)
     largest = _options.check_integer("max_clusters", estimator.max_clusters, 1)
     path = empty_path(estimator, estimator.criterion)
-    table = as_table(X, estimator)
+    table = as_table(X, estimator, sample_weight=sample_weight, batch=batch)
     wanted = range(1, min(largest, table.shape[0]) + 1)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

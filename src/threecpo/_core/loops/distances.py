@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 U = np.uint64
+# Rows of a larger weight are added once, times their weight.
+MOST_COPIES = 1024
 _OUT = array_type(f8, write=True)
 
 
@@ -30,13 +32,20 @@ def _x_log_x(count, prior, table):
 
 @compiled(ROWS, f8, array_type(f8), _OUT, _OUT)
 def x_log_x_sums(rows, prior, table, by_row, by_column):
-    """Sum X log X above its value at 0 over rows and over columns."""
+    """Sum X log X above its value at 0 over rows and over columns.
+
+    A row of whole weight is added as often as copies of it would be: the same bits.
+    """
     at_zero = _x_log_x(0.0, prior, table)
     for i in range(U(len(by_row))):
+        weight = rows.weights[i] if len(rows.weights) > 0 else 1.0
+        copies = weight == np.floor(weight) and weight <= MOST_COPIES
+        times, weight = (U(weight), 1.0) if copies else (U(1), weight)
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
             value = _x_log_x(rows.data[t], prior, table) - at_zero
             by_row[i] += value
-            by_column[U(rows.indices[t])] += value
+            for _ in range(times):
+                by_column[U(rows.indices[t])] += weight * value
 
 
 @compiled(ROWS, array_type(i4), array_type(f8), f8, array_type(f8), _OUT)

@@ -23,18 +23,29 @@ LINE = 8 * LANES  # bytes of a vector, and of a cache line
 
 
 class CsrRows(NamedTuple):
-    """Stored counts by rows, or by columns where ``indices`` are rows."""
+    """Stored counts by rows, or by columns where ``indices`` are rows.
+
+    ``weights`` and ``batches`` of the rows are empty where all are 1, and where there
+    is one batch.
+    """
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    batches: NDArray[np.int32]
 
 
 class SumArrays(NamedTuple):
-    """The arrays of ``Sums``, to add to."""
+    """The arrays of ``Sums``, to add to.
+
+    Each cluster has a line of ``table``, ``members`` and ``masses`` for every batch,
+    and ``totals`` a line for every batch.
+    """
 
     table: NDArray[np.float64]
     members: NDArray[np.int64]
+    masses: NDArray[np.float64]
     log_sizes: NDArray[np.float64]
     log_size_total: NDArray[np.float64]
     totals: NDArray[np.float64]
@@ -45,9 +56,10 @@ class Profile(NamedTuple):
 
     The score of row i in cluster k is the sum over C1 of Y_ij (``linear`` + ``square``
     Y_ij) ``log_rates[slot, k]``, plus ``offsets[k]`` for the prior's share of it, plus
-    ``shared_weights[k]`` times the row's sum over C0, plus ``size_weights[k]`` r_i.
-    There is a rank for each cluster; where ``background`` is set, all else has one more
-    entry behind the clusters. ``log_rates`` is made by ``padded_rates``.
+    ``shared_weights[k]`` times the row's sum over C0, plus ``size_weights[b, k]`` r_i
+    with b the row's batch. There is a rank for each cluster; where ``background`` is
+    set, all else has one more entry for each batch behind the clusters. ``log_rates``
+    is made by ``padded_rates``.
     """
 
     slots: NDArray[np.int32]
@@ -106,11 +118,11 @@ _IN, _OUT = array_type(f8), array_type(f8, write=True)
 _IN_TABLE, _OUT_TABLE = array_type(f8, 2), array_type(f8, 2, write=True)
 _MEMBERS = array_type(i8, write=True)
 
-ROWS = record_type(CsrRows, array_type(i8), array_type(i4), _IN)
-SUMS = record_type(SumArrays, _OUT_TABLE, _MEMBERS, _OUT_TABLE, _OUT, _OUT)
+ROWS = record_type(CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4))
+SUMS = record_type(SumArrays, _OUT_TABLE, _MEMBERS, _OUT, _OUT_TABLE, _OUT, _OUT_TABLE)
 PROFILE = record_type(
     Profile,
-    *(array_type(i4), _IN_TABLE, _IN, _IN, _IN, array_type(i4)),
+    *(array_type(i4), _IN_TABLE, _IN, _IN, _IN_TABLE, array_type(i4)),
     *(types.boolean, f8, f8, f8, f8, f8),
 )
 RATIOS = record_type(RatioSums, _OUT, _OUT, _OUT)
@@ -118,13 +130,16 @@ RATIOS = record_type(RatioSums, _OUT, _OUT, _OUT)
 
 def rows_of(counts: Counts) -> CsrRows:
     """Counts as loops read them: their arrays are read-only already."""
-    return CsrRows(counts.indptr, counts.indices, counts.data)
+    weights = _NO_WEIGHTS if counts.weights is None else counts.weights
+    batches = _NO_BATCHES if counts.batches is None else counts.batches
+    return CsrRows(counts.indptr, counts.indices, counts.data, weights, batches)
 
 
 def read_only_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64]
 ) -> CsrRows:
-    return CsrRows(_view(indptr), _view(indices), _view(data))
+    arrays = _view(indptr), _view(indices), _view(data)
+    return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES)
 
 
 def _view(array: NDArray[Any]) -> NDArray[Any]:
@@ -182,3 +197,7 @@ def _aligned_zeros(n_rows: int, width: int) -> NDArray[np.float64]:
     room = np.zeros(n_rows * width + LANES)
     start = -room.ctypes.data % LINE // 8
     return room[start : start + n_rows * width].reshape(n_rows, width)
+
+
+_NO_WEIGHTS = _view(np.empty(0))
+_NO_BATCHES = _view(np.empty(0, np.int32))

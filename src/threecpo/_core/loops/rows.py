@@ -32,7 +32,19 @@ _OUT_LABELS = array_type(i4, write=True)
 
 
 @inlined
-def _score_row(rows, row, profile, log_rates, places, values, scores):
+def _weight(rows, row):
+    """How often a row counts."""
+    return rows.weights[row] if len(rows.weights) > 0 else 1.0
+
+
+@inlined
+def _batch(rows, row):
+    """Batch of a row, unsigned."""
+    return U(rows.batches[row]) if len(rows.batches) > 0 else U(0)
+
+
+@inlined
+def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(len(scores))
     found = U(0)
@@ -56,7 +68,7 @@ def _score_row(rows, row, profile, log_rates, places, values, scores):
     for lane in range(U(0), width, U(LANES)):
         add_products(log_rates, places, values, found, lane, scores)
     for k in range(U(len(profile.offsets))):
-        scores[k] += profile.offsets[k] + size * profile.size_weights[k]
+        scores[k] += profile.offsets[k] + size * profile.size_weights[batch, k]
     if shared > 0.0:
         for k in range(U(len(profile.offsets))):
             scores[k] += shared * profile.shared_weights[k]
@@ -75,12 +87,12 @@ def _choose(scores, ranks):
 
 
 @inlined
-def _excess(scores, best, n_clusters, size):
+def _excess(scores, best, behind, size):
     """Background score minus the best one, 0 where they differ by rounding only.
 
-    The background's score stands behind those of the clusters.
+    The score of the background of the row's batch stands behind those of the clusters.
     """
-    background, own = scores[n_clusters], scores[best]
+    background, own = scores[behind], scores[best]
     if own == background:  # two scores of minus infinity too
         return 0.0
     excess = background - own
@@ -109,6 +121,8 @@ def _add_log_size(rows, row, size, sums):
     if size > 0.0:
         coarse = np.rint(log_size / COARSE) * COARSE
         fine = np.rint((log_size - coarse) / FINE) * FINE
+    weight = _weight(rows, row)
+    coarse, fine = weight * coarse, weight * fine
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         add_to_pair(sums.log_sizes, U(rows.indices[t]), rows.data[t], coarse, fine)
     sums.log_size_total[0] += coarse
@@ -118,10 +132,12 @@ def _add_log_size(rows, row, size, sums):
 @inlined
 def _add_row(rows, row, target, sign, sums):
     """Add a row to the sums of a cluster or, where sign is -1, take it away."""
-    target = U(target)
+    target = U(target) * U(len(sums.totals)) + _batch(rows, row)
+    times = sign * _weight(rows, row)
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
-        sums.table[target, U(rows.indices[t])] += sign * rows.data[t]
+        sums.table[target, U(rows.indices[t])] += times * rows.data[t]
     sums.members[target] += np.int64(sign)
+    sums.masses[target] += times
 
 
 @compiled(ROWS, _BLOCK, PROFILE, types.boolean, types.boolean, _OUT_LABELS, SUMS)
@@ -137,10 +153,11 @@ def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
     n_clusters = len(profile.ranks)
     moved = 0
     for i in range(U(block[0]), U(block[1])):
-        _, size = _score_row(rows, i, profile, log_rates, places, values, scores)
+        batch = _batch(rows, i)
+        _, size = _score_row(rows, i, batch, profile, log_rates, places, values, scores)
         label = _choose(scores, profile.ranks)
         if profile.background:
-            excess = _excess(scores, label, n_clusters, size)
+            excess = _excess(scores, label, U(n_clusters) + batch, size)
             label = n_clusters if excess > profile.threshold else label
         old = labels[i]
         if label != old:
@@ -168,7 +185,8 @@ def describe_rows(
     places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
-        _, size = _score_row(rows, i, profile, log_rates, places, values, scores)
+        batch = _batch(rows, i)
+        _, size = _score_row(rows, i, batch, profile, log_rates, places, values, scores)
         best = _choose(scores, profile.ranks)
         second = -np.inf
         for k in range(n_clusters):
@@ -180,7 +198,7 @@ def describe_rows(
         margins[i] = scores[best] - second if several else np.inf
         if several and scores[best] == second:
             margins[i] = 0.0
-        outlier_scores[i] = _excess(scores, best, n_clusters, size)
+        outlier_scores[i] = _excess(scores, best, U(n_clusters) + batch, size)
 
 
 @compiled(ROWS, _BLOCK, PROFILE, array_type(f8, 2, write=True))
@@ -189,7 +207,8 @@ def score_rows(rows, block, profile, out):
     places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
-        _score_row(rows, i, profile, log_rates, places, values, scores)
+        batch = _batch(rows, i)
+        _score_row(rows, i, batch, profile, log_rates, places, values, scores)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
@@ -201,9 +220,10 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
         if labels[i] != NOWHERE:
             _add_row(rows, i, labels[i], 1.0, sums)
         size = prior_size
+        batch, weight = _batch(rows, i), _weight(rows, i)
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
             j = U(rows.indices[t])
-            sums.totals[j] += rows.data[t]
+            sums.totals[batch, j] += weight * rows.data[t]
             if slots[j] >= SHARED_SLOT:
                 size += rows.data[t]
         _add_log_size(rows, i, size, sums)
@@ -221,12 +241,12 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
         for t in range(first, last):
             if slots[U(rows.indices[t])] >= SHARED_SLOT:
                 size += rows.data[t]
-        k = U(labels[i])
+        k, weight = U(labels[i]), _weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
-        out.inverse_sizes[k] += inverse
+        out.inverse_sizes[k] += weight * inverse
         for t in range(first, last):
             j = U(rows.indices[t])
             factor = inverse if slots[j] >= SHARED_SLOT else 1.0
-            ratio = rows.data[t] * inverse_shares[k, j] * factor
+            ratio = weight * (rows.data[t] * inverse_shares[k, j] * factor)
             out.ratios[j] += ratio
             out.squares[j] += (rows.data[t] + 2.0 * prior) * ratio

@@ -1,0 +1,312 @@
+"""What follows from rates of clusters and batches: scores, profiles, likelihoods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .batches import TOLERANCE, BatchRates, batch_rates, margin_effects
+from .codes import NOISE, RELEVANT, SHARED
+from .loops import balancing
+from .loops import columns as column_loops
+from .loops.records import Profile, frozen, padded_rates
+from .loops.rows import TIE
+from .model import Rates, log
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .model import SmoothedSums
+
+# Turns for the rates of one column, which start near their end.
+MOST_COLUMN_TURNS = 50
+
+
+@dataclass(frozen=True)
+class BatchScales:
+    """How row sizes divide over clusters and batches, and the background of a batch.
+
+    ``base`` is c_b(C0), or c_b(C1) without C0; ``in_use`` is c_b(U) and ``overall``
+    the same of all rows. ``log_shared`` is log λ^R_i / r_i for a row of each cluster
+    and batch, ``log_factors`` that without the rates of C0.
+    """
+
+    rates: BatchRates
+    base: NDArray[np.float64]
+    in_use: NDArray[np.float64]
+    overall: float
+    shared_scales: NDArray[np.float64]
+    outlier_scales: NDArray[np.float64]
+    log_factors: NDArray[np.float64]
+    log_shared: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchScales:
+        rates, cells = rates_of(sums, groups), sums.batches
+        assert cells is not None
+        shared, used = groups == SHARED, groups != NOISE
+        in_use = cells.totals[:, used].sum(axis=1)
+        base = cells.totals[:, shared].sum(axis=1) if shared.any() else in_use
+        clusters, batches = rates.clusters[:, -1], rates.batches[:, -1]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            log_factors = np.log(rates.scales / rates.cell_totals)
+            log_shared = log_factors + np.log(clusters)[:, None]
+            log_shared += np.log(batches / base)
+            log_factors[rates.cell_totals == 0] = 0.0
+            log_shared[rates.cell_totals == 0] = 0.0
+            shared_scales = rates.scales * np.outer(clusters, batches / base)
+            outlier_scales = cells.outliers[:, used].sum(axis=1) / in_use
+        if not used.any():  # no column has a row scale: every row has its share 1/n
+            log_factors = np.tile(-log(cells.row_masses), (len(clusters), 1))
+            log_shared = log_factors
+            shared_scales = np.exp(log_factors) * cells.masses
+            outlier_scales = 1.0 - shared_scales.sum(axis=0)
+        return cls(
+            rates=rates,
+            base=base,
+            in_use=in_use,
+            overall=float(in_use.sum()),
+            shared_scales=np.nan_to_num(shared_scales),
+            outlier_scales=np.nan_to_num(outlier_scales),
+            log_factors=log_factors,
+            log_shared=log_shared,
+        )
+
+    @property
+    def row_factors(self) -> NDArray[np.float64]:
+        """λ^R_i / r_i by cluster (last: outliers) and batch (last: an unknown one)."""
+        rates, n_batches = self.rates, len(self.in_use)
+        out = np.zeros((len(self.log_shared) + 1, n_batches + 1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            of_batches = rates.batches[:, -1] / self.base
+            factors = rates.clusters[:, -1:] * of_batches / rates.sizes
+        out[:-1, :-1] = np.nan_to_num(factors)
+        if self.overall == 0:
+            out[:, :-1] = np.exp(self.log_factors[0])
+            out[:, -1] = 1 / rates.cells.row_masses.sum()
+            return out
+        weights = rates.cells.row_masses / rates.cells.row_masses.sum()
+        mean_base = np.exp(weights @ log(self.base))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unknown = rates.clusters[:, -1] / (rates.mean_sizes * mean_base)
+            out[:-1, -1] = np.nan_to_num(unknown)
+            out[-1] = 1 / np.append(self.in_use, self.overall / n_batches)
+        return out
+
+
+def rates_of(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    """Fitted rates; asked for twice in an iteration, they are made once."""
+    cells, key = sums.batches, groups.tobytes()
+    assert cells is not None
+    if key not in cells.found:
+        cells.found.clear()
+        cells.found[key] = batch_rates(sums, groups)
+    return cells.found[key]
+
+
+def column_scores(
+    sums: SmoothedSums, groups: NDArray[np.int8], prices: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """L_j(-), L_j(0), L_j(1), and below what difference they are tied."""
+    scales, cells = BatchScales.of(sums, groups), sums.batches
+    assert cells is not None
+    in_clusters = cells.clusters.sum(axis=0)
+    clusters, batches = _all_columns(sums, scales, in_clusters)
+    logs, outliers = log(cells.totals), cells.outliers
+    sizes = sums.log_sizes if scales.overall > 0 else np.zeros(len(groups))
+    behind = log(scales.in_use)[:, None]
+    background = (outliers * (logs - behind)).sum(axis=0)
+    background -= scales.outlier_scales @ cells.totals
+    relevant = sizes + _weighed(cells.clusters, scales.log_factors) + background
+    relevant += (sums.clusters * log(clusters)).sum(axis=0)
+    relevant += (in_clusters * log(batches)).sum(axis=0) - in_clusters.sum(axis=0)
+    shared = sizes + _weighed(cells.clusters, scales.log_shared) + background
+    shared += (in_clusters * logs).sum(axis=0)
+    shared -= (scales.shared_scales.sum(axis=0)[:, None] * cells.totals).sum(axis=0)
+    noise = cells.totals * (logs - log(cells.row_masses)[:, None] - 1.0)
+    scores = np.column_stack([noise.sum(axis=0), shared, relevant - prices])
+    terms = (cells.totals * np.abs(logs)).sum(axis=0) + sums.totals
+    return scores, 10 * TIE * (np.abs(sums.log_sizes) + terms)
+
+
+def _all_columns(
+    sums: SmoothedSums, scales: BatchScales, in_clusters: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rates of every column as one of C1, row sizes held."""
+    rates, relevant = scales.rates, scales.rates.groups == RELEVANT
+    held = rates.scales
+    if scales.overall == 0:
+        held = np.exp(scales.log_factors) * rates.cells.masses
+    clusters = np.zeros_like(sums.clusters)
+    batches = margin_effects(in_clusters)
+    batches[:, relevant] = rates.batches[:, :-1]
+    balancing.fit_columns(
+        *(sums.clusters, in_clusters, held, clusters, batches),
+        *(TOLERANCE, MOST_COLUMN_TURNS, np.empty(balancing.WIDTH)),
+    )
+    return clusters, batches
+
+
+def _weighed(
+    cells: NDArray[np.float64], weights: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sum of c_kbj times a weight of each cell; nothing times infinity is nothing."""
+    out = np.zeros(cells.shape[2])
+    for own, each in zip(cells.reshape(-1, cells.shape[2]), weights.flat, strict=True):
+        if np.isfinite(each):
+            out += own * each
+        else:
+            out[own > 0] = -np.inf
+    return out
+
+
+def batch_profile(
+    rates: BatchRates,
+    sums: SmoothedSums,
+    *,
+    background: bool,
+    threshold: float,
+    ranks: NDArray[np.int32],
+) -> Profile:
+    """Profile with a scale weight for each cluster and batch, the last an unknown one.
+
+    Behind the clusters is the background of each batch, if asked for.
+    """
+    groups, cells = rates.groups, rates.cells
+    n_clusters, n_batches = len(rates.clusters), len(rates.batches)
+    width = n_clusters + (n_batches + 1) * background
+    slots = np.empty(len(groups), dtype=np.int32)
+    n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+    log_rates, inner = padded_rates(n_relevant, width)
+    shared_weights, size_weights = np.zeros(width), np.zeros((n_batches + 1, width))
+    if n_relevant:
+        with np.errstate(divide="ignore"):
+            inner[:, :n_clusters] = np.log(rates.clusters[:, :-1]).T
+            sizes = np.vstack([rates.sizes.T, rates.mean_sizes])
+            size_weights[:, :n_clusters] = -log(sizes)
+            if n_shared:
+                shared_weights[:n_clusters] = np.log(rates.clusters[:, -1])
+    if background and n_relevant:
+        behind = slice(n_clusters, None)
+        chosen, shared, in_use = _background(rates)
+        with np.errstate(divide="ignore"):
+            inner[:, behind] = np.log(chosen).T
+            size_weights[:, behind] = -log(in_use)[:, None]
+            if n_shared:
+                shared_weights[behind] = np.log(shared)
+    sums_of_rates = log_rates[:n_relevant, :width].sum(axis=0)
+    profile = Profile(
+        slots=slots,
+        log_rates=log_rates,
+        offsets=sums.prior * sums_of_rates if sums.prior else np.zeros(width),
+        shared_weights=shared_weights,
+        size_weights=size_weights,
+        ranks=ranks,
+        background=background,
+        prior_shared=sums.prior * n_shared,
+        prior_size=sums.prior * (n_shared + n_relevant),
+        threshold=threshold,
+    )
+    assert cells is sums.batches
+    return frozen(profile)
+
+
+def _background(
+    rates: BatchRates,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """c_bj / β_jb in C1, the same of C0, and c_b(U); the last of an unknown batch."""
+    groups, totals = rates.groups, rates.cells.totals
+    totals = np.vstack([totals, totals.sum(axis=0)])
+    effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
+    shared = totals[:, groups == SHARED].sum(axis=1)
+    chosen = totals[:, groups == RELEVANT]
+    # What only outliers of a batch have, no cluster there expects.
+    with np.errstate(divide="ignore"):
+        shared = np.divide(shared, effects[:, -1], out=shared, where=shared > 0)
+        chosen = np.divide(chosen, effects[:, :-1], out=chosen, where=chosen > 0)
+    return chosen, shared, totals[:, groups != NOISE].sum(axis=1)
+
+
+def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """μ_ij / r_i (in C-: μ_ij) by cluster, batch and column.
+
+    Behind the clusters are the outliers, behind the batches an unknown one.
+    """
+    rates, cells = rates_of(sums, groups), sums.batches
+    assert cells is not None
+    noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
+    totals = np.vstack([cells.totals, sums.totals])
+    in_use = totals[:, ~noise].sum(axis=1, keepdims=True)
+    masses = np.append(cells.row_masses, sums.n_rows)[:, None]
+    sizes = np.column_stack([rates.sizes, rates.mean_sizes])[:, :, None]
+    effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
+    tiny = np.finfo(float).tiny
+    out = np.empty((len(rates.clusters) + 1, *totals.shape))
+    out[:] = totals / np.where(in_use > 0, in_use, 1.0)
+    rows = rates.clusters[:, None, :] * effects / np.maximum(sizes, tiny)
+    out[:-1, :, relevant] = rows[:, :, :-1]
+    of_shared = totals[:, shared]
+    portions = of_shared / np.maximum(of_shared.sum(axis=1, keepdims=True), tiny)
+    out[:-1, :, shared] = rows[:, :, -1:] * portions
+    out[:, :, noise] = totals[:, noise] / np.maximum(masses, tiny)
+    return out
+
+
+def batch_log_likelihood(
+    sums: SmoothedSums, groups: NDArray[np.int8], fitted: SmoothedSums
+) -> float:
+    """Likelihood of rows under the rates of fitted sums, row scales re-fitted."""
+    cells = sums.batches
+    assert cells is not None
+    own = np.concatenate([cells.clusters, cells.outliers[None]])
+    shares = cell_shares(fitted, groups)[:, : own.shape[1]]
+    used = groups != NOISE
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(own > 0, own * np.log(shares), 0.0)
+    value = terms.sum()
+    if used.any():
+        value += sums.log_sizes[used].sum() - sums.totals[used].sum()
+    masses = cells.row_masses
+    expected = (shares[0, : len(masses)] * masses[:, None])[:, ~used]
+    return float(value - expected.sum())
+
+
+def batch_cluster_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
+    """λ^C of every column in every role, in a batch whose β are the mean of all."""
+    scales = BatchScales.of(sums, groups)
+    cells = sums.batches
+    assert cells is not None
+    clusters, batches = _all_columns(sums, scales, cells.clusters.sum(axis=0))
+    weights = cells.row_masses[:, None] * (batches > 0)
+    weights = weights / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
+    means = np.exp((weights * log(batches)).sum(axis=0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cluster = clusters * means / scales.rates.clusters[:, -1:] * scales.base.sum()
+    cluster[sums.clusters == 0] = 0.0
+    return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
+
+
+def batch_effects(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """How many times more each batch has of each column than a mean batch.
+
+    Each batch has the weighted geometric mean 1 over the columns in use, each column
+    over the batches.
+    """
+    cells = sums.batches
+    assert cells is not None
+    scales = BatchScales.of(sums, groups)
+    relevant, noise = groups == RELEVANT, groups == NOISE
+    logs = log(cells.totals) - log(cells.row_masses)[:, None]
+    if relevant.any():
+        logs[:, relevant] = log(scales.rates.batches[:, :-1])
+        shared = groups == SHARED
+        logs[:, shared] = log(cells.totals[:, shared])
+        logs[:, shared] += log(scales.rates.batches[:, -1:] / scales.base[:, None])
+    weights = cells.row_masses / cells.row_masses.sum()
+    logs -= weights @ logs
+    used = sums.totals * ~noise
+    if used.any():
+        logs[:, ~noise] -= (logs @ used / used.sum())[:, None]
+    return np.exp(logs)

@@ -1,0 +1,180 @@
+"""The model with batches: μ_ij = λ^R_i λ_{j|k} β_{j|b} in C1 (docs/method.md).
+
+For given labels and groups the sums by cluster, batch and column follow a log-linear
+model without the interaction of all three; C0 is one more column of it. Its rates are
+fitted in turns from a fixed start, to ``TOLERANCE``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from .codes import RELEVANT, SHARED
+from .loops import balancing
+from .model import log
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .model import BatchCells, SmoothedSums
+
+# Fitted sums differ from those of the data by so many nats in all, as Σ (a - b)² / b.
+TOLERANCE = 1e-9
+# Turns there are at most; more where there is little to do.
+MOST_TURNS = (200, 5000)
+MOST_WORK = 10**8
+
+
+@dataclass(frozen=True)
+class BatchRates:
+    """Rates for given sums and groups, up to what cancels in every score.
+
+    ``cell_totals`` is c_kb(U) and ``scales`` Λ_kb; ``clusters`` (λ) and ``batches`` (β)
+    have a column for each of C1 and one more for all of C0 (all of C1, where C0 is
+    empty). In each part of the graph of clusters and batches that share rows, β has the
+    weighted geometric mean 1 over the batches.
+    """
+
+    cells: BatchCells
+    groups: NDArray[np.int8]
+    cell_totals: NDArray[np.float64]
+    scales: NDArray[np.float64]
+    clusters: NDArray[np.float64]
+    batches: NDArray[np.float64]
+    n_turns: int
+
+    @property
+    def n_feeding(self) -> int:
+        """Columns that row sizes are made of: the last counts if it is C0."""
+        n_relevant = self.clusters.shape[1] - 1
+        return n_relevant + bool((self.groups == SHARED).any())
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """Z_kb, also where a cluster has no row in a batch."""
+        feeding = slice(self.n_feeding)
+        return _products(self.clusters[:, feeding], self.batches[:, feeding])
+
+    @property
+    def mean_sizes(self) -> NDArray[np.float64]:
+        """Z_k of a batch whose β are the mean of all."""
+        return self.clusters[:, : self.n_feeding].sum(axis=1)
+
+
+def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    """Fitted rates for these sums and groups."""
+    cells = sums.batches
+    assert cells is not None
+    by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
+    batches = _first_effects(by_batch)
+    clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
+    room = np.empty(balancing.WIDTH)
+    most = int(np.clip(MOST_WORK / (scales.size * by_batch.shape[1]), *MOST_TURNS))
+    n_turns = balancing.fit_rates(
+        *(by_cluster, by_batch, cell_totals, n_feeding, scales, clusters, batches),
+        *(np.empty_like(scales), TOLERANCE, most, room),
+    )
+    # Where all rows of a batch are outliers, any β is as good: that of its margins.
+    outside = cell_totals.sum(axis=0) == 0
+    if outside.any():
+        batches[outside] = _margins(cells, groups)[outside]
+    rates = (cell_totals, scales, clusters, batches)
+    found = BatchRates(cells, groups, *rates, n_turns)
+    return centred(found)
+
+
+def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    """Rates with the batches' margins for β: what seeds are known by."""
+    cells = sums.batches
+    assert cells is not None
+    batches = _margins(cells, groups)
+    by_cluster, _, cell_totals, _ = _columns_in_use(cells, groups)
+    exposures = np.zeros_like(by_cluster)
+    for b, effects in enumerate(batches):
+        exposures += cell_totals[:, b, None] * effects
+    clusters = _ratio(by_cluster, exposures)
+    rates = (cell_totals, cell_totals, clusters, batches)
+    return BatchRates(cells, groups, *rates, 0)
+
+
+def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Margins of the batches over all their rows, outliers too."""
+    everything = replace(cells, clusters=cells.totals[None])
+    _, by_batch, _, _ = _columns_in_use(everything, groups)
+    return _first_effects(by_batch)
+
+
+def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Parts of the graph of clusters and batches that share rows, of each of them."""
+    n_clusters, n_batches = masses.shape
+    graph = np.zeros((n_clusters + n_batches,) * 2)
+    graph[:n_clusters, n_clusters:] = masses > 0
+    _, found = connected_components(csr_array(graph), directed=False)
+    return found[:n_clusters], found[n_clusters:]
+
+
+def centred(rates: BatchRates) -> BatchRates:
+    """Rates whose β have the weighted geometric mean 1 over the batches of a part."""
+    of_cluster, of_batch = parts(rates.cell_totals)
+    clusters, batches = rates.clusters.copy(), rates.batches.copy()
+    logs, weights = log(batches), rates.cells.row_masses[:, None] * (batches > 0)
+    for part in np.unique(of_batch):
+        own = of_batch == part
+        weight = weights[own].sum(axis=0)
+        mean = (weights[own] * logs[own]).sum(axis=0) / np.where(weight > 0, weight, 1)
+        batches[own] *= np.exp(-mean)
+        clusters[of_cluster == part] *= np.exp(mean)
+    return replace(rates, clusters=clusters, batches=batches)
+
+
+def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of each column in a batch, over that in all: its margins."""
+    return _first_effects(totals)
+
+
+def _columns_in_use(
+    cells: BatchCells, groups: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+    """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
+    relevant = np.flatnonzero(groups == RELEVANT)
+    shared = np.flatnonzero(groups == SHARED)
+    chosen = np.take(cells.clusters, relevant, axis=2)
+    in_c0 = np.take(cells.clusters, shared, axis=2).sum(axis=2)
+    cell_totals = chosen.sum(axis=2) + in_c0
+    behind = in_c0 if len(shared) else cell_totals
+    by_cluster, by_batch = (
+        np.ascontiguousarray(
+            np.column_stack([chosen.sum(axis=axis), behind.sum(axis=axis)])
+        )
+        for axis in (1, 0)
+    )
+    n_feeding = len(relevant) + bool(len(shared))
+    return by_cluster, by_batch, cell_totals, n_feeding
+
+
+def _first_effects(by_batch: NDArray[np.float64]) -> NDArray[np.float64]:
+    shares = _ratio(by_batch, np.broadcast_to(by_batch.sum(1)[:, None], by_batch.shape))
+    overall = by_batch.sum(axis=0) / max(by_batch.sum(), np.finfo(float).tiny)
+    return _ratio(shares, np.broadcast_to(overall, shares.shape))
+
+
+def _products(
+    clusters: NDArray[np.float64], batches: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sums of products over the columns, in one order for any number of threads."""
+    out = np.empty((len(clusters), len(batches)))
+    for k, own in enumerate(clusters):
+        out[k] = (own * batches).sum(axis=1)
+    return out
+
+
+def _ratio(
+    top: NDArray[np.float64], bottom: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Quotient with 0 / 0 = 0."""
+    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)

@@ -1,0 +1,86 @@
+"""Weights and batches of rows as users give them, checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return weights of 0 or more, one for each row; None where all are 1."""
+    if given is None:
+        return None
+    try:
+        weights = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        message = "sample_weight must be numbers, one for each row."
+        raise ValueError(message) from None
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.ndim != 1:
+        message = (
+            f"Sample weights must be 1D array or scalar, got {weights.ndim}D array."
+        )
+        raise ValueError(message)
+    if len(weights) != n_rows:
+        message = (
+            f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}: one weight "
+            "for each row."
+        )
+        raise ValueError(message)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        message = (
+            f"sample_weight of row {bad[0]} is {weights[bad[0]]:g}; weights are finite "
+            "numbers of 0 or more."
+        )
+        raise ValueError(message)
+    if not weights.any():
+        message = "All sample weights are zero: there is no row to fit."
+        raise ValueError(message)
+    return None if (weights == 1).all() else weights
+
+
+def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Return the number of each row's batch, and the names of the batches, sorted."""
+    values = batch_values(given, n_rows)
+    names, codes = np.unique(values, return_inverse=True)
+    return codes.astype(np.int32), tuple(names.tolist())
+
+
+def known_batches(given: Any, n_rows: int, names: tuple[str, ...]) -> NDArray[np.int32]:
+    """Return numbers of batches by their names; unknown ones get the number after."""
+    if given is None:
+        return np.full(n_rows, len(names), dtype=np.int32)
+    numbers = {name: b for b, name in enumerate(names)}
+    values = batch_values(given, n_rows).tolist()
+    return np.array([numbers.get(value, len(names)) for value in values], np.int32)
+
+
+def batch_values(given: Any, n_rows: int) -> NDArray[np.str_]:
+    """Return the batch of each row as text."""
+    values = np.asarray(given)
+    if values.shape != (n_rows,):
+        message = (
+            f"batch must be one code for each of the {n_rows} rows; its shape is "
+            f"{values.shape}."
+        )
+        raise ValueError(message)
+    if values.dtype.kind == "f" and np.array_equal(values, np.floor(values)):
+        values = values.astype(np.int64)
+    plain = values.tolist()
+    missing = [
+        i for i, value in enumerate(plain) if value in (None, "") or _is_nan(value)
+    ]
+    if missing:
+        message = f"batch of row {missing[0]} is missing; give every row a batch."
+        raise ValueError(message)
+    return np.array([str(value) for value in plain], dtype=str)
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and np.isnan(value)

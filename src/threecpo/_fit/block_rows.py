@@ -1,0 +1,110 @@
+"""Weights and batches of the rows of blocks: what is given of all rows, cut."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.row_checks import check_batches, check_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .engine import Engine, Reader, T, Work
+
+
+@dataclass(frozen=True, eq=False)
+class BlockRows:
+    """Weights and batches of all rows, checked; None where there are none."""
+
+    weights: NDArray[np.float64] | None
+    batches: NDArray[np.int32] | None
+    batch_names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, sample_weight: Any, batch: Any, n_rows: int) -> BlockRows:
+        weights = check_weights(sample_weight, n_rows)
+        if batch is None:
+            return cls(weights, None, ())
+        codes, names = check_batches(batch, n_rows)
+        return cls(weights, codes if len(names) > 1 else None, names)
+
+    @property
+    def given(self) -> bool:
+        return self.weights is not None or self.batches is not None
+
+    @property
+    def kept(self) -> NDArray[np.intp] | None:
+        """Rows that a fit is made of; None for all."""
+        if self.weights is None or self.weights.all():
+            return None
+        return np.flatnonzero(self.weights)
+
+    @property
+    def digest(self) -> str | None:
+        """What stands for them in the parameters of a checkpoint."""
+        if not self.given:
+            return None
+        arrays = [a for a in (self.weights, self.batches) if a is not None]
+        return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=8).hexdigest()
+
+    def readers(
+        self, readers: Sequence[Reader], n_rows: Sequence[int]
+    ) -> Sequence[Reader]:
+        """Readers of the same blocks with their rows' weights and batches."""
+        if not self.given:
+            return readers
+        ends = np.cumsum(n_rows)[:-1]
+        cut: list[list[Any]] = [
+            [None] * len(n_rows) if array is None else np.split(array, ends)
+            for array in (self.weights, self.batches)
+        ]
+        return [
+            BlockReader(reader, weights, batches, self.batch_names)
+            for reader, weights, batches in zip(readers, *cut, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class BlockReader:
+    """Reads a block and gives its rows their weights and batches."""
+
+    reader: Reader
+    weights: NDArray[np.float64] | None
+    batches: NDArray[np.int32] | None
+    batch_names: tuple[str, ...]
+
+    @property
+    def futures(self) -> Sequence[Any]:
+        """What the reader itself needs on a Dask cluster."""
+        return getattr(self.reader, "futures", ())
+
+    def __call__(self) -> Counts:
+        counts = self.reader()
+        rows = self.weights if self.batches is None else self.batches
+        if rows is not None and len(rows) != counts.n_rows:
+            return counts  # a block that has changed, which is found out elsewhere
+        return counts.with_rows(self.weights, self.batches, self.batch_names)
+
+
+class WeightedRows:
+    """An engine that leaves out rows of weight 0."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
+        return self._engine.fold(partial(_without_zeros, work), combine)
+
+
+def _without_zeros(work: Work[T], index: int, counts: Counts) -> T:
+    if counts.weights is not None and not counts.weights.all():
+        counts = counts.rows(np.flatnonzero(counts.weights))
+    return work(index, counts)

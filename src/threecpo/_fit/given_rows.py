@@ -1,0 +1,43 @@
+"""What is given of the rows of a fit beside their counts: weights and batches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.rules import EXACT
+from .starting import given_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.run import Settings
+    from .plan import Plan
+
+
+def check_rule(settings: Settings, n_batches: int) -> None:
+    """Refuse batches for rules that know none."""
+    if n_batches > 1 and settings.rule is not EXACT:
+        message = (
+            f"The rule {settings.rule.name!r} knows no batches; with batch= use "
+            "assignment='exact' (of PoissonC and PoissonL: PoissonL)."
+        )
+        raise ValueError(message)
+
+
+def weighted_rows(plan: Plan, counts: Counts) -> tuple[Plan, Counts]:
+    """Leave out rows of weight 0, in the counts and in labels to start from."""
+    if counts.weights is None or counts.weights.all():
+        return plan, counts
+    kept = np.flatnonzero(counts.weights)
+    return without_rows(plan, counts.n_rows, kept), counts.rows(kept)
+
+
+def without_rows(plan: Plan, n_rows: int, kept: NDArray[np.intp]) -> Plan:
+    """Return the plan for some of its rows."""
+    if not isinstance(plan.init, np.ndarray):
+        return plan
+    return replace(plan, init=given_labels(plan, n_rows)[kept])

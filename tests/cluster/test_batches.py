@@ -1,0 +1,239 @@
+"""Fits with batches: what differs between batches makes no cluster."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from threecpo import ThreeCPO, distributed, load, select_n_clusters
+from threecpo._fit.budget import MemoryBudget
+from threecpo.cluster import PoissonC, PoissonL
+
+
+def planted(seed=0, n_batches=2, n_rows=400, effect=0.8):
+    """Counts with clusters, columns of all groups, and an effect of each batch."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n_rows)
+    batches = rng.choice(n_batches, n_rows, p=rng.dirichlet(np.full(n_batches, 3.0)))
+    rates = np.tile(rng.gamma(1.0, 1.0, 30), (3, 1))
+    rates[:, :10] *= np.exp(0.9 * rng.normal(size=(3, 10)))
+    effects = np.exp(effect * rng.normal(size=(n_batches, 30)))
+    mu = rng.gamma(5.0, 1.0, n_rows)[:, None] * rates[labels] * effects[batches]
+    mu[:, 20:] = 5.0 * rates[0, 20:] * effects[batches][:, 20:]
+    return rng.poisson(mu), labels, np.array(["lab a", "lab b", "lab c"])[batches % 3]
+
+
+@pytest.fixture(scope="module")
+def data():
+    return planted()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    X, _, batch = data
+    return ThreeCPO(3, random_state=0).fit(X, batch=batch)
+
+
+def test_clusters_are_those_of_the_rows_not_of_the_batches(data, fitted):
+    X, labels, batch = data
+    plain = ThreeCPO(3, random_state=0).fit(X)
+    assert adjusted_rand_score(batch, plain.labels_) > 0.3
+    assert adjusted_rand_score(labels, fitted.labels_) > 0.95
+    assert abs(adjusted_rand_score(batch, fitted.labels_)) < 0.02
+
+
+def test_predict_gives_the_labels_again_for_any_part_of_the_rows(data, fitted):
+    X, labels, batch = data
+    np.testing.assert_array_equal(fitted.predict(X, batch=batch), fitted.labels_)
+    part = np.arange(7, 90, 3)
+    np.testing.assert_array_equal(
+        fitted.predict(X[part], batch=batch[part]), fitted.labels_[part]
+    )
+    unknown = fitted.predict(X)
+    assert adjusted_rand_score(labels, unknown) > 0.5
+    new = np.full(len(part), "lab z")
+    np.testing.assert_array_equal(fitted.predict(X[part], batch=new), unknown[part])
+    assert fitted.score(X, batch=batch) == pytest.approx(-fitted.loss_, rel=1e-9)
+
+
+def test_one_batch_is_none_bit_for_bit(data):
+    X, *_ = data
+    plain = ThreeCPO(3, random_state=0).fit(X)
+    one = ThreeCPO(3, random_state=0).fit(X, batch=["only"] * len(X))
+    assert one.loss_ == plain.loss_
+    np.testing.assert_array_equal(one.labels_, plain.labels_)
+    np.testing.assert_array_equal(one.predict(X, batch=["x"] * len(X)), plain.labels_)
+
+
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_same_bits_for_any_threads_and_blocks(data, outliers):
+    X, _, batch = data
+    model = ThreeCPO(3, random_state=0, outliers=outliers, n_jobs=1)
+    one = model.fit(X, batch=batch)
+    two = ThreeCPO(3, random_state=0, outliers=outliers, n_jobs=2).fit(X, batch=batch)
+    assert one.loss_ == two.loss_
+    np.testing.assert_array_equal(one.labels_, two.labels_)
+    losses = set()
+    for size in (400, 93):
+        readers = [lambda i=i, n=size: X[i : i + n] for i in range(0, 400, size)]
+        blocks = ThreeCPO(3, random_state=0, outliers=outliers)
+        distributed.fit(blocks, readers, batch=batch, sample_rows=150)
+        losses.add(blocks.loss_)
+        np.testing.assert_array_equal(blocks.predict(X, batch=batch), blocks.labels_)
+    assert len(losses) == 1
+    whole = distributed.fit(
+        ThreeCPO(3, random_state=0, outliers=outliers), X, batch=batch
+    )
+    assert whole.loss_ == one.loss_
+
+
+def test_saved_and_loaded(data, fitted, tmp_path):
+    X, _, batch = data
+    fitted.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(X, batch=batch), fitted.labels_)
+    np.testing.assert_array_equal(again.batch_effects_, fitted.batch_effects_)
+    assert again.batch_names_.tolist() == ["lab a", "lab b"]
+    assert again.score(X, batch=batch) == fitted.score(X, batch=batch)
+
+
+def test_a_checkpoint_goes_on_with_batches_and_weights(data, tmp_path):
+    X, _, batch = data
+    readers = [lambda i=i: X[i : i + 100] for i in range(0, 400, 100)]
+    weights = np.arange(400) % 3
+    rows = {"batch": batch, "sample_weight": weights}
+    options = {"sample_rows": 150, "checkpoint": tmp_path / "state"}
+    first = distributed.fit(ThreeCPO(3, random_state=0), readers, **rows, **options)
+    again = distributed.fit(ThreeCPO(3, random_state=0), readers, **rows, **options)
+    assert first.loss_ == again.loss_
+    np.testing.assert_array_equal(first.labels_, again.labels_)
+    with pytest.raises(ValueError, match="belongs to a fit with rows"):
+        distributed.fit(ThreeCPO(3, random_state=0), readers, **options)
+
+
+def test_effects_are_those_that_were_planted():
+    X, _, batch = planted(seed=3, effect=0.0)
+    X = X.copy()
+    X[batch == "lab a", 4] *= 4
+    model = ThreeCPO(3, random_state=0).fit(X, batch=batch)
+    effects = model.batch_effects_
+    ratio = effects[0] / effects[1]
+    ratio /= np.median(ratio)
+    assert ratio[4] == pytest.approx(4, rel=0.2)
+    others = np.delete(ratio, 4)[np.delete(model.column_groups_, 4) != -1]
+    assert np.median(np.abs(np.log(others))) < 0.1
+    table = model.batch_columns(1)
+    assert table["column"][0] == 4
+    assert table["batch"][0] == "lab a"
+
+
+def test_the_path_over_k_takes_batches(data):
+    X, labels, batch = data
+    path = select_n_clusters(X, range(1, 6), batch=batch, random_state=0)
+    assert path.best_k == 3
+    auto = ThreeCPO("auto", max_clusters=5, random_state=0).fit(X, batch=batch)
+    assert adjusted_rand_score(labels, auto.labels_) > 0.95
+
+
+def test_whole_weights_equal_repeated_rows(data):
+    X, _, batch = data
+    weights = np.random.default_rng(1).integers(0, 3, len(X))
+    weighted = ThreeCPO(3, random_state=0).fit(X, batch=batch, sample_weight=weights)
+    repeated = ThreeCPO(3, random_state=0).fit(
+        np.repeat(X, weights, axis=0), batch=np.repeat(batch, weights)
+    )
+    assert weighted.loss_ == repeated.loss_
+    np.testing.assert_array_equal(
+        np.repeat(weighted.labels_, weights), repeated.labels_
+    )
+
+
+def random_fit(seed):
+    """A small fit with awkward data and options."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = rng.integers(5, 30), rng.integers(1, 8)
+    n_clusters = int(rng.integers(1, 5))
+    X = rng.poisson(rng.gamma(0.5, 4.0, (n_rows, n_columns))).astype(float)
+    X[rng.integers(n_rows)] = 0
+    init = rng.integers(n_clusters, size=n_rows)
+    init[:n_clusters] = np.arange(n_clusters)
+    groups = [(1, 0, -1), (1, 0), (1, -1), (1,)]
+    model = ThreeCPO(
+        n_clusters,
+        init=init if rng.random() < 0.5 else "merge",
+        n_init=2,
+        column_penalty=[None, "mdl", "bic"][rng.integers(3)],
+        outliers=[None, "iterative", "final"][rng.integers(3)],
+        prior=[1e-3, 0.0, 1.0][rng.integers(3)],
+        groups=groups[rng.integers(4)],
+        random_state=0,
+        n_jobs=1,
+    )
+    return model.fit(X, batch=rng.integers(rng.integers(2, 5), size=n_rows))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_loss_never_rises():
+    for seed in range(60):
+        losses = random_fit(seed).history_["loss"]
+        assert (np.diff(losses) <= 1e-9 * (1 + np.abs(losses[1:]))).all(), seed
+
+
+def test_clusters_that_share_no_batch_are_named():
+    rng = np.random.default_rng(0)
+    X = rng.poisson([[20, 2, 5, 5]] * 30 + [[2, 20, 5, 5]] * 30)
+    batch = np.repeat(["x", "y"], 30)
+    init = np.repeat([0, 1], 30)
+    with pytest.warns(UserWarning, match=r"2 parts .* cluster 0 in batch 'x' \(30 row"):
+        ThreeCPO(2, init=init, groups=(1,), column_penalty=None).fit(X, batch=batch)
+
+
+@pytest.mark.parametrize(
+    "model", [ThreeCPO(3, assignment="printed"), PoissonC(3)], ids=repr
+)
+def test_rules_that_know_no_batches_say_so(data, model):
+    X, _, batch = data
+    with pytest.raises(ValueError, match="knows no batches"):
+        model.fit(X, batch=batch)
+
+
+def test_poisson_l_takes_batches(data):
+    X, labels, batch = data
+    model = PoissonL(3, random_state=0).fit(X, batch=batch)
+    assert adjusted_rand_score(labels, model.predict(X, batch=batch)) > 0.9
+
+
+def test_bad_batches_are_refused(data, fitted):
+    X, _, batch = data
+    with pytest.raises(ValueError, match="one code for each of the 400 rows"):
+        ThreeCPO(3).fit(X, batch=batch[:-1])
+    missing = batch.astype(object)
+    missing[5] = None
+    with pytest.raises(ValueError, match="batch of row 5 is missing"):
+        ThreeCPO(3).fit(X, batch=missing)
+    with pytest.raises(ValueError, match="fitted without batch"):
+        ThreeCPO(3, random_state=0, n_init=1).fit(X).predict(X, batch=batch)
+
+
+def test_the_budget_counts_the_batches():
+    budget = MemoryBudget(60_000)
+    assert budget.runs_at_once(3, 30, 1) == 1
+    with pytest.raises(ValueError, match="3 clusters and 2 batches"):
+        budget.runs_at_once(3, 30, 1, 2)
+
+
+def test_a_fit_without_clusters_in_a_batch_of_outliers_ends():
+    rng = np.random.default_rng(2)
+    X = rng.poisson(5.0, (40, 6))
+    X[:4] = rng.poisson([0.1, 90.0, 0.1, 0.1, 90.0, 0.1], (4, 6))
+    batch = np.repeat(["odd", "even"], [4, 36])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = ThreeCPO(2, outliers="iterative", random_state=0).fit(X, batch=batch)
+    assert np.isfinite(model.loss_)
+
+
+def test_clusters_with_batches_are_not_joined(data, fitted):
+    with pytest.raises(ValueError, match="fit again with another n_clusters"):
+        fitted.merge([[0, 1]])
