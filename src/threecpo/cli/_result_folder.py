@@ -48,6 +48,7 @@ def fit_to_folder(
     with_report: bool = True,
     with_stability: bool = False,
     names: Any = None,
+    batch: list[str | None] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     if with_report:
@@ -57,7 +58,7 @@ def fit_to_folder(
         started = time.perf_counter()
         counts = source.read()
         read = time.perf_counter()
-        fit(model, counts)
+        fit(model, counts, batch)
         if names is not None:
             model = model.name_clusters(names)
         fitted = time.perf_counter()
