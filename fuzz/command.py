@@ -38,6 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     limits = Limits(given.seconds, given.megabytes)
     try:
         run(Pool(TARGETS, given.seed, limits, given.workers), batches, tally)
+    except KeyboardInterrupt:
+        print("Ended early.", file=sys.stderr)
     finally:
         print(tally.table(list(targets)), flush=True)
     return report(tally, given.keep)

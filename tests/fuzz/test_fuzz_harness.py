@@ -108,3 +108,20 @@ def test_inputs_are_shared_out_by_weight(monkeypatch, request):
 class _Weighted:
     def __init__(self, weight):
         self.weight = weight
+
+
+def test_a_run_that_is_ended_prints_its_table(monkeypatch, request, tmp_path, capsys):
+    monkeypatch.syspath_prepend(request.path.parent)
+    monkeypatch.setattr(command, "TARGETS", "odd_targets")
+    add, heard = Tally.add, []
+
+    def ended(self, *outcome):
+        add(self, *outcome)
+        heard.append(outcome)
+        if len(heard) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Tally, "add", ended)
+    given = ["--minutes", "5", "--targets", "well", "--workers", "1"]
+    assert command.main([*given, "--keep", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].split()[:2] == ["all", "3"]

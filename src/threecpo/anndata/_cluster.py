@@ -58,6 +58,8 @@ def cluster(
         ``obs[key_added]``
             Cluster of each cell, as category ``"0"`` (the largest), ``"1"``, …, or
             ``"outlier"``.
+        ``obs[f"{key_added}_name"]``
+            The same by the names of the clusters, made of the genes that mark them.
         ``obs[f"{key_added}_margin"]``
             How much better the cell fits its cluster than the second best, in nats.
         ``obs[f"{key_added}_outlier_score"]``
@@ -73,7 +75,13 @@ def cluster(
             ``params``, ``layer`` (the matrix that was taken), ``n_clusters``, ``loss``,
             ``restart_losses``, ``history``, ``top_columns`` (the genes that mark each
             cluster), ``model`` (for :func:`model`, :func:`predict` and :func:`report`)
-            and, for ``"auto"``, ``k_path``.
+            ``cluster_names`` and, for ``"auto"``, ``k_path``.
+        ``uns[f"dendrogram_{key_added}"]``
+            The tree of the clusters as ``scanpy.pl.dendrogram`` takes it; not with
+            outliers.
+        ``uns[f"rank_genes_groups_{key_added}"]``
+            Their markers as ``scanpy.pl.rank_genes_groups_dotplot`` takes them, by
+            ``key=``.
 
     See Also
     --------

@@ -20,6 +20,7 @@ from ._shared_options import (
     json_option,
     output_option,
     run_options,
+    words_options,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "threecpo fit atlas.h5ad -k auto",
+        "threecpo fit atlas.h5ad -k auto --rows cells --columns genes",
         "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
         "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
         "threecpo fit atlas.h5ad -k 20 --max-memory 2GB --checkpoint atlas.state",
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 )
 @source_options
 @block_options
+@words_options
 @click.option(
     "--stability",
     is_flag=True,
@@ -98,6 +100,10 @@ def command(
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
     target = output or default_folder(source.path)
+    called = {
+        "rows": options.pop("rows_called"),
+        "columns": options.pop("columns_called"),
+    }
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     if blocks is not None and stability:
         message = (
@@ -112,6 +118,7 @@ def command(
         target,
         force=force,
         with_report=not no_report,
+        called=given(called),
         with_stability=stability,
         names=None if names_file is None else read_names(names_file),
     )
