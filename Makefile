@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench fuzz reproduce clean
+.PHONY: help demo test quick lint bench fuzz reproduce tutorials clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
+	@echo "make tutorials  run the tutorials where their data are, and write what they say"
 	@echo "make reproduce  repeat the paper's results"
 	@echo "make clean      remove .venv, caches and results"
 	@echo "Another Python: make demo PYTHON=python3.13"
@@ -43,6 +44,15 @@ bench: $(VENV)/.test
 fuzz: $(VENV)/.test
 	@$(BIN)/python -m fuzz.crafted --workers $(WORKERS)
 	@$(BIN)/python -m fuzz --minutes $(MINUTES) --workers $(WORKERS)
+
+# The data lie beside the checkout, in ../shared; pages without theirs stay as they are.
+tutorials: $(VENV)/.test
+	@for page in cells texts sites customers; do \
+	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $$folder && \
+	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
+	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md --update); \
+	  rm -rf $$folder; \
+	done
 
 reproduce: $(VENV)/.test
 	@$(BIN)/python -m experiments all --output docs/results

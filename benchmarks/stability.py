@@ -3,6 +3,7 @@
 python benchmarks/stability.py nulls --output docs/results/stability-nulls.json
 python benchmarks/stability.py power --output docs/results/stability-power.json
 python benchmarks/stability.py data
+python benchmarks/stability.py figure --output docs/results/stability-power.json
 """
 
 from __future__ import annotations
@@ -38,13 +39,16 @@ DIFFERENT = 0.2
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     add_data_option(parser)
-    parser.add_argument("part", choices=["nulls", "power", "data"])
+    parser.add_argument("part", choices=["nulls", "power", "data", "figure"])
     parser.add_argument("--tables", type=int, help="[200, or 50 for power]")
     parser.add_argument("--first", type=int, default=0, help="seed of the first table")
     parser.add_argument("--kinds", nargs="+", default=NULLS, choices=NULLS)
-    parser.add_argument("--output", type=Path, help="JSON file to write")
+    parser.add_argument("--output", type=Path, help="JSON file, for figure to draw")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    if options.part == "figure":
+        draw_power(options.output)
+        return
     if options.part == "data":
         missing = missing_data(options.data, DATA)
         if missing:
@@ -172,6 +176,25 @@ def on_data(folder: Path, name: str) -> dict[str, object]:
     }
     say(json.dumps(line))
     return line
+
+
+def draw_power(file: Path) -> None:
+    """Draw the share of real divisions over the distance, beside the JSON file."""
+    from matplotlib import pyplot as plt
+
+    lines = json.loads(file.read_text(encoding="utf-8"))
+    figure, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    for k in sorted({line["clusters"] for line in lines}):
+        own = [line for line in lines if line["clusters"] == k]
+        x = [line["distance"] for line in own]
+        y = [line["divisions real"] for line in own]
+        ax.plot(x, y, marker="o", markersize=3, label=f"{k} clusters")
+    ax.set_xlabel("deviation of the logarithm of a rate between clusters")
+    ax.set_ylabel("share of divisions called real")
+    ax.set_ylim(-0.02, 1.02)
+    ax.legend(fontsize="small")
+    for ending in (".svg", ".png"):
+        figure.savefig(file.with_suffix(ending), dpi=150)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,16 @@ def _jsonl() -> list[Tree]:
     return seeds.plain_files({"t.jsonl": _OBJECTS}, {"t.jsonl": _STRINGS})
 
 
+def _text_columns() -> list[Tree]:
+    return seeds.plain_files(
+        {
+            "t.csv": "id,note,label\n1,a cat sat on the warm mat,a\n"
+            '2,"a dog, too, lay on the mat",b\n'
+        },
+        {"t.csv": "note\ttotal\nthe first of the long notes\t3\nan other note\t4\n"},
+    )
+
+
 def _text_targets() -> list[FileTarget]:
     written, unstemmed = seeds.written, {"text_options": {"stem": None}}
     return [
@@ -62,6 +72,7 @@ def _text_targets() -> list[FileTarget]:
         _table("csv-triples", "t.csv", partial(written, "t.csv", triples=True)),
         _table("tsv.gz", "t.tsv.gz", partial(written, "t.tsv.gz"), labels="label"),
         _table("jsonl", "t.jsonl", _jsonl, **unstemmed),
+        _table("csv-text", "t.csv", _text_columns, **unstemmed),
         _table("texts", "t", _texts, **unstemmed),
         _table("mtx", "t.mtx", seeds.mtx_variants),
         _table("mtx.gz", "t.mtx.gz", partial(written, "t.mtx.gz")),

@@ -109,7 +109,10 @@ def test_nearest_clusters_of_an_earlier_call_do_not_stay():
 def test_without_outliers_there_is_no_column_of_nearest_clusters():
     adata = made()
     cluster(adata, 3)
-    assert list(adata.obs) == ["threecpo", "threecpo_margin", "threecpo_outlier_score"]
+    assert list(adata.obs) == [
+        *("threecpo", "threecpo_name", "threecpo_margin"),
+        "threecpo_outlier_score",
+    ]
     assert "outlier" not in adata.obs["threecpo"].cat.categories
 
 
@@ -527,6 +530,38 @@ class TestStoredModel:
             adata.uns["threecpo"] = held
         with pytest.raises(ValueError, match=part):
             threecpo.anndata.model(adata)
+
+
+class TestForScanpy:
+    @pytest.mark.parametrize("stored", [False, True])
+    def test_tree_and_markers_are_those_of_the_model(self, tmp_path, stored):
+        adata = made()
+        cluster(adata, 3)
+        if stored:
+            adata = through_a_file(adata, tmp_path)
+        model = expected(array=adata.to_df())
+        tree = adata.uns["dendrogram_threecpo"]
+        np.testing.assert_array_equal(tree["linkage"], model.tree_)
+        assert sorted(tree["categories_ordered"]) == ["0", "1", "2"]
+        np.testing.assert_array_equal(
+            np.array(["0", "1", "2"])[tree["categories_idx_ordered"]],
+            tree["categories_ordered"],
+        )
+        listed = adata.uns["rank_genes_groups_threecpo"]["names"]
+        tops = model.top_columns()
+        for k in range(3):
+            best = tops["column"][(tops["cluster"] == k)].iloc[0]
+            assert listed[str(k)][0] == best
+        names = adata.obs["threecpo_name"].cat.categories
+        assert list(names) == list(model.cluster_names_)
+        assert list(adata.uns["threecpo"]["cluster_names"]) == list(names)
+
+    def test_with_outliers_there_is_no_tree_of_an_earlier_call(self):
+        adata = made()
+        cluster(adata, 3)
+        cluster(adata, 3, outliers="iterative")
+        assert "dendrogram_threecpo" not in adata.uns
+        assert adata.obs["threecpo_name"].cat.categories[-1] == "outlier"
 
 
 class TestPredict:

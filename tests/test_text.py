@@ -266,3 +266,23 @@ def test_a_word_of_a_million_letters_costs_no_more_than_itself(language):
     table = count_terms(texts, stem=language)
     assert table.shape == (301, 301)
     assert sys.getsizeof(table.column_names) < 10_000
+
+
+def test_terms_of_few_texts_are_left_out():
+    texts = ["cat cat cat", "dog fish", "dog bird", "bird dog"]
+    table = count_terms(texts, stem=None, min_documents=2)
+    assert table.column_names.tolist() == ["bird", "dog"]
+    assert table.X.toarray().tolist() == [[0, 0], [0, 1], [1, 1], [1, 1]]
+    with pytest.raises(ValueError, match="no term is in 4 texts; pass a smaller"):
+        count_terms(texts, stem=None, min_documents=4)
+
+
+def test_sequences_of_words_are_stemmed_word_by_word():
+    texts = ["new cars", "a new car", "old cars"]
+    table = count_terms(texts, ngrams=2)
+    assert table.column_names.tolist() == ["cars", "new", "new car", "old", "old cars"]
+    assert table.X.toarray()[:, 2].tolist() == [1, 1, 0]
+    again = count_terms(texts, vocabulary=table.column_names)
+    assert (again.X != table.X).nnz == 0
+    with pytest.raises(ValueError, match="ngrams"):
+        count_terms(texts, ngrams=0)

@@ -1,7 +1,8 @@
-"""Runs a page of documentation: ``python tutorial.py PAGE`` in an empty folder.
+"""Runs a page of documentation: ``python tutorial.py PAGE [--update]``.
 
 Python is checked as doctests are, in one namespace; commands after ``$`` are run, and
-must say what stands below them (``...`` is anything).
+must say what stands below them (``...`` is anything). ``--update`` writes into the page
+what they say now, and the pictures that they draw beside it.
 """
 
 import contextlib
@@ -9,51 +10,70 @@ import doctest
 import io
 import re
 import shlex
+import shutil
 import sys
 from pathlib import Path
 
 from threecpo.cli import main
 
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
-OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+PYTHON, CONSOLE = doctest.ELLIPSIS, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def run_python(text, names, page, line):
-    test = doctest.DocTestParser().get_doctest(text, names, page, page, line)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(test, clear_globs=False)
-    names.update(test.globs)
-    return runner.failures
+class Page:
+    def __init__(self):
+        self.names, self.failures, self.blocks = {"__name__": "__main__"}, 0, 0
 
-
-def run_commands(text):
-    failures = 0
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        command, _, expected = part.partition("\n")
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            main(shlex.split(command)[1:])
-        if not doctest.OutputChecker().check_output(expected, said.getvalue(), OPTIONS):
-            failures += 1
-            got = said.getvalue()
-            sys.stdout.write(f"$ {command}\nexpected:\n{expected}\ngot:\n{got}\n")
-    return failures
-
-
-def run_page(path):
-    page = Path(path).read_text(encoding="utf-8")
-    names, failures, blocks = {"__name__": "__main__"}, 0, 0
-    for block in BLOCK.finditer(page):
+    def run(self, block):
+        """Return a block with what its lines say now."""
         kind, text = block.groups()
-        blocks += 1
-        if kind == "console":
-            failures += run_commands(text)
-        else:
-            line = page.count("\n", 0, block.start()) + 1
-            failures += run_python(text, names, path, line)
-    sys.stdout.write(f"{blocks} blocks, {failures} failures\n")
-    return failures
+        self.blocks += 1
+        lines = self.commands(text) if kind == "console" else self.python(text)
+        return f"```{kind}\n{''.join(lines)}```"
+
+    def python(self, text):
+        for part in doctest.DocTestParser().parse(text):
+            if isinstance(part, str):
+                if part.strip():
+                    yield part
+                continue
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                code = compile(part.source, "<page>", "single")
+                exec(code, self.names)
+            source = part.source.replace("\n", "\n... ").removesuffix("... ")
+            shown = self.checked(part.source, part.want, said.getvalue(), PYTHON)
+            yield f">>> {source}{shown}"
+        yield "\n"
+
+    def commands(self, text):
+        for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+            command, _, want = part.partition("\n")
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                main(shlex.split(command)[1:])
+            shown = self.checked(command, want, said.getvalue(), CONSOLE)
+            yield f"$ {command}\n{shown}"
+
+    def checked(self, source, want, got, options):
+        if doctest.OutputChecker().check_output(want, got, options):
+            return want
+        self.failures += 1
+        sys.stdout.write(f"{source}\nexpected:\n{want}\ngot:\n{got}\n")
+        return got
+
+
+def run_page(path, *, update=False):
+    text, page = path.read_text(encoding="utf-8"), Page()
+    new = BLOCK.sub(page.run, text)
+    sys.stdout.write(f"{page.blocks} blocks, {page.failures} failures\n")
+    if update:
+        path.write_text(new, encoding="utf-8")
+        for picture in Path().glob(f"{path.stem}-*.png"):
+            shutil.copy(picture, path.parent / picture.name)
+        return 0
+    return page.failures
 
 
 if __name__ == "__main__":
-    sys.exit(bool(run_page(sys.argv[1])))
+    sys.exit(bool(run_page(Path(sys.argv[1]), update="--update" in sys.argv)))

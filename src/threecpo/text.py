@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from ._stemming import stemmer
 from .table import CountTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,6 +30,8 @@ def count_terms(
     stem: str | None = "english",
     stop_words: str | Sequence[str] | None = None,
     vocabulary: Iterable[str] | None = None,
+    min_documents: int = 1,
+    ngrams: int | None = None,
     row_names: Sequence[str] | None = None,
 ) -> CountTable:
     """Count the terms of each text.
@@ -57,6 +60,11 @@ def count_terms(
         Count these words only, in this order, with no regard to ``max_features``: the
         ``column_names`` of another table make new texts fit for ``predict``. They are
         stemmed as the texts are.
+    min_documents : int, default=1
+        Leave out terms that fewer texts hold.
+    ngrams : int, default=None
+        Count sequences of up to so many words besides single ones: 2 for "new york".
+        By default the longest of ``vocabulary``, or else words alone.
     row_names : sequence of str, default=None
         A name for each text.
 
@@ -82,14 +90,19 @@ def count_terms(
     listed = _listed(texts)
     if max_features is not None:
         max_features = check_integer("max_features", max_features, 1)
-    stems = list if stem is None else stemmer(stem)
-    words, ids, ends = _words(listed, stop_words)
+    min_documents = check_integer("min_documents", min_documents, 1)
+    names = None if vocabulary is None else _distinct(vocabulary)
+    if ngrams is None:
+        ngrams = max((name.count(" ") + 1 for name in names or ()), default=1)
+    longest = check_integer("ngrams", ngrams, 1)
+    stems = list if stem is None else _stems_of_each_word(stemmer(stem))
+    words, ids, ends = _words(listed, stop_words, longest)
     terms = stems(words)
-    if vocabulary is None:
-        kept = _most_frequent(terms, ids, max_features)
+    if names is None:
+        known = _in_documents(terms, ids, ends, min_documents)
+        kept = _most_frequent(terms, ids, known, max_features)
         names = _commonest_words(words, terms, ids, kept)
     else:
-        names = _distinct(vocabulary)
         kept = _distinct_terms(names, stems(names))
     return CountTable(
         _counts(terms, ids, ends, kept),
@@ -146,11 +159,24 @@ def _listed(texts: Any) -> list[str]:
     return listed
 
 
+def _stems_of_each_word(
+    stems: Callable[[list[str]], list[str]],
+) -> Callable[[list[str]], list[str]]:
+    """Stem the words of sequences such as "new york" one by one."""
+
+    def stemmed(terms: list[str]) -> list[str]:
+        words = iter(stems([word for term in terms for word in term.split(" ")]))
+        return [" ".join(islice(words, term.count(" ") + 1)) for term in terms]
+
+    return stemmed
+
+
 def _words(
-    texts: list[str], stop_words: Any
+    texts: list[str], stop_words: Any, longest: int
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Different words; the word at each place of all texts; where each text ends."""
-    analyze = CountVectorizer(stop_words=stop_words).build_analyzer()
+    counter = CountVectorizer(stop_words=stop_words, ngram_range=(1, longest))
+    analyze = counter.build_analyzer()
     number: defaultdict[str, int] = defaultdict()
     number.default_factory = number.__len__
     ids, ends = array("q"), [0]
@@ -160,8 +186,31 @@ def _words(
     return list(number), np.array(ids, dtype=np.int64), np.array(ends)
 
 
+def _in_documents(
+    terms: list[str], ids: NDArray[np.int64], ends: NDArray[np.int64], least: int
+) -> set[str]:
+    """Terms that so many texts hold."""
+    known = set(terms)
+    if least == 1 or not known:
+        return known
+    held = _counts(terms, ids, ends, sorted(known))
+    often = np.bincount(held.indices, minlength=len(known))
+    kept = {
+        term
+        for term, n in zip(sorted(known), often.tolist(), strict=True)
+        if n >= least
+    }
+    if not kept:
+        message = f"no term is in {least} texts; pass a smaller min_documents."
+        raise ValueError(message)
+    return kept
+
+
 def _most_frequent(
-    terms: list[str], ids: NDArray[np.int64], max_features: int | None
+    terms: list[str],
+    ids: NDArray[np.int64],
+    known: set[str],
+    max_features: int | None,
 ) -> list[str]:
     """The most frequent terms in alphabetical order, ties by the alphabet."""
     if not terms:
@@ -172,7 +221,7 @@ def _most_frequent(
     frequency: defaultdict[str, int] = defaultdict(int)
     for term, count in zip(terms, np.bincount(ids).tolist(), strict=True):
         frequency[term] += count
-    ranked = sorted(frequency, key=lambda term: (-frequency[term], term))
+    ranked = sorted(known, key=lambda term: (-frequency[term], term))
     return sorted(ranked[:max_features])
 
 
@@ -218,6 +267,7 @@ def _counts(
     columns = np.array([column.get(term, len(kept)) for term in terms], dtype=np.int64)
     shape = (len(ends) - 1, len(kept) + 1)
     places = columns[ids] if len(ids) else ids
-    counts = sp.csr_array((np.ones_like(places), places, ends), shape=shape)
+    # Adding up changes the pointers.
+    counts = sp.csr_array((np.ones_like(places), places, ends.copy()), shape=shape)
     counts.sum_duplicates()
     return counts[:, : len(kept)]

@@ -152,7 +152,7 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     assert path.sentence() in done.out
     assert done.out.count("one level below, cluster ") == path.best_k
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert f'<p class="lead">{path.choice.sentence()}' in page
+    assert f"<p>{path.choice.sentence()}</p>" in page
     expected = path.divisions()
     read = results.read_table(folder / "k_divisions.csv")
     assert all(same(read[name], expected[name]) for name in expected)
@@ -355,7 +355,7 @@ def test_a_command_costs_little_more_than_its_fit(data_dir, load_data, tmp_path)
     fit()
     alone = processor_seconds(resource.RUSAGE_SELF, fit)
     whole = processor_seconds(resource.RUSAGE_CHILDREN, command)
-    assert whole < 1.5 * alone + 3
+    assert whole < 1.5 * alone + 6
 
 
 def processor_seconds(who, action):

@@ -167,7 +167,7 @@ def test_fields_are_names_and_labels(read):
         ('{"text": null}', "line 2 holds 'None', which is no text"),
         (
             '{"a": "x", "b": "y"}',
-            "line 2 has no field \"text\", but 'a', 'b'; leave out",
+            "line 2 has no field \"text\", but 'a', 'b'; pass text=",
         ),
         ("{}", 'line 2 has no field "text", but nothing'),
         ("\udce9", "line 2 is not in UTF-8"),

@@ -14,7 +14,10 @@ ACCESSIBLE = """() => {
         if (!head.textContent.trim()) wrong.push("empty heading");
         before = level;
     }
-    for (const drawing of all("svg")) {
+    // Marks and bars only repeat what stands beside them.
+    for (const sign of all("svg.mark, svg.bar"))
+        if (sign.getAttribute("aria-hidden") !== "true") wrong.push("a sign is read");
+    for (const drawing of all("svg:not(.mark, .bar)")) {
         const named = drawing.closest("[role=img]")?.getAttribute("aria-label")?.trim();
         if (drawing.getAttribute("aria-hidden") !== "true" || !named)
             wrong.push("figure without a name");
@@ -89,7 +92,8 @@ MARKS = """() => {
         return .2126 * r + .7152 * g + .0722 * b;
     };
     const paper = luminance(getComputedStyle(document.body).backgroundColor);
-    const marks = document.querySelectorAll(".drawing rect, .round, .shape, .square");
+    const marks = document.querySelectorAll(
+        ".drawing rect, .bar rect, .round, .shape, .square, .hollow");
     return [...marks].map((mark) => {
         const ink = luminance(getComputedStyle(mark).getPropertyValue("--c"));
         const [a, b] = [ink, paper].sort((x, y) => y - x);

@@ -93,10 +93,10 @@ def test_ratios_and_shades():
         "32",
     ]
     assert [shade(power) for power in (-9, -0.6, 0.1, 1, 3.9)] == [
-        "less s8",
+        "less s5",
         "less s1",
         "same",
-        "more s2",
+        "more s3",
         "more s8",
     ]
 

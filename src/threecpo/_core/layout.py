@@ -25,8 +25,9 @@ N_REPELLED = 5
 MOST_DIRECTIONS = 12
 # Rows times rounds: small tables get more rounds, large ones less.
 _WORK, _LEAST_ROUNDS, _MOST_ROUNDS = 2_000_000, 100, 500
-# Spread of the clusters in the first map, and of the rows of one of them.
-_BETWEEN, _WITHIN, _JITTER = 6.0, 1.0, 1e-3
+# Spread of the clusters in the first map over the root of the number of rows, as the
+# area that rows take up; and of the rows of a cluster over that of the clusters.
+_BETWEEN, _WITHIN, _JITTER = 0.06, 0.2, 1e-3
 
 
 def principal_directions(points: Points) -> Points:
@@ -85,8 +86,9 @@ def first_places(points: Points, labels: NDArray[np.integer]) -> Points:
     if own.shape[1] < 2:
         own = np.column_stack([own, np.zeros(len(own))])
     noise = np.random.default_rng(0).normal(size=own.shape)
-    places: Points = _scaled(_clusters_in_plane(centres), _BETWEEN)[inner]
-    return places + _scaled(own, _WITHIN) + _JITTER * noise
+    between = _BETWEEN * np.sqrt(len(points))
+    places: Points = _scaled(_clusters_in_plane(centres), between)[inner]
+    return places + _scaled(own, _WITHIN * between) + _JITTER * noise
 
 
 def _clusters_in_plane(centres: Points) -> Points:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._core.codes import GROUP_NAMES
 from .._plain import plain
+from ._for_scanpy import write_markers, write_tree
 from ._stored_model import to_bytes
 
 if TYPE_CHECKING:
@@ -30,12 +31,15 @@ def write_fit(adata: AnnData, model: ThreeCPO, key: str, table: CountTable) -> N
     write_cells(adata, model, rows, key)
     _write_genes(adata, model, key, _places(table.column_names, adata.var_names))
     adata.uns[key] = _facts(model, table.description)
+    write_tree(adata, model, key)
+    write_markers(adata, model, key)
 
 
 def write_cells(adata: AnnData, model: ThreeCPO, rows: RowResults, key: str) -> None:
     """Write clusters and scores of cells, those of the fit or others."""
     n_clusters = model.n_clusters_
     adata.obs[key] = _clusters(rows.labels, n_clusters)
+    adata.obs[f"{key}_name"] = _named(rows.labels, model.cluster_names_)
     adata.obs[f"{key}_margin"] = rows.margins
     adata.obs[f"{key}_outlier_score"] = rows.outlier_scores
     # An earlier call may have left nearest clusters that are not those of this fit.
@@ -81,6 +85,7 @@ def _facts(model: ThreeCPO, layer: str) -> dict[str, Any]:
         "loss": model.loss_,
         "restart_losses": model.restart_losses_,
         "history": dict(model.history_),
+        "cluster_names": np.array(model.cluster_names_, dtype=object),
         "top_columns": model.top_columns(),
         "model": to_bytes(model),
     }
@@ -95,6 +100,13 @@ def _clusters(labels: NDArray[Any], n_clusters: int) -> Any:
     outliers = [_OUTLIER] if (labels < 0).any() else []
     names = [_OUTLIER if label < 0 else str(label) for label in labels.tolist()]
     return _categories(names, [*found, *outliers])
+
+
+def _named(labels: NDArray[Any], cluster_names: Iterable[str]) -> Any:
+    """Names of clusters as categories in the order of their numbers, outliers last."""
+    names = [str(name) for name in cluster_names]
+    values = [_OUTLIER if label < 0 else names[label] for label in labels.tolist()]
+    return _categories(values, [*names, *([_OUTLIER] if (labels < 0).any() else [])])
 
 
 def _categories(values: Any, categories: Iterable[str]) -> Any:

@@ -12,6 +12,7 @@ import click
 from ..io.formats import FORMATS, find_format
 from ._output_paths import digest
 from ._shared_options import max_unpacked_option
+from ._text_options import TEXT_OPTIONS, text_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -59,11 +60,20 @@ _OPTIONS = {
         default=None,
         help="Whether lines are row, column, count. [default: found]",
     ),
+    "text": click.option(
+        "--text",
+        metavar="COLUMN",
+        help="Column or field of text, whose words are counted. [default: found]",
+    ),
+    "encoding": click.option(
+        "--encoding", metavar="NAME", help="Of a text file. [default: utf-8]"
+    ),
     "transpose": click.option(
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
 READING = tuple(name for name in _OPTIONS if name != "no_index")
+_OPTIONS |= TEXT_OPTIONS
 
 
 class InputFile(NamedTuple):
@@ -77,8 +87,36 @@ class InputFile(NamedTuple):
 
         return read_counts(self.path, **self.options, **more)
 
-    def holds_texts(self) -> bool:
-        """Whether its words are counted when it is read."""
+    def with_batch(self, column: str) -> tuple[InputFile, list[str | None]]:
+        """Return the batch of each row, and the file without that column."""
+        from ..io.errors import file_errors
+
+        with file_errors(self.path):
+            name = find_format(self.path, self.options.get("format"))
+        options, drop = dict(self.options), tuple(self.options.get("drop", ()))
+        labels = options.pop("labels", None)
+        drops = "drop" in FORMATS[name].options
+        if drops and (drop or labels is not None):
+            options["drop"] = (*drop, *([] if labels is None else [labels]))
+        table = InputFile(self.path, options | {"labels": column}).read()
+        assert table.labels is not None
+        names = table.label_names
+        batch = [
+            None if code < 0 else str(code if names is None else names[code])
+            for code in table.labels.tolist()
+        ]
+        rest = self.options | ({"drop": (*drop, column)} if drops else {})
+        return InputFile(self.path, rest), batch
+
+    def read_by_words(self, words: list[str]) -> CountTable:
+        """Read the table, of texts these words alone."""
+        options = dict(self.options)
+        if self._may_hold_texts():
+            chosen = dict(options.get("text_options") or {}) | {"vocabulary": words}
+            options["text_options"] = chosen
+        return InputFile(self.path, options).read()
+
+    def _may_hold_texts(self) -> bool:
         from ..io.errors import file_errors
 
         with file_errors(self.path):
@@ -128,6 +166,7 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
     elif index is not None and index.isdecimal():
         given["index"] = int(index)
     given["transpose"] = given["transpose"] or None
+    given["text_options"] = text_options(given) or None
     return {name: value for name, value in given.items() if value not in (None, ())}
 
 

@@ -123,13 +123,17 @@ def _as_options(text: str) -> str:
 
     def as_option(found: re.Match[str]) -> str:
         name, value = found[1].replace("_", "-"), found[2] or found[3]
+        if found[2]:
+            # Options of several values are given several times.
+            return " ".join(f"--{name} {one}" for one in re.findall(quoted, value))
         if value in ("", "True"):
             return f"--{name}"
         return f"--no-{name}" if value == "False" else f"--{name} {value}"
 
     names = "|".join(("force", "max_unpacked", *READING, *BLOCK_OPTIONS))
-    one_of_a_list, value = r"\[('[^']*'|\"[^\"]*\")\]", r"([\w'-]*)"
-    return re.sub(rf"\b({names})=(?:{one_of_a_list}|{value})", as_option, text)
+    quoted, value = r"(?:'[^']*'|\"[^\"]*\")", r"([\w'-]*)"
+    some = rf"\[({quoted}(?:, {quoted})*)\]"
+    return re.sub(rf"\b({names})=(?:{some}|{value})", as_option, text)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
+from ..report.words import nouns
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
@@ -15,6 +16,7 @@ from ._watched_fit import fit, stability
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
+    from ..report.words import Noun
     from ..results import Table
     from ..table import CountTable
     from ._block_input import FileInBlocks
@@ -47,9 +49,12 @@ def fit_to_folder(
     force: bool,
     with_report: bool = True,
     with_stability: bool = False,
+    called: dict[str, str] | None = None,
     names: Any = None,
+    batch: list[str | None] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
+    nouns(called)  # what is wrong with them is said before a long fit
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
@@ -57,7 +62,7 @@ def fit_to_folder(
         started = time.perf_counter()
         counts = source.read()
         read = time.perf_counter()
-        fit(model, counts)
+        fit(model, counts, batch)
         if names is not None:
             model = model.name_clusters(names)
         fitted = time.perf_counter()
@@ -65,6 +70,7 @@ def fit_to_folder(
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
+            **({"called": called} if called else {}),
         }
         if with_stability:
             facts |= write_stability(folder, model, counts)
@@ -165,7 +171,10 @@ def write_report(
 
     title = facts["input"].get("name", "")
     run = {name: facts[name] for name in REPORTED if facts.get(name)}
-    summary = report.summarise(model, rows, path=path, run=run, title=title)
+    called = facts.get("called")
+    summary = report.summarise(
+        model, rows, path=path, run=run, title=title, called=called
+    )
     report.write_page(summary, folder / REPORT)
 
 
@@ -176,8 +185,9 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         return
     sizes, groups = facts["cluster_sizes"], facts["column_groups"]
     outliers = facts["outliers"]
+    row, column = nouns(facts.get("called"))
     print_line(
-        f"{number_of(facts['rows'], 'row')} in {number_of(len(sizes), 'cluster')} "
+        f"{row.count(facts['rows'], plain=True)} in {number_of(len(sizes), 'cluster')} "
         f"({', '.join(map(str, sizes))})"
         + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
     )
@@ -187,9 +197,9 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     for cluster, name in enumerate(facts["cluster_names"]):
         print_line(f"cluster {cluster} ({number_of(sizes[cluster], 'row')}): {name}")
     if "choice" in facts:
-        print_choice(facts["choice"], sizes)
+        print_choice(facts["choice"], sizes, row)
     print_line(
-        f"{number_of(facts['columns'], 'column')}: {groups['relevant']} relevant, "
+        f"{column.count(facts['columns'], plain=True)}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
     if "stability" in facts:
@@ -206,13 +216,13 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     print_line(f"report: {page}" if page.exists() else f"results: {target}")
 
 
-def print_choice(choice: dict[str, Any], sizes: list[int]) -> None:
+def print_choice(choice: dict[str, Any], sizes: list[int], row: Noun) -> None:
     """Print how K was chosen, and what the next larger K makes of each cluster."""
     print_line(choice["sentence"])
     for line in choice["tree"]:
         print_line(f"tree: {line}")
     for cluster, parts in enumerate(choice["below"]):
-        size = number_of(sizes[cluster], "row")
+        size = row.count(sizes[cluster], plain=True)
         what = "stays together" if len(parts) < 2 else " + ".join(map(str, parts))
         print_line(f"one level below, cluster {cluster} ({size}): {what}")
 

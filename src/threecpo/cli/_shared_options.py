@@ -75,6 +75,22 @@ json_option = click.option(
 )
 
 
+words_options = together(
+    click.option(
+        "--rows",
+        "rows_called",
+        metavar="WORD",
+        help="What rows are called, such as cells (or mouse/mice). [default: rows]",
+    ),
+    click.option(
+        "--columns",
+        "columns_called",
+        metavar="WORD",
+        help="What columns are called, such as genes. [default: columns]",
+    ),
+)
+
+
 def _checked_size(_: Any, __: Any, value: str | None) -> str | None:
     from ..io.limits import parse_limit
 

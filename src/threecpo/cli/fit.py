@@ -20,6 +20,7 @@ from ._shared_options import (
     json_option,
     output_option,
     run_options,
+    words_options,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=examples(
-        "threecpo fit atlas.h5ad -k auto",
+        "threecpo fit atlas.h5ad -k auto --rows cells --columns genes",
         "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
         "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
         "threecpo fit atlas.h5ad -k 20 --max-memory 2GB --checkpoint atlas.state",
@@ -66,10 +67,17 @@ if TYPE_CHECKING:
 )
 @source_options
 @block_options
+@words_options
 @click.option(
     "--stability",
     is_flag=True,
     help="Measure whether clusters are real, and write stability.csv.",
+)
+@click.option(
+    "--batch",
+    "batch_column",
+    metavar="COLUMN",
+    help="Column of batches (laboratory, donor, source), which make no clusters.",
 )
 @names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
@@ -79,6 +87,7 @@ def command(
     source: InputFile,
     output: Path | None,
     names_file: Path | None,
+    batch_column: str | None,
     *,
     stability: bool,
     no_report: bool,
@@ -98,6 +107,10 @@ def command(
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
     target = output or default_folder(source.path)
+    called = {
+        "rows": options.pop("rows_called"),
+        "columns": options.pop("columns_called"),
+    }
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     if blocks is not None and stability:
         message = (
@@ -105,6 +118,15 @@ def command(
             "blocks (--max-memory, --checkpoint, --dask, --workers, --sample-rows)."
         )
         raise ValueError(message)
+    batch = None
+    if batch_column is not None:
+        if blocks is not None:
+            message = (
+                "--batch needs the counts in memory; for blocks of rows call "
+                "threecpo.distributed.fit(..., batch=...)."
+            )
+            raise ValueError(message)
+        source, batch = source.with_batch(batch_column)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
         blocks or source,
@@ -112,7 +134,9 @@ def command(
         target,
         force=force,
         with_report=not no_report,
+        called=given(called),
         with_stability=stability,
+        batch=batch,
         names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

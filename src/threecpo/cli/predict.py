@@ -82,12 +82,9 @@ def read_for(model: ThreeCPO, source: InputFile) -> CountTable:
     from .._validation import warn_if_fractional
 
     words = model.record_.column_names
-    if words is None or not source.holds_texts():
-        table = source.read()
-        warn_if_fractional(table.counts, type(model).__name__)
-        return table
-    table = source.read(text_options={"vocabulary": words.tolist()})
-    if not len(table.counts.data):
+    table = source.read() if words is None else source.read_by_words(words.tolist())
+    warn_if_fractional(table.counts, type(model).__name__)
+    if table.row_titles is not None and not len(table.counts.data):
         message = f"{source.path} holds none of the words that the model knows."
         raise ValueError(message)
     return table

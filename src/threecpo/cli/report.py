@@ -9,18 +9,31 @@ import click
 
 from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
-from ._shared_options import examples, json_option, max_unpacked_option
+from ._shared_options import (
+    examples,
+    given,
+    json_option,
+    max_unpacked_option,
+    words_options,
+)
 
 
 @click.command(
     epilog=examples(
-        "threecpo report atlas.threecpo",
+        "threecpo report atlas.threecpo --rows cells --columns genes",
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@words_options
 @max_unpacked_option
 @json_option
-def command(folder: Path, *, as_json: bool) -> None:
+def command(
+    folder: Path,
+    *,
+    rows_called: str | None,
+    columns_called: str | None,
+    as_json: bool,
+) -> None:
     """Write report.html again, from the other files in DIR.
 
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
@@ -37,6 +50,8 @@ def command(folder: Path, *, as_json: bool) -> None:
     model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:
         k_path = read_table(path) if path.exists() else None
+        called = {"rows": rows_called, "columns": columns_called}
+        facts["called"] = facts.get("called", {}) | given(called)
         write_report(folder, model, rows, k_path, facts)
     except (KeyError, TypeError, AttributeError) as error:
         message = (

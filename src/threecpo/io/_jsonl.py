@@ -10,7 +10,9 @@ from ._file_content import encoded, label_text, shown
 from ._texts import counted
 from .archives import opened
 from .delimited.lines import Lines
+from .encodings import recoded
 from .limits import limit_of
+from .text_columns import is_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,28 +20,34 @@ if TYPE_CHECKING:
     from ._file_content import FileContent
     from .format_options import ReadOptions
 
+_LOOKED_AT = 50
+
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     if not isinstance(options.index, str | None):
         message = f"index={options.index} must be the name of a field"
         raise DataFormatError(message)
-    texts: list[str] = []
-    names: list[str] = []
-    labels: list[str | None] = []
     with opened(path, limit_of(path, options.max_unpacked)) as file:
-        lines = Lines(file)
-        for line in lines.text():
-            if not line.strip():
-                continue
-            where = f"line {lines.number}"
-            entry = _parsed(line, where)
-            if options.index is not None:
-                names.append(str(_field(entry, options.index, where)))
-            if options.labels is not None:
-                labels.append(label_text(_field(entry, options.labels, where)))
-            texts.append(_text(entry, options, where))
-    found = {} if options.labels is None else encoded(labels)
-    return counted(texts, names or None, options, found)
+        lines = Lines(recoded(file, options.encoding))
+        entries = [
+            (f"line {lines.number}", _parsed(line, f"line {lines.number}"))
+            for line in lines.text()
+            if line.strip()
+        ]
+    first = {
+        where: entry for where, entry in entries[:_LOOKED_AT] if isinstance(entry, dict)
+    }
+    name = _text_field(first, options) if first else None
+    texts = [_text(entry, name, where) for where, entry in entries]
+    found: dict[str, Any] = {}
+    names = None
+    if options.index is not None:
+        names = [str(_field(entry, options.index, where)) for where, entry in entries]
+    if options.labels is not None:
+        named = (_field(entry, options.labels, where) for where, entry in entries)
+        found = encoded(label_text(value) for value in named)
+    called = "" if name is None else f"words of field {shown(name)}"
+    return counted(texts, names, options, found, called)
 
 
 def _parsed(line: str, where: str) -> Any:
@@ -50,19 +58,30 @@ def _parsed(line: str, where: str) -> Any:
         raise DataFormatError(message) from error
 
 
-def _text(entry: Any, options: ReadOptions, where: str) -> str:
-    """The string itself, the field "text", or the only field that is left."""
+def _text_field(first: dict[str, dict[str, Any]], options: ReadOptions) -> str:
+    """The field that is named, "text", the only one left or the only one of text."""
+    if options.text is not None:
+        return options.text
+    others = {options.index, options.labels, *options.drop}
+    where, entry = next(iter(first.items()))
+    left = [name for name in entry if name not in others]
+    if "text" in left:
+        return "text"
+    plain = [
+        name for name in left if is_text([each.get(name) for each in first.values()])
+    ]
+    for found in (left, plain):
+        if len(found) == 1:
+            return found[0]
+    some = ", ".join(shown(name) for name in left[:8]) or "nothing"
+    message = f'{where} has no field "text", but {some}; pass text= with one of them'
+    raise DataFormatError(message)
+
+
+def _text(entry: Any, name: str | None, where: str) -> str:
+    """The string itself, or that of a field."""
     if isinstance(entry, dict):
-        others = {options.index, options.labels, *options.drop}
-        left = [name for name in entry if name not in others]
-        if "text" not in left and len(left) != 1:
-            some = ", ".join(shown(name) for name in left[:8]) or "nothing"
-            message = (
-                f'{where} has no field "text", but {some}; leave out by drop=, index= '
-                "or labels= what is no text"
-            )
-            raise DataFormatError(message)
-        entry = entry["text" if "text" in left else left[0]]
+        entry = _field(entry, name or "text", where)
     if not isinstance(entry, str):
         message = f"{where} holds {shown(str(entry))}, which is no text"
         raise DataFormatError(message)

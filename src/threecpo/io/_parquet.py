@@ -20,11 +20,12 @@ from ._file_content import (
     written_labels,
     written_names,
 )
-from .delimited.column_roles import find_layout
+from .delimited.column_roles import find_layout, not_counts
 from .delimited.triples import Places, of_triples, written_triples
 from .delimited.wide_rows import joined
 from .limits import limit_of
 from .parquet_sizes import Texts, opened_table
+from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _PURPOSE = "Reading and writing parquet files"
 _CELLS = 1 << 22
+_LOOKED_AT = 50
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -50,6 +52,11 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             message = "it has no columns"
             raise DataFormatError(message)
         texts = Texts(limit)
+        place = _text_place(file, options, texts)
+        if place is not None:
+            places = TextPlaces.find(schema.names, place, options)
+            return _words(file, places, options, texts)
+        check_text_options(options)
         if of_triples(schema.names, first, options):
             return _triples(file, Places.find(schema.names, options.triples), texts)
         return _wide(file, find_layout(schema.names, first, options), texts)
@@ -70,16 +77,46 @@ def _is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
+def _text_place(file: Any, options: ReadOptions, texts: Texts) -> int | None:
+    """Place of the column of text, by the first rows; None in a table of counts."""
+    schema = file.schema_arrow
+    if options.text is None and all(map(_is_numeric, schema.types)):
+        return None
+    batch = next(file.iter_batches(batch_size=_LOOKED_AT), None)
+    if batch is None:
+        return None
+    columns = [texts.listed(column) for column in batch.columns]
+    return find_text(schema.names, columns, options)
+
+
+def _words(
+    file: Any, places: TextPlaces, options: ReadOptions, values: Texts
+) -> FileContent:
+    texts: list[str] = []
+    names: list[str] = []
+    labels: list[str | None] = []
+    for batch in file.iter_batches():
+        for text in values.listed(batch.column(places.text)):
+            if not isinstance(text, str | None):
+                message = f"row {len(texts) + 1} holds {shown(str(text))}, no text"
+                raise DataFormatError(message)
+            texts.append(text or "")
+        if places.index is not None:
+            names += _strings(values.listed(batch.column(places.index)), len(names))
+        if places.labels is not None:
+            listed = values.listed(batch.column(places.labels))
+            labels += [label_text(value) for value in listed]
+    return counted_texts(places, texts, names, labels, options)
+
+
 def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
     kinds = file.schema_arrow.types
     for column, place in enumerate(layout.counted):
         if not _is_numeric(kinds[place]):
             called = layout.called(column)
-            message = (
-                f"{called} holds {kinds[place]}, no numbers; leave it out by "
-                f"drop=[{called.removeprefix('column ')}] or pass it as labels= or "
-                "index="
-            )
+            wrong = [name for name, numeric in _numeric(layout, kinds) if not numeric]
+            hint = not_counts(wrong, len(layout.counted))
+            message = f"{called} holds {kinds[place]}, no numbers{hint}"
             raise DataFormatError(message)
     blocks: list[sp.csr_array] = []
     names: list[str] = []
@@ -99,6 +136,12 @@ def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
     found = {} if layout.labels is None else encoded(labels)
     rows = None if layout.index is None else names
     return FileContent(joined(blocks), rows, layout.names, **found)
+
+
+def _numeric(layout: Layout, kinds: Any) -> list[tuple[str, bool]]:
+    """Names of the columns that are counted, and whether they hold numbers."""
+    numeric = [_is_numeric(kinds[place]) for place in layout.counted]
+    return list(zip(layout.names or (), numeric, strict=True))
 
 
 def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError
 from ..text import count_terms
 from ._file_content import FileContent, encoded
+from .encodings import recoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,7 +24,9 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     labels = [name.parts[0] if len(name.parts) > 1 else None for name in names]
     found = encoded(labels) if any(labels) else {}
     rows = [name.as_posix() for name in names]
-    return counted([_text(path / name) for name in names], rows, options, found)
+    return counted(
+        [_text(path / name, options.encoding) for name in names], rows, options, found
+    )
 
 
 def text_files(folder: Path) -> Iterator[Path]:
@@ -34,15 +37,17 @@ def text_files(folder: Path) -> Iterator[Path]:
             yield name
 
 
-def _text(path: Path) -> str:
-    content = path.read_bytes()
+def _text(path: Path, encoding: str | None) -> str:
+    with path.open("rb") as file:
+        content = recoded(file, encoding).read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         message = (
             f"line {line} of {path.name} is not in UTF-8 "
-            f"(byte {content[error.start]:#x}); save the file as UTF-8"
+            f"(byte {content[error.start]:#x}); save the file as UTF-8, or pass "
+            "encoding=, such as 'cp1252'"
         )
         raise DataFormatError(message) from error
 
@@ -52,6 +57,7 @@ def counted(
     rows: Sequence[str] | None,
     options: ReadOptions,
     labels: dict[str, Any],
+    description: str = "",
 ) -> FileContent:
     """Count the terms of texts as the options say."""
     try:
@@ -62,5 +68,6 @@ def counted(
     names: dict[str, Any] = {
         "column_names": table.column_names,
         "row_titles": table.row_titles,
+        "description": description,
     }
     return FileContent(table.counts, rows, **names, **labels)

@@ -23,6 +23,8 @@ class ReadOptions:
     header: bool | None = None
     delimiter: str | None = None
     triples: bool | Sequence[str] | None = None
+    text: str | None = None
+    encoding: str | None = None
     text_options: Mapping[str, Any] | None = None
     # Not of a format: how many bytes a file may unpack to.
     max_unpacked: int | None = None

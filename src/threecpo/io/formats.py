@@ -32,24 +32,25 @@ class Format:
 
 
 _COLUMNS = ("labels", "index", "drop", "triples")
+_TEXT = ("text", "text_options")
 FORMATS = {
     "csv": Format(
         "delimited",
         (".csv", ".tsv", ".tab", ".txt"),
-        (*_COLUMNS, "header", "delimiter"),
+        (*_COLUMNS, *_TEXT, "header", "delimiter", "encoding"),
     ),
-    "parquet": Format("_parquet", (".parquet", ".pq"), _COLUMNS),
+    "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT)),
     "npz": Format("_npz", (".npz",)),
     "mtx": Format("_mtx", (".mtx", ".mm")),
     "10x": Format("_tenx"),
     "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer",), writes=False),
     "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels")),
     "biom": Format("_biom", (".biom",), writes=False),
-    "texts": Format("_texts", (), ("text_options",), writes=False),
+    "texts": Format("_texts", (), ("text_options", "encoding"), writes=False),
     "jsonl": Format(
         "_jsonl",
         (".jsonl", ".ndjson"),
-        ("labels", "index", "drop", "text_options"),
+        ("labels", "index", "drop", *_TEXT, "encoding"),
         writes=False,
     ),
 }

@@ -32,6 +32,8 @@ def read_counts(
     delimiter: str | None = None,
     triples: bool | Sequence[str] | None = None,
     transpose: bool = False,
+    text: str | None = None,
+    encoding: str | None = None,
     text_options: Mapping[str, Any] | None = None,
     max_unpacked: int | str | None = None,
 ) -> CountTable:
@@ -40,8 +42,8 @@ def read_counts(
     ========== ======================================================================
     format     what is read
     ========== ======================================================================
-    "csv"      csv or tsv: a row a line, or triples of row, column and count
-    "parquet"  the same two kinds of tables
+    "csv"      csv or tsv: a row a line, triples of row, column and count, or texts
+    "parquet"  the same kinds of tables
     "npz"      what ``scipy.sparse.save_npz`` or ``write_counts`` wrote
     "mtx"      MatrixMarket
     "10x"      a folder of matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv
@@ -87,6 +89,12 @@ def read_counts(
         numbers, or if the third is called "count".
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
+    text : str, default=None
+        Column or field of text, whose words are counted; other columns but ``labels``
+        and ``index`` are left out. By default a column of sentences, where there is
+        one, in a table of few numbers.
+    encoding : str, default=None
+        Encoding of a text file, such as "cp1252"; UTF-8 by default.
     text_options : dict, default=None
         Options of ``threecpo.text.count_terms`` for texts.
     max_unpacked : int or str, default=None
@@ -129,6 +137,8 @@ def read_counts(
         header=header,
         delimiter=delimiter,
         triples=triples,
+        text=text,
+        encoding=encoding,
         text_options=text_options,
         max_unpacked=parse_limit(max_unpacked),
     )

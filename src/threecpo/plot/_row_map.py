@@ -27,8 +27,8 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
-        A point for each row, or for 4000 drawn from them; a number at the median of
-        each cluster. Single far rows are drawn at the frame.
+        A point for each row, or for 4000 drawn from them; a number where most
+        rows of each cluster are. Single far rows are drawn at the frame.
 
     Examples
     --------

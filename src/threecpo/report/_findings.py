@@ -5,46 +5,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..results import figure_data
-from ._formatting import percent, plural, whole
+from ._formatting import percent, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
+    from .words import Noun
 
 
-def about_rows(record: FitRecord) -> str:
+def about_rows(record: FitRecord, rows: Noun) -> str:
     """Clusters, their sizes and outliers."""
     part = figure_data.cluster_sizes(record)
     sizes, n_rows = part["sizes"], record.n_rows
     outliers = ""
     if part["outliers"]:
-        outliers = (
-            f"; {plural(part['outliers'], 'row is an outlier', 'rows are outliers')}"
-        )
+        verb = "is an outlier" if part["outliers"] == 1 else "are outliers"
+        outliers = f"; {rows.count(part['outliers'])} {verb}"
     if part["without_counts"]:
-        n_empty = plural(part["without_counts"], "row holds", "rows hold")
-        outliers += f"; {n_empty} none of the counts that tell, and are in no cluster"
+        verb = "holds" if part["without_counts"] == 1 else "hold"
+        outliers += (
+            f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
+            "tell, and are in no cluster"
+        )
     if len(sizes) == 1:
-        return f"{plural(n_rows, 'row')}: one cluster only{outliers}."
+        return f"{rows.count(n_rows)}: one cluster only{outliers}."
     return (
-        f"{plural(n_rows, 'row')} in {len(sizes)} clusters: the largest has "
-        f"{plural(max(sizes), 'row')} ({percent(max(sizes) / n_rows)}), the smallest "
+        f"{rows.count(n_rows)} in {len(sizes)} clusters: the largest has "
+        f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
         f"{whole(min(sizes))}{outliers}."
     )
 
 
-def about_columns(record: FitRecord) -> str:
+def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
     """Groups of columns."""
     relevant, shared, noise = figure_data.column_groups(record)["columns"]
     if not relevant:
         return (
-            f"None of the {plural(record.n_columns, 'column')} tells clusters "
-            f"apart: {whole(shared)} only follow the size of a row and {whole(noise)} "
-            "are noise."
+            f"None of the {columns.count(record.n_columns)} tells clusters "
+            f"apart: {whole(shared)} only follow the size of {rows.with_article} and "
+            f"{whole(noise)} are noise."
         )
     follow = "follows" if shared == 1 else "follow"
     return (
-        f"Of {plural(record.n_columns, 'column')}, {whole(relevant)} "
+        f"Of {columns.count(record.n_columns)}, {whole(relevant)} "
         f"{'tells' if relevant == 1 else 'tell'} the clusters apart, {whole(shared)} "
-        f"only {follow} the size of a row and {whole(noise)} "
+        f"only {follow} the size of {rows.with_article} and {whole(noise)} "
         f"{'is' if noise == 1 else 'are'} noise."
     )

@@ -22,6 +22,11 @@ def shown(name: str) -> str:
     return whole.translate(_PICTURES)
 
 
+def cut(name: str, length: int = 80) -> str:
+    """A name of at most so many characters."""
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
 def whole(value: float) -> str:
     """A whole number with its thousands set apart."""
     return f"{value:,.0f}".replace(",", _THIN_SPACE).replace("-", _MINUS)
@@ -74,9 +79,36 @@ def ratio(power: float) -> str:
 
 
 def shade(power: float) -> str:
-    """Style class of a heat map's cell: more or less, in eight steps up to 2^4."""
-    step = min(round(2 * abs(power)), 8)
-    return f"{'more' if power > 0 else 'less'} s{step}" if step else "same"
+    """Style class of a heat map's cell: more up to 2^3, and less, paler, up to 2^-4."""
+    if power > 0:
+        step, css = min(round(8 / 3 * power), 8), "more"
+    else:
+        step, css = min(round(-1.25 * power), 5), "less"
+    return f"{css} s{step}" if step else "same"
+
+
+def part(share: float) -> str:
+    """Style class of a cross table's cell: a share in eight steps."""
+    step = min(round(8 * share + 0.25), 8)
+    return f"share s{step}" if step else "same"
+
+
+def on_scale(ratio: float | None, end: float) -> float:
+    """Length of a bar from 0 to 1 for a ratio of 1 to ``end``, by its logarithm."""
+    if ratio is None or ratio <= 1:
+        return 0.0
+    return min(math.log(ratio) / math.log(end), 1.0)
+
+
+def touching(shares: Sequence[float], own: int) -> str:
+    """Which clusters are neighbours of one in the map, in words."""
+    order = sorted(range(len(shares)), key=lambda k: -shares[k])
+    others = [k for k in order if k != own and shares[k] >= 0.005][:3]
+    if not sum(shares):
+        return "not drawn"
+    if not others:
+        return "none: it lies by itself"
+    return ", ".join(f"cluster {k} ({percent(shares[k])})" for k in others)
 
 
 def plural(count: int, one: str, many: str = "") -> str:

@@ -12,6 +12,19 @@ from .._extras import require
 from ..plot.style import CLUSTERS, GREY
 from . import _formatting
 from ._svg_figures import figures
+from ._svg_map import mark, mark_svg, on_canvas
+
+_FILTERS = (
+    "number",
+    "on_scale",
+    "part",
+    "percent",
+    "plural",
+    "ratio",
+    "shade",
+    "touching",
+    "whole",
+)
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -45,20 +58,57 @@ def render(summary: dict[str, Any]) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        name: getattr(_formatting, name)
-        for name in ("number", "percent", "plural", "ratio", "shade", "whole")
-    }
-    style, script = _file("report.css") + _palette(), _file("report.js")
+    environment.filters |= {name: getattr(_formatting, name) for name in _FILTERS}
+    style = _file("report.css") + _palette()
+    script = "".join(map(_file, ("theme.js", "columns.js", "map.js")))
+    n_marks = max(
+        [summary["n_clusters"], *(len(x["values"]) for x in summary["labels"])]
+    )
     page: str = environment.from_string(_file("report.html.jinja")).render(
         summary,
         figures={name: markup(svg) for name, svg in figures(summary).items()},
         style=markup(style),
         script=markup(script),
         policy=_policy(style, script),
-        data=markup(_island(summary["columns"])),
+        data=markup(_island(_data(summary, n_marks))),
+        marks={k: markup(mark_svg(k)) for k in range(-1, summary["n_clusters"])},
+        colours=[mark(k)[0].split()[-1] for k in range(summary["n_clusters"])],
+        largest=max([cluster["share"] for cluster in summary["clusters"]], default=0)
+        or 1,
+        bar_end=_highest_ratio(summary),
     )
     return page
+
+
+def _data(summary: dict[str, Any], n_marks: int) -> dict[str, Any]:
+    """What the scripts of the page need."""
+    data = {"columns": summary["columns"], "words": summary["words"]}
+    part = summary["map"]
+    if part:
+        xs, ys = on_canvas(part)
+        data["map"] = {
+            "x": xs,
+            "y": ys,
+            "names": part["names"],
+            "cluster": part["cluster"],
+            "clusters": [cluster["name"] for cluster in summary["clusters"]],
+            "labels": [
+                {"name": label["name"], "values": label["values"], "codes": codes}
+                for label, codes in zip(summary["labels"], part["labels"], strict=True)
+            ],
+            "marks": [mark(k) for k in range(-1, n_marks)],
+        }
+    return data
+
+
+def _highest_ratio(summary: dict[str, Any]) -> float:
+    """End of the scale of the bars: the highest ratio, from 4 to 1000."""
+    ratios = [
+        column["ratio"] or 1.0
+        for cluster in summary["clusters"]
+        for column in cluster["columns"]
+    ]
+    return float(min(max([*ratios, 4.0]), 1000.0))
 
 
 def _palette() -> str:

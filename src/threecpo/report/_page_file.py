@@ -1,12 +1,17 @@
-"""A report about a fit as a file."""
+"""A report about a fit: as a file, in a browser, in a notebook."""
 
 from __future__ import annotations
 
+import tempfile
+import webbrowser
+from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._writing import replaced
 from ..results import path_table, row_table
+from ..table import CountTable
 from ._html_page import render
 from ._summary import summarise
 
@@ -17,16 +22,124 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
 
 
-def write(
-    model: ThreeCPO,
-    X: Any,
-    path: str | PathLike[str],
-    *,
-    row_names: Iterable[Any] | None = None,
-    column_names: Iterable[Any] | None = None,
-    run: Mapping[str, Any] | None = None,
-    title: str = "",
-) -> None:
+class Report:
+    """A report about a fitted model, made when it is first looked at.
+
+    A notebook shows it as the last line of a cell, apart from the rest of the page.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model. With ``n_clusters="auto"`` the report shows the path as well.
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns), \
+or None
+        The counts it was fitted on, for the map of the rows; None leaves the map out.
+    row_names : sequence of str, default=None
+        Names of the rows; None takes those of a CountTable, else those of the fit,
+        else their numbers, from 0.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+    run : mapping, default=None
+        Facts about the run that the report lists: plain values, or mappings of them.
+    title : str, default=""
+        Heading of the report, such as the name of the data.
+    labels : mapping of str to sequence, or sequence, default=None
+        Labels to compare the clusters with, such as ``{"cell type": …, "donor": …}``:
+        a value for each row, None where it is not known. None takes those of a
+        CountTable.
+    called : mapping of str to str, default=None
+        What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
+        "genes"}``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.report import Report
+    >>> X, truth = make_synth(300, random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> report = Report(model, X, labels=truth, called={"rows": "sites"})
+    >>> report
+    Report(300 sites in 3 clusters: the largest has 106 sites (35 %), the smallest 95.)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report.save(Path(folder, "report.html"))
+    ...     Path(folder, "report.html").read_text() == report.html
+    True
+    """
+
+    def __init__(
+        self,
+        model: ThreeCPO,
+        X: Any = None,
+        *,
+        row_names: Iterable[Any] | None = None,
+        column_names: Iterable[Any] | None = None,
+        run: Mapping[str, Any] | None = None,
+        title: str = "",
+        labels: Mapping[str, Any] | Any = None,
+        called: Mapping[str, str] | None = None,
+    ) -> None:
+        k_path = getattr(model, "k_path_", None)
+        titles = X.row_titles if isinstance(X, CountTable) else None
+        self.summary = summarise(
+            model,
+            row_table(model, X, row_names=row_names),
+            column_names=column_names,
+            path=None if k_path is None else path_table(k_path),
+            run=run,
+            title=title or (X.name if isinstance(X, CountTable) else ""),
+            labels=_by_name(labels, X),
+            row_titles=titles,
+            called=called,
+        )
+
+    @cached_property
+    def html(self) -> str:
+        """The page."""
+        return render(self.summary)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the page to a file; an existing one is replaced once it is complete."""
+        _write_text(self.html, path)
+
+    def open(self) -> Path:
+        """Write the page to a temporary file and open it in a browser."""
+        path = Path(tempfile.mkdtemp(prefix="threecpo-"), "report.html")
+        self.save(path)
+        webbrowser.open(path.as_uri())
+        return path
+
+    def _repr_html_(self) -> str:
+        """Show the page in a frame that reaches nothing outside it."""
+        return (
+            '<iframe title="Report about clusters" sandbox="allow-scripts" '
+            'width="100%" height="720" style="border: 1px solid #8888; resize: '
+            f'vertical" srcdoc="{escape(self.html)}"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        """Say the first finding."""
+        return f"Report({self.summary['findings'][0]})"
+
+
+def _by_name(labels: Any, X: Any) -> Mapping[str, Any] | None:
+    """Labels by name: those that are given, else those of a table."""
+    if labels is not None:
+        return labels if hasattr(labels, "items") else {"label": labels}
+    if not isinstance(X, CountTable) or X.labels is None:
+        return None
+    names = X.label_names
+    return {
+        "label": [
+            None if code < 0 else str(code if names is None else names[code])
+            for code in X.labels.tolist()
+        ]
+    }
+
+
+def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) -> None:
     """Write a report about a fitted model as one HTML file.
 
     Parameters
@@ -38,15 +151,8 @@ or None
         The counts it was fitted on, for the map of the rows; None leaves the map out.
     path : str or path-like
         File to write; an existing one is replaced once the new one is complete.
-    row_names : sequence of str, default=None
-        Names of the rows; None takes those of a CountTable, else those of the fit,
-        else their numbers, from 0.
-    column_names : sequence of str, default=None
-        Names of the columns; None takes those of the fit, or their numbers, from 0.
-    run : mapping, default=None
-        Facts about the run that the report lists: plain values, or mappings of them.
-    title : str, default=""
-        Heading of the report, such as the name of the data.
+    **options
+        Those of :class:`Report`.
 
     Examples
     --------
@@ -61,16 +167,7 @@ or None
     ...     "<h1>Synth</h1>" in Path(folder, "report.html").read_text()
     True
     """
-    k_path = getattr(model, "k_path_", None)
-    summary = summarise(
-        model,
-        row_table(model, X, row_names=row_names),
-        column_names=column_names,
-        path=None if k_path is None else path_table(k_path),
-        run=run,
-        title=title,
-    )
-    write_page(summary, path)
+    Report(model, X, **options).save(path)
 
 
 def write_page(summary: dict[str, Any], path: str | PathLike[str]) -> None:
@@ -97,6 +194,9 @@ def write_page(summary: dict[str, Any], path: str | PathLike[str]) -> None:
     ...     Path(folder, "report.html").read_text()[:15]
     '<!doctype html>'
     """
-    page = render(summary)
+    _write_text(render(summary), path)
+
+
+def _write_text(page: str, path: str | PathLike[str]) -> None:
     with replaced(Path(path)) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")

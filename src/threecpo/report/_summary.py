@@ -8,15 +8,17 @@ import numpy as np
 
 from .._core.codes import GROUP_NAMES, NOISE, OUTLIER, SHARED
 from .._plain import plain
-from ..cluster.naming import cluster_names_of
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
+from ._clusters import clusters, n_top
 from ._findings import about_columns, about_rows
-from ._formatting import finite, number, one_line, shown
+from ._formatting import cut, finite, number, one_line, shown
+from ._labels import label_parts
 from ._packed_numbers import pack
+from .words import Noun, nouns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
@@ -42,6 +44,9 @@ def summarise(
     path: Table | None = None,
     run: Mapping[str, Any] | None = None,
     title: str = "",
+    labels: Mapping[str, Any] | None = None,
+    row_titles: Iterable[Any] | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Collect the content of a report about a fit, without the counts.
 
@@ -61,6 +66,14 @@ def summarise(
         Facts about the run that the report lists: plain values, or mappings of them.
     title : str, default=""
         Heading of the report, such as the name of the data.
+    labels : mapping of str to sequence, default=None
+        Labels to compare the clusters with: for each name a value for each row, None
+        where it is not known. None takes the column ``label`` of ``rows``, if any.
+    row_titles : sequence of str, default=None
+        What typical rows are shown by, such as the first line of a text.
+    called : mapping of str to str, default=None
+        What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
+        "genes"}``. ``"mouse/mice"`` gives the singular, too.
 
     Returns
     -------
@@ -82,15 +95,30 @@ are noise.'
 
     record = record_of(model)
     _check_rows(record, rows)
-    names = _names(record, column_names)
+    row_noun, column_noun = nouns(called)
+    names = _names(record, column_names, column_noun)
+    row_names = _row_names(rows, row_noun)
+    titles = row_names if row_titles is None else [shown(str(t)) for t in row_titles]
+    if labels is None and "label" in rows:
+        labels = {"label": rows["label"]}
+    beside = label_parts(labels, rows["cluster"], record.n_clusters, row_noun)
+    placed = figure_data.row_map(rows, record.n_clusters)
     return {
         "title": shown(title) or "Clusters of counts",
-        "findings": [about_rows(record), about_columns(record)],
+        "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},
+        "findings": [
+            about_rows(record, row_noun),
+            about_columns(record, row_noun, column_noun),
+        ],
         "n_rows": record.n_rows,
         "n_columns": record.n_columns,
         "n_clusters": record.n_clusters,
         "sizes": figure_data.cluster_sizes(record),
-        "clusters": _clusters(record, rows, names),
+        "clusters": clusters(record, rows, names, titles, beside),
+        "labels": [
+            {key: value for key, value in part.items() if key != "codes"}
+            for part in beside
+        ],
         "heat_map": figure_data.heat_map(record, HEAT_MAP_COLUMNS, names),
         "groups": figure_data.column_groups(record),
         "group_columns": _group_columns(record, names),
@@ -98,13 +126,28 @@ are noise.'
         "columns": _columns(record, names),
         "convergence": _convergence(record),
         "path": None if path is None else figure_data.k_path(path),
-        "outliers": _outliers(record, rows),
-        "map": figure_data.row_map(rows, record.n_clusters),
+        "outliers": _outliers(record, rows, row_names),
+        "map": placed and _described(placed, row_names, beside),
         "unclear": _unclear(record),
         "parameters": _parameters(record),
         "run": _flat(run or {}),
         "version": __version__,
     }
+
+
+def _described(part: Part, row_names: Sequence[str], labels: list[Part]) -> Part:
+    """The map with names and labels of its points."""
+    shown_rows = part.pop("shown")
+    return part | {
+        "names": [cut(row_names[i], 60) for i in shown_rows],
+        "labels": [label["codes"][shown_rows].tolist() for label in labels],
+    }
+
+
+def _row_names(rows: Table, noun: Noun) -> list[str]:
+    """Names as a page can show them; numbers with a word in front."""
+    numbered = all(name == str(i) for i, name in enumerate(rows["row"]))
+    return [f"{noun.one} {name}" if numbered else shown(name) for name in rows["row"]]
 
 
 def _check_rows(record: FitRecord, rows: Table) -> None:
@@ -116,49 +159,13 @@ def _check_rows(record: FitRecord, rows: Table) -> None:
         raise ValueError(message)
 
 
-def _names(record: FitRecord, given: Iterable[Any] | None) -> list[str]:
+def _names(record: FitRecord, given: Iterable[Any] | None, noun: Noun) -> list[str]:
     """Names as a page can show them; numbers with a word in front."""
     named = given is not None or record.column_names is not None
     return [
-        shown(name) if named else f"column {name}"
+        shown(name) if named else f"{noun.one} {name}"
         for name in column_names_of(record, given)
     ]
-
-
-def _n_top(record: FitRecord) -> int:
-    """Columns to list for each cluster and group."""
-    return 10 if record.n_clusters <= 20 else 5
-
-
-def _clusters(record: FitRecord, rows: Table, names: list[str]) -> list[Part]:
-    """Size, clearness and best columns of each cluster."""
-    markers = record.markers
-    expected, ratios = markers.expected, markers.expected.ratios
-    cluster_names = cluster_names_of(record, np.array(names, dtype=object))
-    out = []
-    for k, size in enumerate(figure_data.cluster_sizes(record)["sizes"]):
-        margins = rows["margin"][rows["cluster"] == k]
-        best = markers.best(k, _n_top(record))
-        out.append(
-            {
-                "cluster": k,
-                "name": shown(cluster_names[k]),
-                "size": size,
-                "share": size / record.n_rows,
-                "margin": finite(float(np.median(margins))) if len(margins) else None,
-                "columns": [
-                    {
-                        "name": names[j],
-                        "rate": finite(expected.clusters[k, j]),
-                        "overall": finite(expected.overall[j]),
-                        "ratio": finite(ratios[k, j]),
-                        "evidence": finite(markers.evidence[k, j]),
-                    }
-                    for j in best
-                ],
-            }
-        )
-    return out
 
 
 def _group_columns(record: FitRecord, names: list[str]) -> list[Part]:
@@ -167,7 +174,7 @@ def _group_columns(record: FitRecord, names: list[str]) -> list[Part]:
     out = []
     for group in (SHARED, NOISE):
         places = np.flatnonzero(record.groups == group)
-        order = np.argsort(-counts[places], kind="stable")[: _n_top(record)]
+        order = np.argsort(-counts[places], kind="stable")[: n_top(record)]
         columns = [
             {"name": names[j], "overall": finite(counts[j])} for j in places[order]
         ]
@@ -195,17 +202,16 @@ def _convergence(record: FitRecord) -> Part:
     return figure_data.convergence(record) | {"loss_text": number(record.loss)}
 
 
-def _outliers(record: FitRecord, rows: Table) -> Part:
+def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part:
     scores = rows["outlier_score"]
     order = np.argsort(-scores, kind="stable")[:OUTLIERS_LISTED]
-    numbered = all(name == str(i) for i, name in enumerate(rows["row"]))
     part = figure_data.outliers(rows, record.settings.threshold)
     return part | {
         "rule": record.settings.outliers,
         "marked": int((rows["cluster"] == OUTLIER).sum()),
         "listed": [
             {
-                "row": f"row {i}" if numbered else shown(rows["row"][i]),
+                "row": row_names[i],
                 "score": finite(scores[i]),
                 "nearest": int(rows["nearest"][i]),
                 "marked": bool(rows["cluster"][i] == OUTLIER),

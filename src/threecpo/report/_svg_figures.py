@@ -2,68 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from html import escape
 from typing import Any
 
 from ..plot.style import CRITERION_TITLES
-from ._formatting import whole
 from ._svg_chart import Chart, around, ticks, whole_ticks
 from ._svg_map import row_map
 
-# More clusters than this leave no room for the number of each.
-MOST_LABELLED = 25
+Words = dict[str, str]
+Draw = Callable[[dict[str, Any], Words], str]
 
 
 def figures(summary: dict[str, Any]) -> dict[str, str]:
     """SVG text of every figure that the summary has numbers for."""
-    drawings = {
-        "sizes": _sizes,
+    words = {key: escape(word["many"]) for key, word in summary["words"].items()}
+    drawings: dict[str, Draw] = {
         "groups": _groups,
-        "map": row_map,
+        "map": lambda part, _: row_map(part),
         "outliers": _outliers,
         "path": _path,
-        "convergence": _convergence,
     }
     return {
-        name: draw(summary[name]) for name, draw in drawings.items() if summary[name]
+        name: draw(summary[name], words)
+        for name, draw in drawings.items()
+        if summary[name]
     }
 
 
-def _sizes(part: dict[str, Any]) -> str:
-    sizes, n_outliers = part["sizes"], part["outliers"]
-    n_clusters = len(sizes)
-    # Outliers stand apart, with room for the word.
-    apart = n_clusters + max(0.04 * n_clusters, 0.2)
-    last = apart + 0.04 * n_clusters if n_outliers else n_clusters - 1
-    scale = around([*sizes, n_outliers], zero=True)
-    # A few clusters do not make bars as wide as the page.
-    chart = Chart(240, (-0.7, max(last + 0.7, 6.0)), scale, top=24)
-    chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
-    base = chart.at_y(0)
-    bars = [(float(place), size, "c0") for place, size in enumerate(sizes)]
-    if n_outliers:
-        bars.append((apart, n_outliers, "gone"))
-        chart.text(chart.at_x(apart), base + 18, "outliers", "middle")
-    widest = 8 * max(len(whole(size)) for size in sizes)
-    labelled = widest < chart.at_x(1) - chart.at_x(0)
-    for place, size, css in bars:
-        top = chart.at_y(size)
-        chart.bar(chart.at_x(place - 0.38), chart.at_x(place + 0.38), top, base, css)
-        if labelled or css == "gone":
-            chart.text(chart.at_x(place), top - 5, whole(size), "middle")
-    most = n_clusters if n_clusters <= MOST_LABELLED else 12
-    chart.x_axis("cluster", whole_ticks(0, n_clusters - 1, most))
-    return chart.svg()
-
-
-def _groups(part: dict[str, Any]) -> str:
-    chart = Chart(130, (0, 100), (0, 1), left=76, bottom=44)
+def _groups(part: dict[str, Any], words: Words) -> str:
+    room = min(max(76, 8 * len(words["columns"]) + 16), 200)
+    chart = Chart(130, (0, 100), (0, 1), left=room, bottom=44)
     chart.x_axis("share in %", [0, 20, 40, 60, 80, 100])
     n_columns = sum(part["columns"])
-    shares = {
-        "columns": [n / n_columns for n in part["columns"]],
-        "counts": part["counts"],
-    }
-    for line, (title, widths) in enumerate(shares.items()):
+    shares = [
+        (words["columns"], [n / n_columns for n in part["columns"]]),
+        ("counts", part["counts"]),
+    ]
+    for line, (title, widths) in enumerate(shares):
         top, left = 8 + 38 * line, 0.0
         chart.text(chart.left - 10, top + 19, title, "end")
         for css, width in zip(("c0", "c1", "gone"), widths, strict=True):
@@ -74,10 +50,10 @@ def _groups(part: dict[str, Any]) -> str:
     return chart.svg()
 
 
-def _outliers(part: dict[str, Any]) -> str:
+def _outliers(part: dict[str, Any], words: Words) -> str:
     edges, counts = part["edges"], part["counts"]
     chart = Chart(240, (edges[0], edges[-1]), around(counts, zero=True))
-    chart.y_axis("rows", ticks(*chart.y, most=5, least=1.0))
+    chart.y_axis(words["rows"], ticks(*chart.y, most=5, least=1.0))
     chart.x_axis("outlier score in nats", ticks(*chart.x, most=8))
     for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:
@@ -113,15 +89,9 @@ def _two_curves(
     return chart.svg()
 
 
-def _path(part: dict[str, Any]) -> str:
+def _path(part: dict[str, Any], words: Words) -> str:
     k = part["n_clusters"]
     curves = [(CRITERION_TITLES[part["criterion"]], part["values"])]
     if "relevant" in part:
-        curves.append(("relevant columns", part["relevant"]))
+        curves.append((f"relevant {words['columns']}", part["relevant"]))
     return _two_curves(k, curves, "clusters K", marked=k[part["best"]])
-
-
-def _convergence(part: dict[str, Any]) -> str:
-    iterations = list(range(1, len(part["loss"]) + 1))
-    curves = [("loss", part["loss"]), ("rows moved", part["rows_moved"])]
-    return _two_curves(iterations, curves, "iteration")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from ..plot.style import CLUSTERS, cluster_style
@@ -25,6 +26,7 @@ _HOLLOW_CIRCLE = "m-2.7 0a2.7 2.7 0 1 0 5.4 0a2.7 2.7 0 1 0-5.4 0"
 _CROSS = "m-2.5-2.5l5 5m0-5l-5 5"
 # Room of a label: a digit, and a line.
 _LETTER, _LINE = 11, 20
+_FEW = 80
 
 
 def mark(cluster: int) -> tuple[str, str]:
@@ -43,7 +45,7 @@ def mark_svg(cluster: int) -> str:
     """One mark by itself, for a legend."""
     css, shape = mark(cluster)
     return (
-        '<svg class="mark" viewBox="-6 -6 12 12" aria-hidden="true" focusable="false">'
+        '<svg class="mark" viewBox="-5 -5 10 10" aria-hidden="true" focusable="false">'
         f'<path d="M0 0{shape}" class="point {css}"/></svg>'
     )
 
@@ -73,8 +75,13 @@ def row_map(part: dict[str, Any]) -> str:
 
 def _labels(part: dict[str, Any]) -> str:
     """Numbers of the clusters, with a line to the place of those that had to move."""
+    drawn = Counter(part["cluster"])
     wanted = {
-        str(cluster): (_at_x(part, centre[0]), _at_y(part, centre[1]))
+        str(cluster): (
+            _at_x(part, centre[0]),
+            # A number would hide few points: it stands above them.
+            _at_y(part, centre[1]) - (_LINE if drawn[cluster] < _FEW else 0),
+        )
         for cluster, centre in enumerate(part["centres"])
         if centre is not None
     }

@@ -26,7 +26,8 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
         ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
-        ``iterations``; and the ``loss`` and ``cluster_names``.
+        ``iterations``; the ``loss``; and the ``temperature`` (T, None where it was not
+        measured) and ``cluster_names``.
 
     Examples
     --------
@@ -54,4 +55,5 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,
+        "temperature": record.confidence and record.confidence.temperature,
     }

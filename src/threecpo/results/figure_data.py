@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER
 from .._plain import plain
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # A map of more points shows no more, and makes a report heavy.
 MAP_POINTS = 4000
+# Enough of a cluster's rows to find where most of them are.
+CENTRE_ROWS = 400
 
 
 def cluster_sizes(record: FitRecord) -> Part:
@@ -114,16 +117,12 @@ def outliers(rows: Table, threshold: float) -> Part:
 def row_map(rows: Table, n_clusters: int) -> Part | None:
     """Points of the map, or of some rows where there are many; None if all are one."""
     x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
-    known = np.isfinite(x) & np.isfinite(y)
+    # Every place is as good for a row without counts.
+    known = np.isfinite(x) & np.isfinite(y) & (rows["cluster"] != NO_COUNTS)
     if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
         return None
     shown = np.flatnonzero(known)
-    centres = [
-        [float(np.median(values[known & (nearest == k)])) for values in (x, y)]
-        if (known & (nearest == k)).any()
-        else None
-        for k in range(n_clusters)
-    ]
+    centres = [_centre(x, y, known & (nearest == k)) for k in range(n_clusters)]
     limits = [
         _limits(values[known], [centre[axis] for centre in centres if centre])
         for axis, values in enumerate((x, y))
@@ -141,7 +140,43 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
         "centres": centres,
         "limits": limits,
         "rows": int(known.sum()),
+        "touching": _touching(places, rows["cluster"][shown], n_clusters),
+        "shown": shown.tolist(),
     }
+
+
+def _centre(
+    x: NDArray[np.float64], y: NDArray[np.float64], here: NDArray[np.bool_]
+) -> list[float] | None:
+    """The row of a cluster that has a quarter of it nearest around it.
+
+    A median may lie between two groups, where there is nothing.
+    """
+    rows = np.flatnonzero(here)
+    if not len(rows):
+        return None
+    some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
+    places = np.column_stack([x[some], y[some]])
+    away = np.asarray(cKDTree(places).query(places, [max(1, len(some) // 4)])[0])
+    middle: list[float] = places[int(away.argmin())].tolist()
+    return middle
+
+
+def _touching(
+    places: NDArray[np.float64], clusters: NDArray[np.int64], n_clusters: int
+) -> list[list[float]]:
+    """For each cluster, the share of its neighbours in the map of every cluster.
+
+    The six nearest points of each point count.
+    """
+    n_nearest = min(7, len(places))
+    found = cKDTree(places).query(places, n_nearest)[1].reshape(len(places), -1)
+    near = np.zeros((n_clusters, n_clusters))
+    for column in found.T[1:]:
+        both = (clusters >= 0) & (clusters[column] >= 0)
+        np.add.at(near, (clusters[both], clusters[column][both]), 1.0)
+    totals = np.maximum(near.sum(axis=1, keepdims=True), 1.0)
+    return [[round(share, 4) for share in line] for line in (near / totals).tolist()]
 
 
 def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:

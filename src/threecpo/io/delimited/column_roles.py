@@ -9,6 +9,8 @@ from ..._errors import DataFormatError
 from .._file_content import check_names, shown
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..format_options import ReadOptions
 
 
@@ -39,9 +41,9 @@ def find_layout(
     width = len(header or first)
     index = _index(header, first, options)
     labels = (
-        None if options.labels is None else _place(header, options.labels, "labels")
+        None if options.labels is None else place_of(header, options.labels, "labels")
     )
-    dropped = {_place(header, name, "drop") for name in options.drop}
+    dropped = {place_of(header, name, "drop") for name in options.drop}
     named = {index, labels, *dropped}
     counted = [place for place in range(width) if place not in named]
     if not counted:
@@ -66,7 +68,7 @@ def _index(
 
 def _given_index(header: list[str] | None, width: int, given: str | int) -> int | None:
     if isinstance(given, str):
-        return _place(header, given, "index")
+        return place_of(header, given, "index")
     if isinstance(given, bool):
         return 0 if given else None
     if not 0 <= given < width:
@@ -81,7 +83,8 @@ def names_rows(name: str) -> bool:
     return plain in ("", "index", "id") or plain.endswith(("_id", " id"))
 
 
-def _place(header: list[str] | None, name: str, option: str) -> int:
+def place_of(header: Sequence[str] | None, name: str, option: str) -> int:
+    """Place of the column that an option names."""
     if header is None:
         message = f"{option}={name!r} names a column, but no line names the columns"
         raise DataFormatError(message)
@@ -102,15 +105,33 @@ def is_number(text: str) -> bool:
     return "_" not in text
 
 
-def text_in(number: int, layout: Layout, column: int, text: str) -> DataFormatError:
-    """Error about a field that is no number."""
-    where = f"line {number}, {layout.called(column)}"
+def text_in(number: int, layout: Layout, fields: list[str]) -> DataFormatError:
+    """Error about the first of some fields that is no number."""
+    wrong = [j for j, text in enumerate(fields) if not is_number(text)]
+    text = fields[wrong[0]]
+    where = f"line {number}, {layout.called(wrong[0])}"
     if not text.strip():
         return DataFormatError(f"{where} is empty; fill in 0 for no count")
     hint = ""
     if layout.names:
-        hint = (
-            "; if the column is no count, leave it out by "
-            f"drop=[{shown(layout.names[column])}] or pass it as labels= or index="
-        )
+        names = [layout.names[j] for j in wrong]
+        hint = not_counts(names, len(fields), sentence=" " in text.strip())
     return DataFormatError(f"{where} holds {shown(text)}, which is no number{hint}")
+
+
+def not_counts(names: Sequence[str], n_columns: int, *, sentence: bool = True) -> str:
+    """What to do about columns that are no counts, of so many that should be.
+
+    The first of them holds a ``sentence``, or does not.
+    """
+    words = f"; if its words shall be counted, pass text={shown(names[0])}"
+    if len(names) == n_columns:
+        return words
+    listed = ", ".join(map(shown, names))
+    it, what = "it", "the column is no count"
+    if len(names) > 1:
+        it, what = "them", f"{len(names)} columns are no counts"
+    return (
+        f"; if {what}, leave {it} out by drop=[{listed}] or pass {it} as labels= or "
+        f"index={words if sentence else ''}"
+    )

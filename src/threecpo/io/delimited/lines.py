@@ -6,6 +6,8 @@ import codecs
 import csv
 import io
 from collections import deque
+from contextlib import contextmanager, suppress
+from itertools import islice
 from typing import IO, TYPE_CHECKING
 
 from ..._errors import DataFormatError
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 22
 LONGEST = 1 << 26
+_LOOK = 1 << 18
 
 
 class Lines:
@@ -35,7 +38,7 @@ class Lines:
         if self._first:
             self._first = False
             if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                message = "it is in UTF-16; save it as UTF-8"
+                message = "it is in UTF-16; save it as UTF-8, or pass encoding='utf-16'"
                 raise DataFormatError(message)
             line = line.removeprefix(codecs.BOM_UTF8)
         self.number += bool(line)
@@ -52,6 +55,16 @@ class Lines:
     def give_back(self, block: bytes) -> None:
         """Let the lines of a block be taken one by one."""
         self._back.extend(io.BytesIO(block))
+
+    def first_records(self, delimiter: str, most: int) -> list[list[str]]:
+        """Return fields of the next lines, which are not taken."""
+        block = self.block()
+        self.give_back(block)
+        lines = block[:_LOOK].decode(errors="replace").splitlines(keepends=True)
+        reader, found = csv.reader(lines, delimiter=delimiter), []
+        with suppress(csv.Error):
+            found = [fields for fields in islice(reader, most) if fields]
+        return found
 
     def text(self) -> Iterator[str]:
         """Yield lines as text."""
@@ -78,6 +91,16 @@ class Lines:
                 yield fields
 
 
+@contextmanager
+def long_fields() -> Iterator[None]:
+    """Allow texts that are longer than the fields which csv takes by itself."""
+    usual = csv.field_size_limit(LONGEST)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(usual)
+
+
 def decoded(line: bytes, number: int) -> str:
     """Text of a line in UTF-8."""
     try:
@@ -85,6 +108,6 @@ def decoded(line: bytes, number: int) -> str:
     except UnicodeDecodeError as error:
         message = (
             f"line {number} is not in UTF-8 (byte {line[error.start]:#x}); "
-            "save the file as UTF-8"
+            "save the file as UTF-8, or pass encoding=, such as 'cp1252'"
         )
         raise DataFormatError(message) from error

@@ -11,9 +11,12 @@ from ..._spreadsheets import guarded, unguarded
 from ..._writing import open_new
 from .._file_content import written_labels, written_names
 from ..archives import opened
+from ..encodings import recoded
 from ..limits import limit_of
+from ..text_columns import TextPlaces, check_text_options
 from .column_roles import find_layout, is_number
-from .lines import Lines
+from .lines import Lines, long_fields
+from .text_rows import read_texts, text_place
 from .triples import Places, of_triples, read_triples, written_triples
 from .wide_rows import WideRows
 
@@ -37,7 +40,7 @@ class _Start:
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     limit = limit_of(path, options.max_unpacked)
-    with opened(path, limit) as file:
+    with opened(path, limit) as file, long_fields():
         bounded = replace(options, max_unpacked=limit)
         return read_table(file, bounded, usual=_usual(path))
 
@@ -47,8 +50,13 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
 
     It takes ``options.max_unpacked`` bytes at most.
     """
-    lines = Lines(file)
+    lines = Lines(recoded(file, options.encoding))
     start = _begin(lines, options, usual)
+    place = text_place(lines, start.delimiter, start.header, start.records, options)
+    if place is not None:
+        places = TextPlaces.find(start.header, place, options)
+        return read_texts(lines, start.delimiter, start.records, places, options)
+    check_text_options(options)
     triples = of_triples(start.header, start.records[0], options)
     content = (_read_triples if triples else _read_wide)(lines, start, options)
     return replace(
@@ -128,9 +136,16 @@ def _names_columns(
             "header=True if it names the columns"
         )
         raise DataFormatError(message)
-    asked = options.labels is not None or options.index is not None or options.drop
+    asked = any(
+        option is not None for option in (options.labels, options.index, options.text)
+    )
     alike = (_is_triple(record) for record in (header, first))
-    return bool(asked) or isinstance(options.triples, Sequence) or not all(alike)
+    return (
+        asked
+        or bool(options.drop)
+        or isinstance(options.triples, Sequence)
+        or not all(alike)
+    )
 
 
 def _is_triple(record: list[str] | None) -> bool:

@@ -114,9 +114,8 @@ class WideRows:
         if layout.labels is not None:
             self._labels.append(fields[layout.labels].strip() or None)
         counted = [fields[place] for place in layout.counted]
-        wrong = next((j for j, text in enumerate(counted) if not is_number(text)), None)
-        if wrong is not None:
-            raise text_in(number, layout, wrong, counted[wrong])
+        if not all(map(is_number, counted)):
+            raise text_in(number, layout, counted)
         values = np.array([float(text) for text in counted])
         bad = ~((values >= 0) & (values < EXACT))
         if bad.any():

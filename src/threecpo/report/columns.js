@@ -1,26 +1,7 @@
-"use strict";
-
-// Theme: follows the system until the button says otherwise.
-{
-  const root = document.documentElement;
-  const button = document.getElementById("theme");
-  const system = matchMedia("(prefers-color-scheme: dark)");
-  const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
-  const show = () => {
-    button.textContent = isDark() ? "Light theme" : "Dark theme";
-  };
-  button.addEventListener("click", () => {
-    root.dataset.theme = isDark() ? "light" : "dark";
-    show();
-  });
-  system.addEventListener("change", show);
-  button.hidden = false;
-  show();
-}
 
 // The table of all columns: only the rows in view are in the page.
 {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const { columns: data, words } = JSON.parse(document.getElementById("data").textContent);
   const n = data.names.length;
   const spoken = new Map([[1, "relevant"], [0, "shared"], [-1, "noise"]]);
   const byId = (id) => document.getElementById(id);
@@ -74,7 +55,7 @@
 
   // Columns of the table. `extra` ones are not printed.
   const fields = [
-    { title: "Column", css: "name" },
+    { title: words.columns.one[0].toUpperCase() + words.columns.one.slice(1), css: "name" },
     { title: "Group", css: "kind", values: Float64Array.from(data.groups, (group) => -group) },
     { title: "Lead", values: lead, down: true },
     { title: "Overall count", values: numbers(data.overall), down: true },
@@ -129,7 +110,7 @@
       (group === "" || data.groups[j] === Number(group))
       && (wanted === "" || lowered[j].includes(wanted))));
     byId("found").textContent = shown.length === n
-      ? `${whole(n)} columns` : `${whole(shown.length)} of ${whole(n)} columns`;
+      ? `${whole(n)} ${words.columns.many}` : `${whole(shown.length)} of ${whole(n)} ${words.columns.many}`;
     byId("grid").setAttribute("aria-rowcount", String(shown.length + 1));
     viewport.scrollTop = 0;
     draw(true);
@@ -230,7 +211,7 @@
     draw(true, 0, PRINTED);
     printing = true;
     byId("print-note").textContent = shown.length > PRINTED
-      ? `The first ${PRINTED} of ${whole(shown.length)} columns; the file columns.csv has all of them.` : "";
+      ? `The first ${PRINTED} of ${whole(shown.length)} ${words.columns.many}; the file columns.csv has all of them.` : "";
   });
   addEventListener("afterprint", () => {
     printing = false;

@@ -1,0 +1,58 @@
+"""Tables with a column of text: a text a record."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from ..._errors import DataFormatError
+from ..limits import check_unpacked
+from ..text_columns import TextPlaces, counted_texts, find_text
+
+if TYPE_CHECKING:
+    from .._file_content import FileContent
+    from ..format_options import ReadOptions
+    from .lines import Lines
+
+_LOOKED_AT = 50
+_OF_TEXT = 100
+
+
+def text_place(
+    lines: Lines,
+    delimiter: str,
+    header: list[str] | None,
+    first: list[list[str]],
+    options: ReadOptions,
+) -> int | None:
+    """Place of the column of text, None in a table of counts."""
+    records = [*first, *lines.first_records(delimiter, _LOOKED_AT)]
+    whole = [record for record in records if len(record) == len(first[0])]
+    return find_text(header, list(zip(*whole, strict=True)), options)
+
+
+def read_texts(
+    lines: Lines,
+    delimiter: str,
+    first: list[list[str]],
+    places: TextPlaces,
+    options: ReadOptions,
+) -> FileContent:
+    """Read a text a record; ``first`` are the records before the lines."""
+    texts: list[str] = []
+    names: list[str] = []
+    labels: list[str | None] = []
+    taken, width = 0, len(first[0])
+    for fields in chain(first, lines.records(delimiter)):
+        if len(fields) != width:
+            message = f"line {lines.number} has {len(fields)} fields, not {width}"
+            raise DataFormatError(message)
+        texts.append(fields[places.text])
+        taken += _OF_TEXT + 4 * len(texts[-1])
+        if options.max_unpacked is not None:
+            check_unpacked(taken, options.max_unpacked)
+        if places.index is not None:
+            names.append(fields[places.index])
+        if places.labels is not None:
+            labels.append(fields[places.labels].strip() or None)
+    return counted_texts(places, texts, names, labels, options)

@@ -1,0 +1,170 @@
+"""Tables with a column of text, as people export them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from threecpo import ThreeCPO, read_counts
+from threecpo.io import DataFormatError
+
+REVIEWS = [
+    "The soup was cold and the waiter was rude to us",
+    "Lovely soup, friendly waiter, and the bread was warm",
+    "The train was late and the carriage was cold, too",
+    "A friendly guard on the train, and a warm carriage",
+]
+WORDS = {"stem": None}
+IDS, STARS, PLACES = ["r1", "r2", "r3", "r4"], [1, 5, 2, 4], ["inn", "inn", "rail", ""]
+
+
+def csv_text(delimiter=","):
+    lines = [["id", "review", "stars", "place"]]
+    lines += zip(IDS, [f'"{text}"' for text in REVIEWS], STARS, PLACES, strict=True)
+    return "".join(f"{delimiter.join(map(str, line))}\n" for line in lines)
+
+
+def write(path):
+    """Write the same reviews as a file of the kind that its name says."""
+    if path.suffix == ".parquet":
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        columns = {"id": IDS, "review": REVIEWS, "stars": STARS, "place": PLACES}
+        parquet.write_table(pa.table(columns), path)
+    elif path.suffix == ".jsonl":
+        rows = zip(IDS, REVIEWS, STARS, PLACES, strict=True)
+        names = ("id", "review", "stars", "place")
+        lines = [json.dumps(dict(zip(names, row, strict=True))) for row in rows]
+        path.write_text("\n".join(lines))
+    else:
+        path.write_text(csv_text("\t" if path.suffix == ".tsv" else ","))
+    return path
+
+
+@pytest.fixture(params=["csv", "tsv", "parquet", "jsonl"])
+def path(request, tmp_path):
+    return write(tmp_path / f"reviews.{request.param}")
+
+
+@pytest.mark.parametrize("named", [{}, {"text": "review"}])
+def test_words_of_the_column_are_counted(path, named):
+    table = read_counts(path, index="id", labels="place", text_options=WORDS, **named)
+    assert table.row_names.tolist() == IDS
+    assert table.labels.tolist() == [0, 0, 1, -1]
+    assert table.row_titles.tolist() == REVIEWS
+    place = table.column_names.tolist().index("soup")
+    assert table.X.toarray()[:, place].tolist() == [1, 1, 0, 0]
+    assert "stars" not in table.column_names
+    assert "'review'" in table.description
+
+
+def test_a_column_called_id_names_the_rows(tmp_path):
+    table = read_counts(write(tmp_path / "reviews.csv"), text_options=WORDS)
+    assert table.row_names.tolist() == IDS
+    unnamed = read_counts(tmp_path / "reviews.csv", index=False, text_options=WORDS)
+    assert unnamed.row_names is None
+
+
+def test_all_kinds_of_files_give_the_same_counts(tmp_path):
+    names = ("a.csv", "b.tsv", "c.parquet", "d.jsonl")
+    tables = [read_counts(write(tmp_path / name), text_options=WORDS) for name in names]
+    for table in tables[1:]:
+        np.testing.assert_array_equal(table.X.toarray(), tables[0].X.toarray())
+
+
+def test_sites_with_long_names_are_still_counts(tmp_path):
+    lines = ["site,ants,bees,flies", "the old meadow behind the church,1,2,3"]
+    lines.append("a small wood beside the northern road,0,5,1")
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    assert read_counts(tmp_path / "t.csv").column_names.tolist() == [
+        *("ants", "bees", "flies")
+    ]
+
+
+def test_two_columns_of_text_are_asked_about(tmp_path):
+    lines = [f'"{a}","{b}"' for a, b in zip(REVIEWS, REVIEWS[::-1], strict=True)]
+    (tmp_path / "t.csv").write_text("\n".join(["title,body", *lines]))
+    with pytest.raises(DataFormatError, match="'title', 'body' hold text; pass text="):
+        read_counts(tmp_path / "t.csv")
+    for options in ({"text": "title"}, {"drop": "title"}):
+        table = read_counts(tmp_path / "t.csv", text_options=WORDS, **options)
+        assert table.shape[0] == 4
+
+
+def test_the_advice_about_text_leads_to_a_fit(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("id,what,who,n\n1,red wool,ann,3\n2,blue silk,bob,4\n")
+    advice = (
+        r"if 2 columns are no counts, leave them out by drop=\['what', 'who'\] or pass "
+        r"them as labels= or index=; if its words shall be counted, pass text='what'\.$"
+    )
+    with pytest.raises(DataFormatError, match=advice):
+        read_counts(path)
+    ThreeCPO(1).fit(read_counts(path, drop=["what", "who"]))
+    ThreeCPO(1).fit(read_counts(path, text="what", text_options=WORDS))
+    path.write_text("id,what\n1,red wool\n2,blue silk\n")
+    with pytest.raises(DataFormatError, match="no number; if its words") as raised:
+        read_counts(path)
+    assert "drop=" not in str(raised.value)
+    assert read_counts(path, text="what", text_options=WORDS).shape == (2, 4)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+def test_other_encodings(encoding, tmp_path):
+    path = tmp_path / "t.csv"
+    text = "id,Straße\nMünchen,3\nKöln,4\n"
+    path.write_bytes(text.encode(encoding))
+    if encoding != "utf-16-le":
+        with pytest.raises(DataFormatError, match="encoding="):
+            read_counts(path)
+    table = read_counts(path, encoding=encoding)
+    assert table.row_names.tolist() == ["München", "Köln"]
+    assert table.column_names.tolist() == ["Straße"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-99", "base64", "rot13"])
+def test_an_unknown_encoding_is_told(encoding, tmp_path):
+    (tmp_path / "t.csv").write_text("id,a\nx,1\n")
+    with pytest.raises(DataFormatError, match=f"encoding='{encoding}' is not known"):
+        read_counts(tmp_path / "t.csv", encoding=encoding)
+    (tmp_path / "t.csv").write_bytes(b"id,a\n\x81\xff,1\n")
+    with pytest.raises(DataFormatError, match="it is not in cp1252"):
+        read_counts(tmp_path / "t.csv", encoding="cp1252")
+
+
+def test_a_long_text_is_read(tmp_path):
+    import csv
+
+    before = csv.field_size_limit()
+    long = "many words of a long book " * 10_000
+    (tmp_path / "t.csv").write_text(f'id,book\n1,"{long}"\n2,"a short one"\n')
+    table = read_counts(tmp_path / "t.csv", text="book", text_options=WORDS)
+    assert table.X.toarray().max() == 10_000
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"text": "body"}, "no column 'body' for text=, but 'id', 'review'"),
+        ({"text": "review", "text_options": {"stem": "x"}}, "stem='x' is not None"),
+        ({"text": "review", "labels": "kind"}, "no column 'kind' for labels="),
+        ({"drop": ["review", "place"], "text_options": WORDS}, "a table of counts"),
+        ({"text": "review", "max_unpacked": 600}, "unpacks to more than 600"),
+    ],
+)
+def test_what_does_not_fit_is_told(options, reason, tmp_path):
+    with pytest.raises(DataFormatError, match=reason):
+        read_counts(write(tmp_path / "t.csv"), **options)
+
+
+def test_a_record_of_another_width_is_told(tmp_path):
+    (tmp_path / "t.csv").write_text(csv_text() + "r5,too few\n")
+    with pytest.raises(DataFormatError, match="line 6 has 2 fields, not 4"):
+        read_counts(tmp_path / "t.csv")
+
+
+def test_numbers_are_no_text(tmp_path):
+    with pytest.raises(DataFormatError, match="holds '1', no text"):
+        read_counts(write(tmp_path / "t.parquet"), text="stars")
