@@ -112,6 +112,27 @@ class InputFile(NamedTuple):
 
         return read_counts(self.path, **self.options, **more)
 
+    def with_batch(self, column: str) -> tuple[InputFile, list[str | None]]:
+        """Return the batch of each row, and the file without that column."""
+        from ..io.errors import file_errors
+
+        with file_errors(self.path):
+            name = find_format(self.path, self.options.get("format"))
+        options, drop = dict(self.options), tuple(self.options.get("drop", ()))
+        labels = options.pop("labels", None)
+        drops = "drop" in FORMATS[name].options
+        if drops and (drop or labels is not None):
+            options["drop"] = (*drop, *([] if labels is None else [labels]))
+        table = InputFile(self.path, options | {"labels": column}).read()
+        assert table.labels is not None
+        names = table.label_names
+        batch = [
+            None if code < 0 else str(code if names is None else names[code])
+            for code in table.labels.tolist()
+        ]
+        rest = self.options | ({"drop": (*drop, column)} if drops else {})
+        return InputFile(self.path, rest), batch
+
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
         options = dict(self.options)
