@@ -160,3 +160,19 @@ def test_every_option_is_of_some_format():
     # Any file may unpack.
     used |= {"max_unpacked"}
     assert used == {field.name for field in fields(ReadOptions)}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "advice"),
+    [
+        (".xlsx", "save the sheet as csv"),
+        (".ODS", "save the sheet as csv"),
+        (".loom", "convert it to h5ad"),
+        (".rds", "write it from R"),
+    ],
+)
+def test_files_that_are_not_read_say_what_to_do(suffix, advice, tmp_path):
+    path = tmp_path / f"t{suffix}"
+    path.write_bytes(b"PK\x03\x04")
+    with pytest.raises(DataFormatError, match=f"files are not read; {advice}"):
+        read_counts(path)

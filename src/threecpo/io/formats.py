@@ -55,6 +55,17 @@ FORMATS = {
         writes=False,
     ),
 }
+_R = "write it from R with Matrix::writeMM, or as h5ad with zellkonverter::writeH5AD"
+_SHEET = "save the sheet as csv in the spreadsheet program"
+# Files that are not read, and how to get one that is.
+_ADVICE = {
+    ".xlsx": _SHEET,
+    ".xls": _SHEET,
+    ".ods": _SHEET,
+    ".loom": "convert it to h5ad with anndata.io.read_loom(path).write_h5ad(new)",
+    ".rds": _R,
+    ".rdata": _R,
+}
 _PACKED = (".gz", ".bz2", ".xz")
 _MAGIC = {
     b"\x89HDF\r\n\x1a\n": ("h5ad", "biom", "10x-h5"),
@@ -73,6 +84,10 @@ def find_format(path: Path, given: str | None) -> str:
         return given
     if path.is_dir():
         return _of_folder(path)
+    advice = _ADVICE.get(path.suffix.lower())
+    if advice is not None and path.exists():
+        message = f"{path.suffix} files are not read; {advice}"
+        raise DataFormatError(message)
     named, start = of_suffix(path), _start(path)
     held = _of_content(start)
     if held and held != ("mtx",) and not _is_plain(path, start):
