@@ -22,10 +22,7 @@ from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
-from .stored_names import (
-    cluster_names_from_arrays,
-    names_to_arrays,
-)
+from .stored_names import cluster_names_from_arrays, names_from_arrays, names_to_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -346,10 +343,8 @@ class FitRecord:
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
             rows=rows,
-            row_names=stored_names.names_from_arrays("row_names", arrays, sizes["d"]),
-            column_names=stored_names.names_from_arrays(
-                "column_names", arrays, sizes["m"]
-            ),
+            row_names=names_from_arrays("row_names", arrays, sizes["d"]),
+            column_names=names_from_arrays("column_names", arrays, sizes["m"]),
             cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
             batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
