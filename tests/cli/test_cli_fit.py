@@ -562,3 +562,21 @@ def test_a_file_without_names_is_one_line(content, message, run, npz):
     assert message in done.err
     assert done.err.count("\n") == 1
     assert not Path("out").exists()
+
+
+def test_triples_among_more_columns(run, tmp_path):
+    lines = ["day,who,what,n", "1,ann,milk,2", "1,bob,bread,1", "2,ann,milk,3"]
+    (tmp_path / "sales.csv").write_text("\n".join(lines))
+    advice = run("info", "sales.csv", "--triples").err
+    assert "pass --triples with the names of" in advice
+    for given in (
+        ("sales.csv", "--triples", "who", "what", "n"),
+        ("--triples", "who", "what", "n", "sales.csv"),
+        ("--triples", "sales.csv", "--drop", "day"),
+    ):
+        facts = run("info", *given, "--json").json
+        assert (facts["rows"], facts["columns"], facts["total"]) == (2, 2, 6)
+    facts = run("info", "sales.csv", "--pairs", "who", "what", "--json").json
+    assert (facts["rows"], facts["columns"], facts["total"]) == (2, 2, 3)
+    done = run("fit", "sales.csv", "-k", 1, "--triples", "who", "what", "n", "-o", "c")
+    assert done.code == 0, done.err

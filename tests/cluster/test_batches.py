@@ -237,3 +237,16 @@ def test_a_fit_without_clusters_in_a_batch_of_outliers_ends():
 def test_clusters_with_batches_are_not_joined(data, fitted):
     with pytest.raises(ValueError, match="fit again with another n_clusters"):
         fitted.merge([[0, 1]])
+
+
+def test_the_anndata_door_takes_batches(data, fitted):
+    anndata = pytest.importorskip("anndata")
+    from threecpo.anndata import cluster
+
+    X, _, batch = data
+    adata = anndata.AnnData(X.astype(np.float32))
+    adata.obs["lab"] = batch
+    cluster(adata, 3, batch_key="lab", random_state=0)
+    np.testing.assert_array_equal(adata.obs["threecpo"].astype(int), fitted.labels_)
+    with pytest.raises(ValueError, match="'donor' is no column of obs"):
+        cluster(adata, 3, batch_key="donor")

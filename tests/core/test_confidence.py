@@ -40,7 +40,8 @@ def dense_scores(Y, labels, groups, prior):
             tops = np.append(tops, zero) if shared.any() else tops
             values = values[: len(tops)]
             with np.errstate(divide="ignore", invalid="ignore"):
-                terms = values * np.log(tops / tops.sum())
+                total = tops.sum() or 1.0  # an empty cluster has shares of 0
+                terms = values * np.log(tops / total)
             out[i, k] = np.where(values > 0, terms, 0.0).sum() if relevant.any() else 0
     for i, a in enumerate(labels):
         if a >= 0:

@@ -136,3 +136,8 @@ def test_columns_of_the_same_name_are_told(tmp_path):
 def test_counts_of_triples_are_numbers(read):
     with pytest.raises(DataFormatError, match=r"column 'n' holds .*string, no numbers"):
         read({"r": ["a"], "c": ["x"], "n": ["1"]}, triples=True)
+
+
+def test_pairs_count_one_a_row(read):
+    pairs = {"who": ["ann", "bob", "ann"], "what": ["m", "b", "m"], "day": [1, 2, 3]}
+    assert read(pairs, triples=("who", "what")).X.toarray().tolist() == [[2, 0], [0, 1]]

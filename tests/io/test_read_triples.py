@@ -118,3 +118,33 @@ def test_sums_beyond_exact_counts_are_refused(read):
 def test_tables_of_other_widths_are_told_what_to_do(read):
     with pytest.raises(DataFormatError, match="4 columns, not the three of triples"):
         read("a,b,c,d\nx,y,1,2\n", triples=True)
+
+
+def test_the_advice_about_more_columns_leads_to_a_table(read):
+    text = "day,who,what,n\n1,ann,milk,2\n1,bob,bread,1\n2,ann,milk,3\n"
+    with pytest.raises(DataFormatError, match=r"triples= with the names of those of"):
+        read(text, triples=True)
+    is_basket(read(text, triples=("who", "what", "n")))
+    is_basket(read(text, triples=True, drop="day"))
+
+
+@pytest.mark.parametrize("block", [8, 1 << 20])
+def test_pairs_count_one_a_line(block, read, monkeypatch):
+    monkeypatch.setattr(lines_module, "BLOCK", block)
+    text = "day,who,what\n" + "1,ann,milk\n" * 5 + '2,bob,"bread"\n'
+    is_basket(read(text, triples=("who", "what")))
+    is_basket(
+        read(text.replace("1,", "").replace("2,", "").replace("day,", ""), triples=True)
+    )
+    with pytest.raises(DataFormatError, match="line 8 has 2 fields, not 3"):
+        read(text + "x,y\n", triples=("who", "what"))
+
+
+def test_long_names_of_products_are_no_texts(read):
+    names = [f"white hanging heart of glass number {i}" for i in range(4)]
+    lines = [f"{who},{name},1" for who in ("ann", "bob") for name in names]
+    table = read("\n".join(["who,what,sold", *lines]) + "\n")
+    assert table.column_names.tolist() == names
+    lines = [f"c{i},{name},1" for i, name in enumerate(names)]
+    table = read("\n".join(["who,what,quantity", *lines]) + "\n")
+    assert table.column_names.tolist() == names

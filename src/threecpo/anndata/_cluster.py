@@ -17,6 +17,7 @@ def cluster(
     n_clusters: int | str,
     *,
     layer: str | None = None,
+    batch_key: str | None = None,
     key_added: str = "threecpo",
     random_state: Any = 0,
     copy: bool = False,
@@ -39,6 +40,9 @@ def cluster(
         Layer of the raw counts, ``"X"``, or ``"raw"`` for ``adata.raw``, whose genes
         may be others than those of ``X``. None takes ``layers["counts"]`` if there is
         one, else ``X`` if it holds whole numbers.
+    batch_key : str or None, default=None
+        Column of ``obs`` with the batch of each cell (donor, sample, protocol), as
+        ``batch`` of :meth:`threecpo.ThreeCPO.fit`.
     key_added : str, default="threecpo"
         Name of the results.
     random_state : int, RandomState, Generator or None, default=0
@@ -108,7 +112,18 @@ def cluster(
     check_anndata(adata, "cluster", written=not copy)
     check_key("key_added", key_added)
     table = counts_of(adata, layer)
-    model = ThreeCPO(n_clusters, random_state=random_state, **options).fit(table)
+    batch = None if batch_key is None else batch_of(adata, batch_key)
+    model = ThreeCPO(n_clusters, random_state=random_state, **options)
+    model.fit(table, batch=batch)
     target = copied(adata) if copy else adata
     write_fit(target, model, key_added, table)
     return target if copy else None
+
+
+def batch_of(adata: Any, key: str) -> Any:
+    """Batch of each cell, a column of ``obs``."""
+    if key not in adata.obs:
+        known = ", ".join(map(repr, adata.obs.columns)) or "no columns"
+        message = f"batch_key={key!r} is no column of obs, which has {known}."
+        raise ValueError(message)
+    return adata.obs[key].to_numpy(dtype=object)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,10 +16,11 @@ from ._shared_options import max_unpacked_option
 from ._text_options import TEXT_OPTIONS, text_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ..table import CountTable
 
+NAMED_TRIPLES = "--named-triples"
 _OPTIONS = {
     "format": click.option(
         "--format",
@@ -58,7 +60,15 @@ _OPTIONS = {
     "triples": click.option(
         "--triples/--wide",
         default=None,
-        help="Whether lines are row, column, count. [default: found]",
+        help="Whether lines are row, column, count [default: found]; of more columns "
+        "--triples ROW COLUMN COUNT names these.",
+    ),
+    "named_triples": click.option(NAMED_TRIPLES, nargs=3, hidden=True),
+    "pairs": click.option(
+        "--pairs",
+        nargs=2,
+        metavar="ROW COLUMN",
+        help="Columns of a table whose lines count one each.",
     ),
     "text": click.option(
         "--text",
@@ -72,7 +82,7 @@ _OPTIONS = {
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
-READING = tuple(name for name in _OPTIONS if name != "no_index")
+READING = tuple(name for name in _OPTIONS if name not in ("no_index", "named_triples"))
 _OPTIONS |= TEXT_OPTIONS
 
 
@@ -86,6 +96,27 @@ class InputFile(NamedTuple):
         from ..io import read_counts
 
         return read_counts(self.path, **self.options, **more)
+
+    def with_batch(self, column: str) -> tuple[InputFile, list[str | None]]:
+        """Return the batch of each row, and the file without that column."""
+        from ..io.errors import file_errors
+
+        with file_errors(self.path):
+            name = find_format(self.path, self.options.get("format"))
+        options, drop = dict(self.options), tuple(self.options.get("drop", ()))
+        labels = options.pop("labels", None)
+        drops = "drop" in FORMATS[name].options
+        if drops and (drop or labels is not None):
+            options["drop"] = (*drop, *([] if labels is None else [labels]))
+        table = InputFile(self.path, options | {"labels": column}).read()
+        assert table.labels is not None
+        names = table.label_names
+        batch = [
+            None if code < 0 else str(code if names is None else names[code])
+            for code in table.labels.tolist()
+        ]
+        rest = self.options | ({"drop": (*drop, column)} if drops else {})
+        return InputFile(self.path, rest), batch
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
@@ -144,9 +175,25 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
         given["index"] = False
     elif index is not None and index.isdecimal():
         given["index"] = int(index)
+    triples, pairs = given.pop("named_triples"), given.pop("pairs")
+    given["triples"] = triples or pairs or given["triples"]
     given["transpose"] = given["transpose"] or None
     given["text_options"] = text_options(given) or None
     return {name: value for name, value in given.items() if value not in (None, ())}
+
+
+def with_named_triples(arguments: Sequence[str]) -> list[str]:
+    """Tell ``--triples ROW COLUMN COUNT`` from the option without names.
+
+    No command takes three arguments, so that three words behind it are names.
+    """
+    words = list(arguments)
+    if "--triples" in words:
+        at = words.index("--triples")
+        behind = list(takewhile(lambda word: not word.startswith("-"), words[at + 1 :]))
+        if len(behind) >= 3:
+            words[at] = NAMED_TRIPLES
+    return words
 
 
 def _files(folder: Path) -> Iterator[Path]:

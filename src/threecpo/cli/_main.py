@@ -16,7 +16,7 @@ import click
 from .. import __version__
 from ._block_input import BLOCK_OPTIONS
 from ._endings import ended_by_signals, write_to_nowhere
-from ._input_file import READING
+from ._input_file import READING, with_named_triples
 from ._printing import print_note
 from ._shared_options import examples
 
@@ -81,7 +81,10 @@ def run(arguments: Sequence[str] | None) -> int:
     try:
         with _printed_warnings(), ended_by_signals():
             code = commands.main(
-                given, prog_name="threecpo", standalone_mode=False, obj=tuple(given)
+                with_named_triples(given),
+                prog_name="threecpo",
+                standalone_mode=False,
+                obj=tuple(given),
             )
             sys.stdout.flush()
     except BrokenPipeError:

@@ -51,6 +51,7 @@ def fit_to_folder(
     with_stability: bool = False,
     called: dict[str, str] | None = None,
     names: Any = None,
+    batch: list[str | None] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     nouns(called)  # what is wrong with them is said before a long fit
@@ -61,7 +62,7 @@ def fit_to_folder(
         started = time.perf_counter()
         counts = source.read()
         read = time.perf_counter()
-        fit(model, counts)
+        fit(model, counts, batch)
         if names is not None:
             model = model.name_clusters(names)
         fitted = time.perf_counter()

@@ -16,14 +16,18 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 
-def fit(model: ThreeCPO, counts: CountTable | FileInBlocks) -> None:
+def fit(
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks,
+    batch: Any = None,
+) -> None:
     """Fit, with a bar on a terminal."""
     shown = RunBar() if sys.stderr.isatty() else nullcontext()
     with shown as progress:
         if isinstance(counts, FileInBlocks):
             counts.fit(model, progress)
         else:
-            model.fit(counts, progress=progress)
+            model.fit(counts, batch=batch, progress=progress)
 
 
 def stability(model: ThreeCPO, counts: CountTable) -> dict[str, Any]:

@@ -73,6 +73,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Measure whether clusters are real, and write stability.csv.",
 )
+@click.option(
+    "--batch",
+    "batch_column",
+    metavar="COLUMN",
+    help="Column of batches (laboratory, donor, source), which make no clusters.",
+)
 @names_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
@@ -81,6 +87,7 @@ def command(
     source: InputFile,
     output: Path | None,
     names_file: Path | None,
+    batch_column: str | None,
     *,
     stability: bool,
     no_report: bool,
@@ -111,6 +118,15 @@ def command(
             "blocks (--max-memory, --checkpoint, --dask, --workers, --sample-rows)."
         )
         raise ValueError(message)
+    batch = None
+    if batch_column is not None:
+        if blocks is not None:
+            message = (
+                "--batch needs the counts in memory; for blocks of rows call "
+                "threecpo.distributed.fit(..., batch=...)."
+            )
+            raise ValueError(message)
+        source, batch = source.with_batch(batch_column)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
         blocks or source,
@@ -120,6 +136,7 @@ def command(
         with_report=not no_report,
         called=given(called),
         with_stability=stability,
+        batch=batch,
         names=None if names_file is None else read_names(names_file),
     )
     print_summary(facts, target, as_json=as_json)

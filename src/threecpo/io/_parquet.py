@@ -58,7 +58,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             return _words(file, places, options, texts)
         check_text_options(options)
         if of_triples(schema.names, first, options):
-            return _triples(file, Places.find(schema.names, options.triples), texts)
+            return _triples(file, Places.find(schema.names, options), texts)
         return _wide(file, find_layout(schema.names, first, options), texts)
 
 
@@ -181,8 +181,8 @@ def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
     from pyarrow import compute
 
     names = file.schema_arrow.names
-    wanted = [names[place] for place in (places.row, places.column, places.value)]
-    rows, columns, counts = file.read(columns=wanted).select(wanted).columns
+    wanted = [names[place] for place in places[:3] if place is not None]
+    rows, columns, *counts = file.read(columns=wanted).select(wanted).columns
     codes, different = [], []
     for values, name in ((rows, wanted[0]), (columns, wanted[1])):
         if values.null_count:
@@ -193,20 +193,26 @@ def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
         unique = compute.unique(text)
         codes.append(compute.index_in(text, value_set=unique).to_numpy())
         different.append(unique.to_pylist())
+    values = _counted(counts[0], wanted[2]) if counts else np.ones(len(rows))
+    shape = (len(different[0]), len(different[1]))
+    X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
+    return FileContent(X, *different)
+
+
+def _counted(counts: Any, name: str) -> NDArray[np.float64]:
+    """Counts of a column."""
     if not _is_numeric(counts.type):
         kind = getattr(counts.type, "value_type", counts.type)
-        message = f"column {shown(wanted[2])} holds {kind}, no numbers"
+        message = f"column {shown(name)} holds {kind}, no numbers"
         raise DataFormatError(message)
-    called = f"column {shown(wanted[2])}"
+    called = f"column {shown(name)}"
     values = _numbers(counts.combine_chunks(), called, 0).astype(np.float64)
     bad = ~((values >= 0) & (values < EXACT))
     if bad.any():
         at = int(np.argmax(bad))
         where = f"row {at + 1}, {called}"
         raise no_count(where, values[at])
-    shape = (len(different[0]), len(different[1]))
-    X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
-    return FileContent(X, *different)
+    return values
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:

@@ -82,11 +82,12 @@ def read_counts(
     delimiter : str, default=None
         Character between the fields of a csv file; by default the one of tab, comma,
         semicolon and bar that is most frequent in the first line.
-    triples : bool or three str, default=None
+    triples : bool or two or three str, default=None
         Whether each line is a row, a column and a count; or the names of the columns
-        that have them. Counts of the same row and column are added. By default a table
-        of three columns is one of triples if the second holds text and the third
-        numbers, or if the third is called "count".
+        that have them. With two names, or two columns, each line counts one. Counts of
+        the same row and column are added. By default a table of three columns is one of
+        triples if the second holds text and the third numbers, or if the third is
+        called "count".
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
     text : str, default=None

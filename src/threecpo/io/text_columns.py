@@ -21,6 +21,7 @@ _WORDS = 4
 _LETTERS = 20
 # A table with more numbers than that is one of counts whose rows have long names.
 _NUMBERS = 2
+_CALLED_COUNTS = ("count", "counts", "n", "quantity", "qty", "menge", "anzahl")
 
 
 def is_text(values: Sequence[Any]) -> bool:
@@ -68,7 +69,19 @@ def find_text(
         for name, values in zip(header, columns, strict=False)
         if name not in others and not names_rows(name)
     )
-    return found[0] if found and numbers <= _NUMBERS else None
+    if not found or numbers > _NUMBERS or _are_triples(header, columns, found[0]):
+        return None
+    return found[0]
+
+
+def _are_triples(
+    header: Sequence[str], columns: Sequence[Sequence[Any]], text: int
+) -> bool:
+    """Whether texts are long names of columns, with a count of a row beside each."""
+    if len(columns) != 3 or text != 1 or not all(map(_is_number, columns[2])):
+        return False
+    repeated = len(set(columns[0])) < len(columns[0])
+    return repeated or header[2].strip().lower() in _CALLED_COUNTS
 
 
 def _is_number(value: Any) -> bool:

@@ -156,7 +156,7 @@ def _is_triple(record: list[str] | None) -> bool:
 
 
 def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
-    places = Places.find(start.header or start.records[0], options.triples)
+    places = Places.find(start.header or start.records[0], options)
     limit = options.max_unpacked
     return read_triples(lines, start.delimiter, start.records, places, limit)
 

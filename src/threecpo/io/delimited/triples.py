@@ -13,7 +13,7 @@ from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from .._file_content import FileContent, no_count, shown, written_names
 from ..limits import check_unpacked
-from .column_roles import is_number
+from .column_roles import is_number, place_of
 from .cut_blocks import Cut
 
 if TYPE_CHECKING:
@@ -32,34 +32,41 @@ _OF_NAME = 160
 
 
 class Places(NamedTuple):
-    """Where in a line row, column and count stand, of how many fields."""
+    """Where in a line row, column and count stand, of how many fields.
+
+    Pairs have no count: each line counts one.
+    """
 
     row: int
     column: int
-    value: int
+    value: int | None
     width: int
 
     @classmethod
-    def find(cls, header: list[str], triples: Any) -> Places:
-        """Find the columns that are named, or take the first three of three."""
-        if triples is None or triples is True:
-            if len(header) != 3:
+    def find(cls, header: list[str], options: ReadOptions) -> Places:
+        """Find the columns that are named, or take all of two or three."""
+        triples = options.triples
+        if isinstance(triples, bool | None):
+            for name in options.drop:
+                place_of(header, name, "drop")
+            left = [j for j, name in enumerate(header) if name not in options.drop]
+            if len(left) not in (2, 3):
                 message = (
-                    f"it has {len(header)} columns, not the three of triples; pass "
-                    "triples=(row, column, count) with the names of those to read"
+                    f"it has {len(left)} columns, not the three of triples; pass "
+                    "triples= with the names of those of rows, columns and counts"
                 )
                 raise DataFormatError(message)
-            return cls(0, 1, 2, 3)
-        names = (triples,) if isinstance(triples, str) else tuple(triples)
-        if len(names) != 3:
-            message = f"triples={triples!r} must be three names: row, column, count"
-            raise DataFormatError(message)
-        for name in names:
-            if name not in header:
-                message = f"it has no column {shown(str(name))} for triples="
+        else:
+            names = (triples,) if isinstance(triples, str) else tuple(triples)
+            if len(names) not in (2, 3):
+                message = (
+                    f"triples={triples!r} must be the names of three columns: of rows, "
+                    "columns and counts; or of two where each line counts one"
+                )
                 raise DataFormatError(message)
-        row, column, count = (header.index(name) for name in names)
-        return cls(row, column, count, len(header))
+            left = [place_of(header, str(name), "triples") for name in names]
+        row, column, *count = left
+        return cls(row, column, count[0] if count else None, len(header))
 
 
 class Triples:
@@ -92,14 +99,14 @@ def of_triples(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> bool:
     """Whether a table is one of triples, as asked, or by its names and first record."""
-    wide = options.labels is not None or options.index is not None or bool(options.drop)
+    named = options.labels is not None or options.index is not None
     if options.triples is not None:
         asked = options.triples is not False
-        if asked and wide:
-            message = "triples= goes with none of labels=, index= and drop="
+        if asked and named:
+            message = "triples= goes with none of labels= and index="
             raise DataFormatError(message)
         return asked
-    if wide or len(first) != 3 or not is_number(first[2]):
+    if named or options.drop or len(first) != 3 or not is_number(first[2]):
         return False
     # With text in the second column no wide table is possible.
     called = header[2].strip().lower() if header and len(header) == 3 else ""
@@ -130,12 +137,16 @@ def read_triples(
 def _add_tidy(found: Triples, block: bytes, delimiter: str, places: Places) -> bool:
     """Add all lines of a block or, if something is odd, none."""
     cut = Cut.of(block, delimiter, places.width)
-    counts = None if cut is None else cut.numbers(places.value)
-    if cut is None or counts is None:
+    if cut is None:
         return False
     try:
         rows, columns = cut.texts(places.row), cut.texts(places.column)
     except UnicodeDecodeError:
+        return False
+    counts: NDArray[np.float64] | None = np.ones(len(rows))
+    if places.value is not None:
+        counts = cut.numbers(places.value)
+    if counts is None:
         return False
     found.rows.extend(map(found.row_number.__getitem__, rows))
     found.columns.extend(map(found.column_number.__getitem__, columns))
@@ -153,17 +164,21 @@ def _add_records(
                 f"line {lines.number} has {len(fields)} fields, not {places.width}"
             )
             raise DataFormatError(message)
-        text = fields[places.value]
-        where = f"line {lines.number}, column {places.value + 1}"
-        if not is_number(text):
-            message = f"{where} holds {shown(text)}, which is no count"
-            raise DataFormatError(message)
-        count = float(text)
-        if not 0 <= count < EXACT:
-            raise no_count(where, count)
+        count = 1.0 if places.value is None else _count(fields, places.value, lines)
         found.rows.append(found.row_number[fields[places.row]])
         found.columns.append(found.column_number[fields[places.column]])
         found.counts.append(count)
+
+
+def _count(fields: list[str], place: int, lines: Lines) -> float:
+    text, where = fields[place], f"line {lines.number}, column {place + 1}"
+    if not is_number(text):
+        message = f"{where} holds {shown(text)}, which is no count"
+        raise DataFormatError(message)
+    count = float(text)
+    if not 0 <= count < EXACT:
+        raise no_count(where, count)
+    return count
 
 
 def written_triples(

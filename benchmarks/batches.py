@@ -1,0 +1,116 @@
+"""Batches: planted effects, a loss that never rises, and what they cost.
+
+``python -m benchmarks.batches planted | monotone | cost``
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from threecpo import ThreeCPO
+from threecpo._core.codes import all_relevant, inner_labels
+from threecpo._core.counts import from_dense
+from threecpo._core.rules import EXACT
+from threecpo._core.sums import assign, sum_by_labels
+from threecpo._core.workers import SERIAL
+
+
+def planted(seed, n_batches, effect, n_rows=1000, n_columns=300, n_clusters=4):
+    """Counts with a third of the columns in each group, batches of unequal size."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(n_clusters, size=n_rows)
+    shares = rng.dirichlet(np.full(n_batches, 2.0))
+    batches = rng.choice(n_batches, n_rows, p=shares)
+    third = n_columns // 3
+    rates = np.tile(rng.gamma(2.0, 1.0, n_columns), (n_clusters, 1))
+    rates[:, :third] *= np.exp(0.7 * rng.normal(size=(n_clusters, third)))
+    effects = np.exp(effect * rng.normal(size=(n_batches, n_columns)))
+    sizes = rng.gamma(5.0, 0.4, n_rows)
+    mu = sizes[:, None] * rates[labels] * effects[batches]
+    noise = slice(2 * third, None)
+    mu[:, noise] = 2 * rates[0, noise] * effects[batches][:, noise]
+    return rng.poisson(mu), labels, batches
+
+
+def compare_planted(n_seeds=5):
+    print("| B | ARI no effect | ARI without batch= | ARI with | batch ARI | columns |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for n_batches in (2, 5, 20):
+        lines = []
+        for seed in range(n_seeds):
+            clean, truth, _ = planted(seed, n_batches, 0.0)
+            X, labels, batch = planted(seed, n_batches, 0.7)
+            options = {"n_clusters": 4, "random_state": seed}
+            none = ThreeCPO(**options).fit(clean)
+            plain = ThreeCPO(**options).fit(X)
+            model = ThreeCPO(**options).fit(X, batch=batch)
+            lines.append(
+                (
+                    adjusted_rand_score(truth, none.labels_),
+                    adjusted_rand_score(labels, plain.labels_),
+                    adjusted_rand_score(labels, model.labels_),
+                    adjusted_rand_score(batch, model.labels_),
+                    np.mean(model.column_groups_ == none.column_groups_),
+                )
+            )
+        means, least = np.mean(lines, axis=0), np.min(lines, axis=0)
+        text = " | ".join(
+            f"{a:.3f} (least {b:.3f})" for a, b in zip(means, least, strict=True)
+        )
+        print(f"| {n_batches} | {text} |", flush=True)
+
+
+def count_rises(n_fits=2000):
+    sys.path.insert(0, "tests/cluster")
+    from test_batches import random_fit
+
+    largest = 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in range(n_fits):
+            losses = random_fit(seed).history_["loss"]
+            rises = np.diff(losses) / (1 + np.abs(losses[1:]))
+            largest = max(largest, rises.max(initial=0.0))
+    print(f"{n_fits} fits, largest relative rise of the loss {largest:.1e}")
+
+
+def compare_cost(n_times=7):
+    print("| B | pass | whole fit |")
+    print("| --- | --- | --- |")
+    for n_batches in (2, 20):
+        X, labels, batch = planted(0, n_batches, 0.5, 4000, 1500, 10)
+        counts = from_dense(X)
+        names = tuple(map(str, range(n_batches)))
+        both = counts, counts.with_rows(None, batch.astype(np.int32), names)
+        times: dict[str, list[float]] = {}
+        groups = all_relevant(counts.n_columns)
+        for _ in range(n_times):
+            for name, each in zip(("plain", "batch"), both, strict=True):
+                own = inner_labels(labels, 10)
+                sums = sum_by_labels(each, own, 10, groups, 1e-3)
+                profile = EXACT.profile(sums.smoothed(1e-3), groups)
+                before = time.perf_counter()
+                assign(each, profile, own, sums, SERIAL, with_sizes=True)
+                times.setdefault(f"pass {name}", []).append(
+                    time.perf_counter() - before
+                )
+        for _ in range(max(3, n_times // 2)):
+            for name, given in (("plain", None), ("batch", batch)):
+                model = ThreeCPO(10, n_init=2, random_state=0, n_jobs=1)
+                before = time.perf_counter()
+                model.fit(X, batch=given)
+                times.setdefault(f"fit {name}", []).append(time.perf_counter() - before)
+        median = {name: float(np.median(found)) for name, found in times.items()}
+        ratios = [median[f"{k} batch"] / median[f"{k} plain"] for k in ("pass", "fit")]
+        print(f"| {n_batches} | {ratios[0]:.2f} | {ratios[1]:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    {"planted": compare_planted, "monotone": count_rises, "cost": compare_cost}[
+        sys.argv[1]
+    ]()
