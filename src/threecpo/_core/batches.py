@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from .model import BatchCells, SmoothedSums
 
 # Fitted sums differ from those of the data by so many nats in all, as Σ (a - b)² / b.
-TOLERANCE = 1e-9
+TOLERANCE = 1e-11
 # Turns there are at most; more where there is little to do.
-MOST_TURNS = (200, 5000)
+MOST_TURNS = (200, 50_000)
 MOST_WORK = 10**8
 
 
