@@ -31,9 +31,8 @@ def _table(
     name: str, opened: str, trees: Callable[[], list[Tree]], **given: Any
 ) -> FileTarget:
     """A file that ``read_counts`` reads with these options."""
-    options = {
-        key: given.pop(key) for key in ("labels", "text_options") if key in given
-    }
+    known = ("labels", "text_options", "thousands", "empty")
+    options = {key: given.pop(key) for key in known if key in given}
     door: Callable[[Path], None] = partial(doors.read_table, **options)
     return FileTarget(name, opened, trees, door, **given)
 
@@ -65,6 +64,13 @@ def _text_columns() -> list[Tree]:
     )
 
 
+def _written_numbers() -> list[Tree]:
+    return seeds.plain_files(
+        {"t.csv": "k;a;b\nx;1.234,50 €;2\ny;;NA\nz;7,0;12.345.678\n"},
+        {"t.csv": "k;a\nx;3\ny;1.000\n"},
+    )
+
+
 def _text_targets() -> list[FileTarget]:
     written, unstemmed = seeds.written, {"text_options": {"stem": None}}
     return [
@@ -73,6 +79,7 @@ def _text_targets() -> list[FileTarget]:
         _table("tsv.gz", "t.tsv.gz", partial(written, "t.tsv.gz"), labels="label"),
         _table("jsonl", "t.jsonl", _jsonl, **unstemmed),
         _table("csv-text", "t.csv", _text_columns, **unstemmed),
+        _table("csv-numbers", "t.csv", _written_numbers, thousands=".", empty="zero"),
         _table("texts", "t", _texts, **unstemmed),
         _table("mtx", "t.mtx", seeds.mtx_variants),
         _table("mtx.gz", "t.mtx.gz", partial(written, "t.mtx.gz")),

@@ -123,3 +123,39 @@ class TestInfo:
         assert "\x1b" not in out
         assert "\x07" not in out
         assert "\\x1b[31mred" in out
+
+
+class TestTraps:
+    def write(self, path, table, header):
+        lines = [",".join(map(str, row)) for row in table]
+        path.write_text("\n".join([header, *lines]) + "\n")
+
+    def test_running_numbers_and_totals(self, run, tmp_path):
+        counts = np.random.default_rng(0).poisson(4, (40, 3))
+        table = np.column_stack([np.arange(1001, 1041), counts])
+        self.write(tmp_path / "t.csv", table, "customer,a,b,c")
+        warnings = run("info", "t.csv", "--json").json["warnings"]
+        assert [
+            w for w in warnings if "column customer looks like numbers of rows" in w
+        ]
+        mended = run("info", "t.csv", "--index", "customer", "--json").json
+        assert not [w for w in mended["warnings"] if "looks like" in w]
+        table = np.column_stack([counts, counts.sum(axis=1)])
+        self.write(tmp_path / "t.csv", table, "a,b,c,Total")
+        warnings = run("info", "t.csv", "--json").json["warnings"]
+        assert [w for w in warnings if "--drop 'Total'" in w]
+        mended = run("info", "t.csv", "--drop", "Total", "--json").json
+        assert not [w for w in mended["warnings"] if "sum of all" in w]
+
+    def test_a_row_of_totals_and_copied_rows(self, run, tmp_path):
+        counts = np.random.default_rng(0).poisson(4, (9, 6)) + 1
+        self.write(tmp_path / "t.csv", [*counts, counts.sum(axis=0)], "a,b,c,d,e,f")
+        warnings = run("info", "t.csv", "--json").json["warnings"]
+        assert [w for w in warnings if "row 10 is the sum of all others" in w]
+        self.write(tmp_path / "t.csv", [*counts, counts[0], counts[0]], "a,b,c,d,e,f")
+        warnings = run("info", "t.csv", "--json").json["warnings"]
+        assert [w for w in warnings if w.startswith("2 rows the same as one above")]
+        self.write(tmp_path / "t.csv", counts, "a,b,c,d,e,f")
+        facts = run("info", "t.csv", "--json").json
+        assert (facts["total_rows"], facts["total_columns"]) == ([], [])
+        assert (facts["id_columns"], facts["copied_rows"]) == ([], 0)

@@ -70,6 +70,21 @@ _OPTIONS = {
         metavar="ROW COLUMN",
         help="Columns of a table whose lines count one each.",
     ),
+    "decimal": click.option(
+        "--decimal",
+        type=click.Choice([".", ","]),
+        help="Before the fractions of a csv. [default: .]",
+    ),
+    "thousands": click.option(
+        "--thousands",
+        type=click.Choice([".", ",", " ", "'"]),
+        help="Between the thousands of a csv. [default: nothing]",
+    ),
+    "empty": click.option(
+        "--empty",
+        type=click.Choice(["zero"]),
+        help="Take empty cells of a csv, and NA, for zero. [default: an error]",
+    ),
     "text": click.option(
         "--text",
         metavar="COLUMN",

@@ -90,3 +90,19 @@ def _warnings(facts: dict[str, Any]) -> Iterator[str]:
     for kind in ("row", "column"):
         if repeated := facts[f"repeated_{kind}_names"]:
             yield f"{kind} names that occur more than once: {listed(repeated, 3)}"
+    yield from _no_counts(facts)
+
+
+def _no_counts(facts: dict[str, Any]) -> Iterator[str]:
+    """What is counted, but should not be."""
+    for name in facts["total_rows"]:
+        yield f"row {name} is the sum of all others: remove it from the file"
+    for name in facts["total_columns"]:
+        yield f"column {name} is the sum of all others: leave it out by --drop '{name}'"
+    for name in facts["id_columns"]:
+        yield (
+            f"column {name} looks like numbers of rows, no counts: pass --index "
+            f"'{name}' or --drop '{name}'"
+        )
+    if copies := facts["copied_rows"]:
+        yield f"{number_of(copies, 'row')} the same as one above: copies, perhaps"

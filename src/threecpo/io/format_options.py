@@ -23,6 +23,9 @@ class ReadOptions:
     header: bool | None = None
     delimiter: str | None = None
     triples: bool | Sequence[str] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    empty: str | None = None
     text: str | None = None
     encoding: str | None = None
     text_options: Mapping[str, Any] | None = None

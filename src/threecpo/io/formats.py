@@ -32,12 +32,13 @@ class Format:
 
 
 _COLUMNS = ("labels", "index", "drop", "triples")
+_NUMBERS = ("decimal", "thousands", "empty")
 _TEXT = ("text", "text_options")
 FORMATS = {
     "csv": Format(
         "delimited",
         (".csv", ".tsv", ".tab", ".txt"),
-        (*_COLUMNS, *_TEXT, "header", "delimiter", "encoding"),
+        (*_COLUMNS, *_TEXT, *_NUMBERS, "header", "delimiter", "encoding"),
     ),
     "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT)),
     "npz": Format("_npz", (".npz",)),

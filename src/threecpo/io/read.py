@@ -32,6 +32,9 @@ def read_counts(
     delimiter: str | None = None,
     triples: bool | Sequence[str] | None = None,
     transpose: bool = False,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    empty: str | None = None,
     text: str | None = None,
     encoding: str | None = None,
     text_options: Mapping[str, Any] | None = None,
@@ -90,6 +93,14 @@ def read_counts(
         called "count".
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
+    decimal : "." or ",", default=None
+        What stands before fractions in a csv file; by default a point, or a comma where
+        ``thousands`` is a point.
+    thousands : ".", ",", " " or "'", default=None
+        What stands between thousands in a csv file; nothing by default.
+    empty : "zero", default=None
+        Take empty cells of a csv file, and words such as NA, for 0; by default they are
+        an error.
     text : str, default=None
         Column or field of text, whose words are counted; other columns but ``labels``
         and ``index`` are left out. By default a column of sentences, where there is
@@ -138,6 +149,9 @@ def read_counts(
         header=header,
         delimiter=delimiter,
         triples=triples,
+        decimal=decimal,
+        thousands=thousands,
+        empty=empty,
         text=text,
         encoding=encoding,
         text_options=text_options,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._validation import check_counts, looks_log_normalised
+from ._traps import find_traps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,9 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         ``columns``; of the counts how many are ``stored``, the
         ``density``, ``total``, ``least``, ``most`` and whether all are ``whole``;
         ``row_sums`` and ``overdispersion``; names and labels; and what may be wrong:
-        ``log_normalised``, ``empty_rows``, ``empty_columns`` and repeated names.
+        ``log_normalised``, ``empty_rows``, ``empty_columns``, repeated names,
+        ``total_rows`` and ``total_columns`` (sums of all others), ``id_columns``
+        (numbers of rows) and how many are ``copied_rows``.
 
     Examples
     --------
@@ -73,6 +76,7 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         "repeated_row_names": _repeated(table.row_names),
         "repeated_column_names": _repeated(table.column_names),
         "labels": table.label_names,
+        **find_traps(table),
     }
 
 

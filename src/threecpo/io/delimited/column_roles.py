@@ -111,7 +111,9 @@ def text_in(number: int, layout: Layout, fields: list[str]) -> DataFormatError:
     text = fields[wrong[0]]
     where = f"line {number}, {layout.called(wrong[0])}"
     if not text.strip():
-        return DataFormatError(f"{where} is empty; fill in 0 for no count")
+        return DataFormatError(
+            f"{where} is empty; fill in 0 for no count, or pass empty='zero'"
+        )
     hint = ""
     if layout.names:
         names = [layout.names[j] for j in wrong]

@@ -16,6 +16,7 @@ from ..limits import limit_of
 from ..text_columns import TextPlaces, check_text_options
 from .column_roles import find_layout, is_number
 from .lines import Lines, long_fields
+from .number_style import NumberStyle, check_points
 from .text_rows import read_texts, text_place
 from .triples import Places, of_triples, read_triples, written_triples
 from .wide_rows import WideRows
@@ -57,7 +58,11 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
         places = TextPlaces.find(start.header, place, options)
         return read_texts(lines, start.delimiter, start.records, places, options)
     check_text_options(options)
-    triples = of_triples(start.header, start.records[0], options)
+    if start.delimiter == ";":
+        check_points([*start.records, *lines.first_records(";", 50)], options)
+    style = NumberStyle.of(options)
+    first = [style.plain(field) for field in start.records[0]]
+    triples = of_triples(start.header, first, options)
     content = (_read_triples if triples else _read_wide)(lines, start, options)
     return replace(
         content,
@@ -150,7 +155,7 @@ def _names_columns(
 
 def _is_triple(record: list[str] | None) -> bool:
     """Whether a record can be a row, a column and a count, and nothing else."""
-    if record is None or len(record) != 3 or not record[0]:
+    if record is None or len(record) != 3 or not (record[0] and record[1].strip()):
         return False
     return is_number(record[2]) and not is_number(record[1])
 
@@ -158,12 +163,15 @@ def _is_triple(record: list[str] | None) -> bool:
 def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
     places = Places.find(start.header or start.records[0], options)
     limit = options.max_unpacked
-    return read_triples(lines, start.delimiter, start.records, places, limit)
+    style = NumberStyle.of(options)
+    return read_triples(lines, start.delimiter, start.records, places, limit, style)
 
 
 def _read_wide(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
-    layout = find_layout(start.header, start.records[0], options)
-    rows = WideRows(layout, start.delimiter, options.max_unpacked)
+    style = NumberStyle.of(options)
+    first = [style.plain(field) for field in start.records[0]]
+    layout = find_layout(start.header, first, options)
+    rows = WideRows(layout, start.delimiter, options.max_unpacked, style)
     rows.add_records(start.records, lines)
     while block := lines.block():
         rows.add_block(block, lines)

@@ -15,6 +15,7 @@ from .._file_content import FileContent, no_count, shown, written_names
 from ..limits import check_unpacked
 from .column_roles import is_number, place_of
 from .cut_blocks import Cut
+from .number_style import NumberStyle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,8 +73,10 @@ class Places(NamedTuple):
 class Triples:
     """Counts with numbered names of rows and columns, in order of appearance."""
 
-    def __init__(self, limit: int | None = None) -> None:
-        self._limit = limit
+    def __init__(
+        self, limit: int | None = None, style: NumberStyle | None = None
+    ) -> None:
+        self._limit, self.style = limit, style or NumberStyle()
         self.row_number: defaultdict[str, int] = defaultdict()
         self.column_number: defaultdict[str, int] = defaultdict()
         self.row_number.default_factory = self.row_number.__len__
@@ -99,18 +102,19 @@ def of_triples(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> bool:
     """Whether a table is one of triples, as asked, or by its names and first record."""
-    named = options.labels is not None or options.index is not None
+    wide = options.labels is not None or options.index is not None
     if options.triples is not None:
         asked = options.triples is not False
-        if asked and named:
+        if asked and wide:
             message = "triples= goes with none of labels= and index="
             raise DataFormatError(message)
         return asked
-    if named or options.drop or len(first) != 3 or not is_number(first[2]):
+    if wide or options.drop or len(first) != 3 or not is_number(first[2]):
         return False
     # With text in the second column no wide table is possible.
     called = header[2].strip().lower() if header and len(header) == 3 else ""
-    return called in ("count", "counts") or not is_number(first[1])
+    named = bool(first[1].strip()) and not is_number(first[1])
+    return called in ("count", "counts") or named
 
 
 def read_triples(
@@ -119,12 +123,14 @@ def read_triples(
     first: list[list[str]],
     places: Places,
     limit: int | None,
+    style: NumberStyle | None = None,
 ) -> FileContent:
     """Read a count a line; ``first`` are the records before the lines."""
-    found = Triples(limit)
+    found = Triples(limit, style)
     _add_records(found, first, lines, places)
     while block := lines.block():
-        if not _add_tidy(found, block, delimiter, places):
+        usual = found.style.usual
+        if not (usual and _add_tidy(found, block, delimiter, places)):
             lines.give_back(block)
             records = lines.records(delimiter, block=True)
             _add_records(found, records, lines, places)
@@ -164,14 +170,16 @@ def _add_records(
                 f"line {lines.number} has {len(fields)} fields, not {places.width}"
             )
             raise DataFormatError(message)
-        count = 1.0 if places.value is None else _count(fields, places.value, lines)
+        count = 1.0
+        if places.value is not None:
+            count = _count(found.style.plain(fields[places.value]), places.value, lines)
         found.rows.append(found.row_number[fields[places.row]])
         found.columns.append(found.column_number[fields[places.column]])
         found.counts.append(count)
 
 
-def _count(fields: list[str], place: int, lines: Lines) -> float:
-    text, where = fields[place], f"line {lines.number}, column {place + 1}"
+def _count(text: str, place: int, lines: Lines) -> float:
+    where = f"line {lines.number}, column {place + 1}"
     if not is_number(text):
         message = f"{where} holds {shown(text)}, which is no count"
         raise DataFormatError(message)

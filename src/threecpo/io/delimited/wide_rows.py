@@ -18,6 +18,7 @@ from .._file_content import FileContent, encoded, no_count
 from ..limits import check_unpacked
 from .column_roles import is_number, text_in
 from .cut_blocks import Cut
+from .number_style import NumberStyle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -59,8 +60,13 @@ class WideRows:
     """Rows that were read so far."""
 
     def __init__(
-        self, layout: Layout, delimiter: str, limit: int | None = None
+        self,
+        layout: Layout,
+        delimiter: str,
+        limit: int | None = None,
+        style: NumberStyle | None = None,
     ) -> None:
+        self._style = style or NumberStyle()
         self._layout, self._delimiter, self._limit = layout, delimiter, limit
         self._taken = 0
         self._blocks: list[sp.csr_array] = []
@@ -77,7 +83,7 @@ class WideRows:
 
     def add_block(self, block: bytes, lines: Lines) -> None:
         """Add the rows of whole lines; the last may lack its end."""
-        if self._add_tidy(block):
+        if self._style.usual and self._add_tidy(block):
             lines.number += block.count(b"\n")
             return
         lines.give_back(block)
@@ -113,7 +119,7 @@ class WideRows:
             self._names.append(fields[layout.index])
         if layout.labels is not None:
             self._labels.append(fields[layout.labels].strip() or None)
-        counted = [fields[place] for place in layout.counted]
+        counted = [self._style.plain(fields[place]) for place in layout.counted]
         if not all(map(is_number, counted)):
             raise text_in(number, layout, counted)
         values = np.array([float(text) for text in counted])
