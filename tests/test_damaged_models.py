@@ -313,6 +313,19 @@ def test_sums_of_logarithms_that_are_infinite_are_a_clear_error(saved):
         threecpo.load(saved)
 
 
+@pytest.mark.parametrize(
+    "X", [[[1]], [[0, 3, 1], [0, 0, 0], [4, 0, 0], [0, 2, 2]]], ids=["noise", "empty"]
+)
+@pytest.mark.parametrize("prior", [0.0, 1e-3])
+def test_rows_of_size_0_are_no_damage(X, prior, tmp_path):
+    model = threecpo.ThreeCPO(2 if len(X) > 1 else 1, prior=prior, random_state=0).fit(
+        X
+    )
+    model.save(tmp_path / "model.npz")
+    again = threecpo.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(again.predict(X), model.labels_)
+
+
 def test_line_feeds_stay_out_of_messages(saved):
     change_header(
         saved, lambda header: header["record"].update(history=["loss", "a\nb"])

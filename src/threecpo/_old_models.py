@@ -30,7 +30,7 @@ def from_version_1(
     arrays: dict[str, Any], header: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and header of version 2; u, which version 1 left out, is not known."""
-    from ._fit.stored import names_to_arrays
+    from ._fit.stored_names import names_to_arrays
 
     numbers, parameters = header["numbers"], header["parameters"]
     new = {_RENAMED[name]: arrays[name] for name in _RENAMED if name in arrays}

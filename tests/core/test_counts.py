@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from strategies import count_matrices
 from threecpo._core import counts as counts_module
+from threecpo._core.bad_entries import first_bad_entry
 from threecpo._core.counts import (
     EXACT,
     Counts,
-    first_bad_entry,
     from_dense,
     from_sparse,
 )

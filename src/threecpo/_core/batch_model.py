@@ -9,7 +9,6 @@ import numpy as np
 
 from .batches import TOLERANCE, BatchRates, batch_rates, margin_effects
 from .codes import NOISE, RELEVANT, SHARED
-from .loops import balancing
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
 from .loops.rows import TIE
@@ -135,6 +134,8 @@ def _all_columns(
     sums: SmoothedSums, scales: BatchScales, in_clusters: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rates of every column as one of C1, row sizes held."""
+    from .loops import balancing
+
     rates, relevant = scales.rates, scales.rates.groups == RELEVANT
     held = rates.scales
     if scales.overall == 0:

@@ -15,7 +15,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .codes import RELEVANT, SHARED
-from .loops import balancing
 from .model import log
 
 if TYPE_CHECKING:
@@ -68,6 +67,9 @@ class BatchRates:
 
 def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     """Fitted rates for these sums and groups."""
+    # Compiled only where there are batches.
+    from .loops import balancing
+
     cells = sums.batches
     assert cells is not None
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)

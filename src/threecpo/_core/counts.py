@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .bad_entries import first_bad_entry, some_at_a_time
 from .inspection import (
     EXACT,
     ODD_VALUES,
@@ -79,7 +80,7 @@ class Counts:
         """Whether some value is not a whole number."""
         if not self.odd_values:
             return False
-        parts = _parts(self.data)
+        parts = some_at_a_time(self.data)
         return not all(np.array_equal(part, np.floor(part)) for part in parts)
 
     @cached_property
@@ -377,29 +378,3 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         batches=np.concatenate(batches) if batches else None,
         batch_names=parts[0].batch_names,
     )
-
-
-def first_bad_entry(
-    counts: Counts, below: float = np.inf
-) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is no count below a bound.
-
-    The bound is 2**53 or more: values that are not odd lie below it.
-    """
-    if not counts.odd_values:
-        return None
-    start = 0
-    for part in _parts(counts.data):
-        bad = ~((part >= 0) & (part < below))
-        if bad.any():
-            at = start + int(np.argmax(bad))
-            row = int(np.searchsorted(counts.indptr, at, side="right")) - 1
-            return row, int(counts.indices[at]), float(counts.data[at])
-        start += len(part)
-    return None
-
-
-def _parts(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Views of at most a million values, so that checks need little memory."""
-    step = 1 << 20
-    return [values[i : i + step] for i in range(0, len(values), step)]

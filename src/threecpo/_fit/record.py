@@ -22,6 +22,7 @@ from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
 from .row_results import RowDescriber, RowResults, read_only
+from .stored_names import cluster_names_from_arrays, names_from_arrays, names_to_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -287,7 +288,7 @@ class FitRecord:
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
-            arrays |= stored.names_to_arrays(names, getattr(self, names))
+            arrays |= names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
             "settings": stored.settings_to_facts(self.settings),
@@ -321,14 +322,16 @@ class FitRecord:
         sizes["d"] = int(facts.get("n_described", sizes["n"]))
         fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
         found = stored.checked(arrays, fields, sizes)
+        settings = stored.settings_from_facts(facts["settings"])
         stored.check_totals(found, found["totals"])
+        stored.check_log_sizes(found, settings.prior)
         lines = stored.checked(arrays, stored.of_history(history), sizes)
         rows = None
         if any(name in arrays for name in stored.OF_ROWS):
             rows = RowResults(**stored.checked(arrays, stored.OF_ROWS, sizes))
         sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
         return cls(
-            settings=stored.settings_from_facts(facts["settings"]),
+            settings=settings,
             sums=sums,
             profile_sums=behind,
             groups=found["groups"],
@@ -340,9 +343,9 @@ class FitRecord:
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
             rows=rows,
-            row_names=stored.names_from_arrays("row_names", arrays, sizes["d"]),
-            column_names=stored.names_from_arrays("column_names", arrays, sizes["m"]),
-            cluster_names=stored.cluster_names_from_arrays(arrays, sizes["k"]),
+            row_names=names_from_arrays("row_names", arrays, sizes["d"]),
+            column_names=names_from_arrays("column_names", arrays, sizes["m"]),
+            cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
             batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
             fine=Chooser.from_arrays(arrays, sums, sizes),

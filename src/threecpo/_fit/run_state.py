@@ -103,6 +103,7 @@ def _running(
     fields = stored.OF_SUMS | stored.fields_of_rows(arrays, sizes)
     arrays = stored.checked(arrays, fields, sizes)
     stored.check_totals(arrays, data.totals)
+    stored.check_log_sizes(arrays, settings.prior)
     _check_sizes(arrays, data)
     sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
     running = Running(sums, arrays["groups"], settings)
@@ -121,9 +122,10 @@ def _running(
 
 
 def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
-    """Refuse sums of logarithms of row sizes that no finite sizes have."""
+    """Refuse sums of logarithms that are larger than those of any finite sizes."""
     for name, most in (("log_sizes", data.totals), ("log_size_total", data.mass)):
-        total = np.abs(arrays[name]).sum(axis=-1)
+        values = np.where(np.isinf(arrays[name]), 0.0, arrays[name])
+        total = np.abs(values).sum(axis=-1)
         if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():
             message = f"{name} must hold sums of logarithms of row sizes"
             raise stored.DamagedFieldError(message)

@@ -14,12 +14,12 @@ import numpy as np
 
 from .._core import prices, rules
 from .._core.batch_sums import BatchSums
-from .._core.codes import GROUPS, OUTLIER, RELEVANT
+from .._core.codes import GROUPS, NOISE, OUTLIER, RELEVANT
 from .._core.run import Settings
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -84,8 +84,8 @@ def _into(values: NDArray[Any], sizes: Sizes) -> bool:
 
 
 def _sums_of_logarithms(values: NDArray[Any], _: Sizes) -> bool:
-    """Finite, or unknown, as in model files of format 1."""
-    return bool(np.isfinite(values).all() or np.isnan(values).all())
+    """Below infinity, or unknown, as in model files of format 1."""
+    return bool((values < np.inf).all() or np.isnan(values).all())
 
 
 _SUMS = Field("f8", "om", "finite and 0 or more", _counted)
@@ -97,8 +97,8 @@ OF_SUMS = {
     "members": _MEMBERS,
     "profile_table": _SUMS,
     "profile_members": _MEMBERS,
-    "log_sizes": Field("f8", "m2", "finite numbers", _sums_of_logarithms),
-    "log_size_total": Field("f8", "2", "finite numbers", _sums_of_logarithms),
+    "log_sizes": Field("f8", "m2", "sums of logarithms", _sums_of_logarithms),
+    "log_size_total": Field("f8", "2", "sums of logarithms", _sums_of_logarithms),
     "groups": Field("i1", "m", "1, 0 or -1", _groups),
 }
 _MASSES = Field("f8", "o", "finite and 0 or more", _counted)
@@ -215,6 +215,23 @@ def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None
     ):
         message = "batch_totals does not add up to the column totals"
         raise DamagedFieldError(message)
+
+
+def check_log_sizes(arrays: Mapping[str, Any], prior: float) -> None:
+    """Refuse logarithms of row sizes that are infinite where no size can be 0.
+
+    A row has size 0 if no column is in use, or if it has no counts there and no prior.
+    """
+    used = arrays["groups"] != NOISE
+    if not used.any():
+        return
+    for name in ("log_sizes", "log_size_total"):
+        values = arrays[name]
+        if prior == 0:
+            values = values[used] if name == "log_sizes" else values[:0]
+        if np.isinf(values).any():
+            message = f"{name} must hold finite numbers"
+            raise DamagedFieldError(message)
 
 
 def settings_to_facts(settings: Settings) -> dict[str, Any]:
@@ -357,54 +374,3 @@ def fields_of_rows(
         sizes["c"] = sizes["o"] * sizes["b"]
         fields |= OF_BATCHES
     return fields
-
-
-def names_to_arrays(field: str, names: Iterable[str] | None) -> Arrays:
-    """Names as bytes and where each ends: a long one does not widen the others."""
-    if names is None:
-        return {}
-    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
-    return {
-        field: np.frombuffer(b"".join(encoded), dtype=np.uint8),
-        f"{field}_ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
-    }
-
-
-def names_from_arrays(
-    field: str, arrays: Mapping[str, Any], length: int
-) -> NDArray[np.object_] | None:
-    """Names again, None where there are none."""
-    if field not in arrays:
-        return None
-    content, ends = arrays[field], arrays[f"{field}_ends"]
-    if content.dtype != np.uint8 or content.ndim != 1:
-        message = f"{field} is no text"
-        raise DamagedFieldError(message)
-    if ends.shape != (length,) or ends.dtype != np.int64:
-        message = f"{field} has {ends.shape} names, not {length}"
-        raise DamagedFieldError(message)
-    bounds = np.concatenate([[0], ends])
-    if (np.diff(bounds) < 0).any() or bounds[-1] != len(content):
-        message = f"{field} has ends that do not fit"
-        raise DamagedFieldError(message)
-    text = content.tobytes()
-    names = np.empty(length, dtype=object)
-    names[:] = [
-        text[start:end].decode("utf-8", "surrogatepass")
-        for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)
-    ]
-    return names
-
-
-def cluster_names_from_arrays(
-    arrays: Mapping[str, Any], n_clusters: int
-) -> tuple[str, ...] | None:
-    """Names that were given to clusters, which tell them apart."""
-    names = names_from_arrays("cluster_names", arrays, n_clusters)
-    if names is None:
-        return None
-    given = [name for name in names if name]
-    if len(set(given)) < len(given):
-        message = "cluster_names has a name twice"
-        raise DamagedFieldError(message)
-    return tuple(names)

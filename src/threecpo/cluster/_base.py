@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
 from .._core.row_checks import check_weights
-from .._fit.given_rows import check_rule
 from .._plain import plain
 from .._validation import check_counts, warn_if_fractional, with_given_rows
 
@@ -80,6 +79,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
+        from .._fit.given_rows import check_rule
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)

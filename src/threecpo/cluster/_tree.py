@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._core.merging import without_gaps
 from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
@@ -265,6 +264,8 @@ def _checked_unions(
     clusters: Sequence[Iterable[int]], n_clusters: int
 ) -> NDArray[np.int32]:
     """Where each cluster goes; one that is in two unions is refused."""
+    from .._core.merging import without_gaps
+
     if any(not np.iterable(union) or isinstance(union, str) for union in clusters):
         message = f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
         raise ValueError(message)

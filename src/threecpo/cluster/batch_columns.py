@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.model import log
-
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
 
 
 def batch_columns(record: FitRecord, n: int) -> dict[str, list[Any]]:
     """List the columns whose batches explain the most likelihood."""
+    from .._core.model import log
+
     names, effects = record.batch_names, record.batch_effects
     if record.sums.batches is None:
         keys = ("column", "batch", "effect", "least_batch", "least_effect", "evidence")

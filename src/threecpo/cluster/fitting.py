@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from .._core.batches import parts
 from .._core.codes import RELEVANT
 from .._progress import PrintedSteps
 from .._validation import check_counts, with_given_rows
@@ -101,6 +100,8 @@ def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
 
 def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
     """Warn where clusters and batches fall into parts that share no rows."""
+    from .._core.batches import parts
+
     if record.sums.batches is None:
         return
     n_batches = record.sums.batches.n_batches

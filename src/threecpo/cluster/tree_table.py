@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.codes import RELEVANT
-from .._fit.stored import lost_price
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +52,8 @@ def _dispersion(record: FitRecord) -> float:
 
 def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
     """How much less C1 costs after each join, its columns held; NaN if not known."""
+    from .._fit.stored import lost_price
+
     if record.settings.price is lost_price:
         return np.full(record.n_clusters - 1, np.nan)
     totals = record.smoothed.totals[record.groups == RELEVANT]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.counts import EXACT, Counts, first_bad_entry, from_sparse
+from .._core.bad_entries import first_bad_entry
+from .._core.counts import EXACT, Counts, from_sparse
 from .._errors import DataFormatError
 from ..table import CountTable
 from .limits import check_unpacked, limit_of

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from .._core.codes import NOISE, RELEVANT
-from .._core.layout import place_by_neighbours, plane, principal_directions
 from .._core.workers import Workers
 from .._options import resolve_n_jobs
 from .._validation import check_counts
@@ -73,6 +72,8 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
 
 
 def _mapped(record: FitRecord, counts: Counts, workers: Workers) -> NDArray[np.float64]:
+    from .._core.layout import place_by_neighbours, plane, principal_directions
+
     n_rows = counts.n_rows
     drawn = np.arange(n_rows)
     if n_rows > LAID_OUT:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.markers import Markers
-from .._core.model import SmoothedSums
 from .._plain import plain
 from ..cluster.naming import SEPARATOR, cluster_names_of
 from ..cluster.tree_table import tree_table
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.markers import Markers
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
 
@@ -211,6 +210,9 @@ def _markers(
     totals: NDArray[np.float64],
     n_rows: float,
 ) -> Markers:
+    from .._core.markers import Markers
+    from .._core.model import SmoothedSums
+
     table, sizes = record.sums.clusters, record.sums.cluster_masses
     masses = np.array([*(sizes[union].sum() for union in unions), 0.0])
     sums = SmoothedSums(

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 
 from .._core.codes import RELEVANT, inner_labels
-from .._fit.given_rows import check_rule
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, fitted, plan_of
 from . import _mdl
@@ -105,6 +104,7 @@ class PoissonFamily:
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once."""
+        from .._fit.given_rows import check_rule
         from .._fit.memory import fit_path
 
         plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
