@@ -15,14 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from fitting import EXPECTED_FAILURES
 from threecpo import ThreeCPO
 
-WEIGHTED = "asks for probabilities, which weighted rows have none of; see test_weights"
-
 
 def expected_failures(estimator):
-    failures = dict(EXPECTED_FAILURES)
-    for kind in ("dense", "sparse"):
-        failures[f"check_sample_weight_equivalence_on_{kind}_data"] = WEIGHTED
-    return failures
+    return EXPECTED_FAILURES
 
 
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")

@@ -53,6 +53,7 @@ def test_defaults_are_the_documented_ones():
         "prior": 1e-3,
         "max_clusters": 30,
         "criterion": "mdl-dispersion",
+        "order": "size",
         "random_state": None,
         "n_jobs": None,
         "verbose": 0,

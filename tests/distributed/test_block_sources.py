@@ -290,7 +290,7 @@ class TestOthers:
         with pytest.raises(ValueError, match="chooses a matrix of a file"):
             read_all(X, layer="counts")
         sp.save_npz(tmp_path / "x.npz", X)
-        with pytest.raises(DataFormatError, match="for AnnData files"):
+        with pytest.raises(DataFormatError, match="for AnnData and 10x files"):
             read_all(tmp_path / "x.npz", layer="counts")
 
     def test_counts_in_memory_are_cut_but_not_copied(self, X):

@@ -164,11 +164,15 @@ def test_the_keyboard_reaches_everything_in_order(visit):
             page.evaluate(
                 """() => {
                     const e = document.activeElement;
+                    if (e === document.body) return null;
                     const ring = getComputedStyle(e).outlineStyle;
                     return [e.id || e.textContent.trim(), ring];
                 }"""
             )
         )
+    # Behind the last one the browser goes on to its own buttons.
+    if None in reached:
+        reached = reached[: reached.index(None)]
     names = [name for name, _ in reached]
     assert names[0] == "Skip to the report"
     assert names[1] == "theme"
