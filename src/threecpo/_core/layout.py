@@ -24,7 +24,7 @@ N_REPELLED = 5
 # More directions make the search of neighbours slow and hardly change them.
 MOST_DIRECTIONS = 12
 # Rows times rounds: small tables get more rounds, large ones less.
-_WORK, _LEAST_ROUNDS, _MOST_ROUNDS = 2_000_000, 100, 500
+_WORK, _LEAST_ROUNDS, _MOST_ROUNDS = 500_000, 40, 500
 # Spread of the clusters in the first map over the root of the number of rows, as the
 # area that rows take up; and of the rows of a cluster over that of the clusters.
 _BETWEEN, _WITHIN, _JITTER = 0.06, 0.2, 1e-3
