@@ -167,3 +167,10 @@ def test_pipes_are_refused(folder, name):
     path.unlink()
     os.mkfifo(path)
     refused(folder, "is damaged")
+
+
+def test_names_of_files_that_no_system_holds(folder):
+    state = state_of(folder)
+    next(iter(state["files"].values()))["name"] = "run" + 300 * "1" + ".npz"
+    write_text(folder, json.dumps(state))
+    refused(folder, "is damaged: files has")

@@ -287,7 +287,7 @@ def _file_names(given: Any) -> dict[str, dict[str, str]]:
     files = {}
     for key, file in given.items():
         name, digest = file["name"], file["digest"]
-        if not isinstance(name, str) or not re.fullmatch(r"[\w-]+\.npz", name):
+        if not isinstance(name, str) or not re.fullmatch(r"[\w-]{1,99}\.npz", name):
             message = f"files has {name!r}"
             raise stored.DamagedFieldError(message)
         files[str(key)] = {"name": name, "digest": str(digest)}
