@@ -61,7 +61,7 @@ def test_restarts_end_when_two_share_the_lowest_loss(seed):
 
 
 def test_merging_ends_when_a_lone_run_arrives_at_the_best(seed, monkeypatch):
-    monkeypatch.setattr(agreeing, "PATIENCE", np.inf)
+    monkeypatch.setattr("threecpo._core.run.PATIENCE", np.inf)
     Y, (settings,) = hard(seed), settings_for(5)
     ((_, losses),) = until_agreed(merges_until_agreed, Y, [5], seed=seed)
     ((_, most),) = found_by(merges, Y, [settings], MOST_RUNS, seed=seed)
@@ -117,6 +117,6 @@ def test_a_hopeless_trial_is_not_taken_to_its_end(monkeypatch):
     monkeypatch.setattr(agreeing, "finished", ending)
     until_agreed(merges_until_agreed, hard(0), [6])
     n_ended = len(ends)
-    monkeypatch.setattr(agreeing, "PATIENCE", np.inf)
+    monkeypatch.setattr("threecpo._core.run.PATIENCE", np.inf)
     until_agreed(merges_until_agreed, hard(0), [6])
     assert n_ended < len(ends) - n_ended

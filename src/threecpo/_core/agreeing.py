@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .crossing import Crossings, best_of, finished
+from .run import hopeless
 from .search import SeedRuns, restart, shared_out
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ LEAST_RUNS = 6
 MOST_RUNS = 20
 # Losses are equal if they differ by less than this part.
 SAME_LOSS = 1e-9
-# A trial is hopeless if this many times its last gain would not bring it to the best.
-PATIENCE = 10
 
 
 def agree(a: float, b: float) -> bool:
@@ -115,7 +114,8 @@ def _runs_until_agreed(
     for trial in trials:
         if crossings.runs:
             best = best_of(crossings.runs)
-            if not agree(arrived, best.loss) and not _hopeless(trial, best):
+            beyond = not trial.converged and hopeless(trial.lines, best.loss)
+            if not agree(arrived, best.loss) and not beyond:
                 alone = finished(counts, trial, settings, workers)
                 if agree(alone.loss, best.loss):
                     arrived = best.loss
@@ -124,11 +124,3 @@ def _runs_until_agreed(
         if enough and agree(arrived, best_of(crossings.runs).loss):
             break
     return crossings.runs
-
-
-def _hopeless(trial: Run, best: Run) -> bool:
-    """Whether a trial is too far above the best to come near it."""
-    if trial.converged or len(trial.lines) < 2:
-        return False
-    before, now = (line["loss"] for line in trial.lines[-2:])
-    return now - PATIENCE * max(before - now, 0.0) > best.loss

@@ -13,7 +13,7 @@ from .codes import GROUP_NAMES, GROUPS, NOISE, NOWHERE, OUTLIER, UNKNOWN, inner_
 from .sums import assign, sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .workers import Workers
 
 
+PATIENCE = 10
 # Numbers that every iteration leaves in the history.
 HISTORY = (
     "loss",
@@ -219,6 +220,14 @@ def run(
         if report is not None:
             report(len(running.lines), running.lines[-1], running.finished)
     return running.result(labels)
+
+
+def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:
+    """Whether some times the last gain of a run would not bring it to this loss."""
+    if len(lines) < 2:
+        return False
+    before, now = (line["loss"] for line in lines[-2:])
+    return now - PATIENCE * max(before - now, 0.0) > lowest
 
 
 def without_empty(sums: Sums) -> tuple[Sums, NDArray[np.intp]]:

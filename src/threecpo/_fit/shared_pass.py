@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.run import Request, Running, digest
+from .._core.run import Request, Running, digest, hopeless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     # From what is asked to the sums over all rows.
     Pass = Callable[[Sequence[Request]], list[Sums]]
-
-# A run is hopeless if this many times its last gain would not make it the best.
-PATIENCE = 10
 
 
 @dataclass
@@ -153,8 +150,5 @@ class SharedPass:
         lowest = min(self.runs[i].loss for i in self._all)
         for i in going:
             run = self.runs[i]
-            if run.ended or run.running is None or len(run.running.lines) < 2:
-                continue
-            before, now = (line["loss"] for line in run.running.lines[-2:])
-            if now - PATIENCE * max(before - now, 0.0) > lowest:
-                run.ended = True
+            if not run.ended and run.running is not None:
+                run.ended = hopeless(run.running.lines, lowest)
