@@ -16,12 +16,12 @@ from ._fit_tables import (
     top_table,
 )
 from ._indicators import indicator_table
-from ._label_comparison import LabelComparison, label_tables
 from ._row_coordinates import row_map
 from ._share_table import share_table
 from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
+from .label_comparison import LabelComparison, label_tables
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table

@@ -55,14 +55,20 @@ class LabelComparison:
         """What each cluster is made of, in words."""
         return [self._sentence(k) for k in range(len(self.counts))]
 
+    def largest(self, k: int) -> list[int]:
+        """Numbers of the labels that say what a cluster is made of."""
+        shares = self.shares[k]
+        order = np.argsort(-shares, kind="stable")[:MOST_LABELS].tolist()
+        told = [j for j in order if shares[j] >= LEAST_SHARE]
+        return told or [j for j in order[:1] if shares[j]]
+
     def _sentence(self, k: int) -> str:
         called = self.clusters[k]
         subject = called if called in OTHERS.values() else f"cluster {k}"
-        if not self.counts[k].any():
+        told = self.largest(k)
+        if not told:
             return f"{subject}: no row with a label"
         shares = self.shares[k]
-        order = np.argsort(-shares, kind="stable")[:MOST_LABELS]
-        told = [j for j in order if shares[j] >= LEAST_SHARE] or [order[0]]
         parts = [f"{100 * shares[j]:.0f} % {self.labels[j]}" for j in told]
         return f"{subject}: {', '.join(parts)}"
 
@@ -100,9 +106,15 @@ def label_tables(
     ['cluster 0: 67 % field, 33 % wood', 'cluster 1: 100 % wood']
     """
     record = record_of(model)
-    found = rows_of(record).labels
-    clusters = cluster_names_of(record).tolist()
-    lines = found.copy()
+    names = cluster_names_of(record).tolist()
+    return compared_labels(labels, rows_of(record).labels, names)
+
+
+def compared_labels(
+    labels: Any, found: NDArray[np.integer], names: Sequence[str]
+) -> dict[str, LabelComparison]:
+    """Compare the same with clusters of these names that rows were found in."""
+    clusters, lines = list(names), found.copy()
     for label, called in OTHERS.items():
         if (found == label).any():
             lines[found == label] = len(clusters)
@@ -141,8 +153,8 @@ def _texts(name: str, values: Iterable[Any], n_rows: int) -> NDArray[np.object_]
 def _compared(
     name: str,
     clusters: tuple[str, ...],
-    found: NDArray[np.int32],
-    lines: NDArray[np.int32],
+    found: NDArray[np.integer],
+    lines: NDArray[np.integer],
     texts: NDArray[np.object_],
 ) -> LabelComparison:
     kinds = sorted(set(texts) - {""})
