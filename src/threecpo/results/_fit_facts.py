@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..cluster.naming import cluster_names_of
 from . import figure_data
 from .fitted import record_of
+from .steering import separation
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -27,7 +28,8 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
         ``iterations``; the ``loss``; and the ``temperature`` (T, None where it was not
-        measured) and ``cluster_names``.
+        measured), ``cluster_names`` and ``separation`` (the columns, at most three,
+        that make half of what separates the clusters, and their share of it).
 
     Examples
     --------
@@ -55,5 +57,6 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,
+        "separation": separation(record),
         "temperature": record.confidence and record.confidence.temperature,
     }
