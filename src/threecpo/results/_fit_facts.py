@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cluster.naming import cluster_names_of
 from . import figure_data
-from .fitted import record_of
+from .fitted import mean_confidence, record_of
 from .steering import separation
 
 if TYPE_CHECKING:
@@ -27,9 +27,11 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
         ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
-        ``iterations``; the ``loss``; and the ``temperature`` (T, None where it was not
-        measured), ``cluster_names`` and ``separation`` (the columns, at most three,
-        that make half of what separates the clusters, and their share of it).
+        ``iterations``; the ``loss``; the ``temperature`` T, the ``dispersion`` φ (the
+        median of the columns) and the mean ``confidence`` in the rows of each cluster,
+        None where they were not measured; ``cluster_names`` and ``separation`` (the
+        columns, at most three, that make half of what separates the clusters, and
+        their share of it).
 
     Examples
     --------
@@ -59,4 +61,6 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "iterations": record.n_iter,
         "separation": separation(record),
         "temperature": record.confidence and record.confidence.temperature,
+        "dispersion": record.confidence and record.confidence.dispersion,
+        "confidence": mean_confidence(record),
     }
