@@ -29,7 +29,7 @@ _FEWEST_FRACTIONS = 5
 # Many rows of few columns are often alike.
 _FEW_ROWS, _FEWEST_COLUMNS = 100, 20
 # About so many stored counts are in a sample of rows, and at least so many rows.
-SAMPLE = 100_000
+SAMPLE = 50_000
 SAMPLE_ROWS = 30
 # What people measure and do not count is found by name, with values it can have.
 _MEASURES = (
