@@ -81,5 +81,5 @@ def test_which_rows():
 
 @pytest.mark.parametrize("share", [-0.1, 1, 1.5, "5%", None, True, float("nan")])
 def test_what_is_no_share(share):
-    with pytest.raises(ValueError, match="hold_out_deepest=.*0.05 is 5 %"):
+    with pytest.raises(ValueError, match=r"hold_out_deepest=.*0\.05 is 5 %"):
         model(hold_out_deepest=share).fit(X)
