@@ -303,6 +303,7 @@ class FitRecord:
         }
         if self.confidence is not None:
             facts["temperature"] = self.confidence.temperature
+            facts["dispersion"] = self.confidence.dispersion
         return arrays, facts
 
     @classmethod
