@@ -178,7 +178,7 @@ def test_the_first_sentence_says_what_speaks_against_the_choice(totals, doubts):
 
 
 def test_one_cluster_chosen_says_so_with_its_doubts():
-    model, X = EDGES["one cluster"]
+    model, _ = EDGES["one cluster"]
     path = chosen([100.0, 100.5, 900])[1]
     first = report.summarise(model, results.row_table(model), path=path)["findings"][0]
     assert first.startswith("50 rows: one cluster only, but the path is flat (K = 2")

@@ -67,9 +67,7 @@ def clusters(
     return out
 
 
-def _markers(
-    markers: Markers, cluster: int, names: list[str], most: int
-) -> list[Part]:
+def _markers(markers: Markers, cluster: int, names: list[str], most: int) -> list[Part]:
     expected, ratios = markers.expected, markers.expected.ratios
     return [
         {

@@ -5,6 +5,7 @@ Places are parts of the drawing in percent: lines follow its size, and letters d
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 # Room for the number of the last join, in percent.
@@ -26,7 +27,7 @@ def tree(part: dict[str, Any]) -> str:
         corners = [at(*corner) for corner in node["path"]]
         chance = node["trusted"] is not None and not node["trusted"]["real"]
         css = "branch chance" if chance else "branch"
-        for (x1, y1), (x2, y2) in zip(corners[:-1], corners[1:], strict=True):
+        for (x1, y1), (x2, y2) in pairwise(corners):
             lines.append(
                 f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{css}"/>'
             )
