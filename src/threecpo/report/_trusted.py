@@ -87,8 +87,8 @@ def spread(record: FitRecord, rows: Noun, columns: Noun) -> Part:
         )
     times = number(found.temperature)
     meaning = (
-        f"as those of Poisson counts would, so {rows.with_article} is about as sure as its "
-        f"scores divided by {times} say"
+        f"as those of Poisson counts would, so {rows.with_article} is about as sure as "
+        f"its scores divided by {times} say"
         if found.temperature > 1
         else "as those of Poisson counts, so scores are taken as they are"
     )
