@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._fit_info import described_fit, fit_lines, fit_of
 from ._input_file import InputFile, source_options
 from ._option_names import as_options
-from ._output_paths import RUN_FILE, is_results
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from ..table import CountTable
 
@@ -30,39 +29,22 @@ if TYPE_CHECKING:
 def command(source: InputFile, *, as_json: bool) -> None:
     """Say what FILE holds, and what may be wrong with it.
 
-    Of a folder that `threecpo fit` wrote it says what was found.
-
+    FILE is a table of counts, a model, or a folder that `threecpo fit` wrote.
     Overdispersion is how many times more the counts of a column vary than Poisson
     counts of rows of these sizes would: 1 where rows differ in nothing but size.
     """
-    if is_results(source.path):
-        _describe_results(source.path, as_json=as_json)
-        return
-    facts = described(source.read())
+    model = fit_of(source.path)
+    facts = described(source.read()) if model is None else described_fit(model)
     if as_json:
         print_json({"path": source.path.absolute()} | facts)
         return
-    print_line(f"{source.path}: {facts['rows']} rows x {facts['columns']} columns")
-    for name, text in _lines(facts).items():
+    kind, lines = ("", _lines) if model is None else ("a fit of ", fit_lines)
+    size = f"{facts['rows']} rows x {facts['columns']} columns"
+    print_line(f"{source.path}: {kind}{size}")
+    for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
-    for warning in facts["warnings"]:
+    for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
-
-
-def _describe_results(folder: Path, *, as_json: bool) -> None:
-    """Say what a fit found, by its model and its run.json."""
-    import json
-
-    from ..persistence import load
-    from ..results import fit_facts
-    from ._result_folder import print_summary
-
-    run = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
-    facts = run | fit_facts(load(folder / "model.npz"))
-    print_summary(facts, folder, as_json=as_json)
-    if not as_json:
-        for warning in facts.get("warnings", []):
-            print_line(f"! {warning}")
 
 
 def described(table: CountTable) -> dict[str, Any]:
