@@ -70,7 +70,11 @@ def check_non_negative(name: str, value: Any) -> float:
 
 def check_share(name: str, value: Any) -> float:
     """Refuse what is no number from 0 to below 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= value < 1:
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not 0 <= float(value) < 1
+    ):
         message = (
             f"{name}={value!r} must be a number from 0 to below 1: 0.05 is 5 % of the "
             "rows."
