@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from .formats import FORMATS, find_format
 from .limits import parse_limit
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
@@ -146,6 +146,12 @@ def read_counts(
     (['p1', 'p2'], ['field', 'wood'])
     >>> folder.cleanup()
     """
+    if not isinstance(path, str | os.PathLike):
+        message = (
+            f"read_counts reads files, not a {type(path).__name__}: a table in memory "
+            "goes to fit, or to CountTable, as it is."
+        )
+        raise ValueError(message)
     given = Path(path)
     options = ReadOptions(
         layer=layer,
