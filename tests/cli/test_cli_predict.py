@@ -24,7 +24,7 @@ import threecpo
 from threecpo import CountTable, results
 from threecpo.cli.predict import aligned
 
-NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
+NAMES = ["row", "cluster", "name", "nearest", "margin", "outlier_score"]
 
 
 @pytest.fixture

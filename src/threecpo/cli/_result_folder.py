@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
+from .._labels import LABEL
 from ..report.words import nouns
+from ._block_input import FileInBlocks
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from ..report.words import Noun
     from ..results import Table
     from ..table import CountTable
-    from ._block_input import FileInBlocks
 
 # The rest of run.json the report knows from the model.
 REPORTED = (
@@ -66,7 +67,7 @@ def fit_to_folder(
         if names is not None:
             model = model.name_clusters(names)
         fitted = time.perf_counter()
-        facts = run_facts(model, counts) | {
+        facts = run_facts(model, {} if isinstance(counts, FileInBlocks) else counts) | {
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
@@ -111,6 +112,7 @@ def write_tables(
     ``kept`` is a table of the same rows, for what follows from counts alone.
     """
     from .. import results
+    from ..results.label_comparison import label_columns
     from ..table import CountTable
 
     # Counts that stay on disk have no map.
@@ -120,8 +122,7 @@ def write_tables(
         found = {name: rows[name] for name in rows if not name.startswith("map_")}
         rows = {**rows, **kept, **found}
     if in_memory is not None:
-        for kind, compared in results.label_tables(model, in_memory).items():
-            rows[kind] = compared.of_rows
+        rows |= label_columns(in_memory, len(rows["row"]))
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
@@ -204,13 +205,13 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     )
     if "stability" in facts:
         print_stability(facts["stability"])
-    if "agreement" in facts:
-        scores = facts["agreement"]
+    for kind, scores in facts.get("agreement", {}).items():
+        beside = "the labels" if kind == LABEL else kind
         print_line(
-            f"adjusted Rand index with the labels: {scores['ARI']:.3f} "
+            f"adjusted Rand index with {beside}: {scores['ARI']:.3f} "
             f"(purity {scores['purity']:.3f}, homogeneity {scores['homogeneity']:.3f})"
         )
-        for sentence in facts["label_shares"]:
+        for sentence in facts["label_shares"][kind]:
             print_line(sentence)
     page = target / REPORT
     print_line(f"report: {page}" if page.exists() else f"results: {target}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._labels import LABEL
 from ._input_file import InputFile, source_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "threecpo info atlas.h5ad",
+        "threecpo info atlas.h5ad --labels cell_type --labels donor",
     )
 )
 @source_options
@@ -36,6 +38,8 @@ def command(source: InputFile, *, as_json: bool) -> None:
     print_line(f"{source.path}: {facts['rows']} rows x {facts['columns']} columns")
     for name, text in _lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
+    for text in _label_lines(facts["label_kinds"]):
+        click.echo(f"  {'labels':15} {clean(text)}")
     for warning in facts["warnings"]:
         print_line(f"! {warning}")
 
@@ -63,8 +67,15 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
         ).format(**facts["overdispersion"]),
         "row names": _some(facts["first_row_names"], facts["rows"]),
         "column names": _some(facts["first_column_names"], facts["columns"]),
-        "labels": "none" if facts["labels"] is None else listed(facts["labels"]),
     }
+
+
+def _label_lines(kinds: dict[str, list[str]]) -> list[str]:
+    """A line for each kind of labels."""
+    return [
+        f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
+        for kind, values in kinds.items()
+    ] or ["none"]
 
 
 def _some(names: list[str] | None, n: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -17,19 +18,30 @@ from ._shared_options import (
     words_options,
 )
 
+if TYPE_CHECKING:
+    from ..results import Table
+
 
 @click.command(
     epilog=examples(
         "threecpo report atlas.threecpo --rows cells --columns genes",
+        "threecpo report atlas.threecpo --labels cell_type --labels donor",
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--labels",
+    metavar="COLUMN",
+    multiple=True,
+    help="Labels of labels.csv to show. Repeats. [default: all]",
+)
 @words_options
 @max_unpacked_option
 @json_option
 def command(
     folder: Path,
     *,
+    labels: tuple[str, ...],
     rows_called: str | None,
     columns_called: str | None,
     as_json: bool,
@@ -50,6 +62,7 @@ def command(
     model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:
         k_path = read_table(path) if path.exists() else None
+        rows = _with_labels(rows, labels)
         called = {"rows": rows_called, "columns": columns_called}
         facts["called"] = facts.get("called", {}) | given(called)
         write_report(folder, model, rows, k_path, facts)
@@ -63,3 +76,22 @@ def command(
         print_json({"report": (folder / REPORT).absolute()})
     else:
         print_line(f"report: {folder / REPORT}")
+
+
+def _with_labels(rows: Table, asked: tuple[str, ...]) -> Table:
+    """The table of rows with the labels that are asked for, in this order."""
+    from ..results.label_comparison import label_columns, labels_in
+
+    if not asked:
+        return rows
+    known = labels_in(rows)
+    for kind in asked:
+        if kind not in known:
+            some = ", ".join(known) or "none"
+            message = f"labels.csv has no labels {kind!r}, only {some}."
+            raise ValueError(message)
+    columns = label_columns(known, len(rows["row"]))
+    others = {name: rows[name] for name in rows if name not in columns}
+    return others | label_columns(
+        {kind: known[kind] for kind in asked}, len(rows["row"])
+    )
