@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
 from .._labels import LABEL
+from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
@@ -65,7 +67,7 @@ def fit_to_folder(
         read = time.perf_counter()
         fit(model, counts, batch)
         if names is not None:
-            model = model.name_clusters(names)
+            model = _named(model, names)
         fitted = time.perf_counter()
         facts = run_facts(model, {} if isinstance(counts, FileInBlocks) else counts) | {
             "input": source.facts() | input_facts(counts),
@@ -76,6 +78,16 @@ def fit_to_folder(
         if with_stability:
             facts |= write_stability(folder, model, counts)
         return write_results(folder, model, counts, facts, with_report=with_report)
+
+
+def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
+    """Name the clusters; names that do not fit them cost no results."""
+    try:
+        return model.name_clusters(names)
+    except ValueError as error:
+        advice = "--names was left out; `threecpo report DIR --names FILE` gives names."
+        warnings.warn(f"{error} {advice}", stacklevel=2)
+        return model
 
 
 def write_results(
@@ -157,7 +169,8 @@ def write_stability(
 def write_run(folder: Path, facts: dict[str, Any]) -> None:
     """Write run.json."""
     text = json.dumps(facts, indent=2, allow_nan=False)
-    (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
+    with replaced(folder / RUN_FILE) as beside:
+        beside.write_text(text + "\n", encoding="utf-8")
 
 
 def write_report(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._labels import encoded
 from .._progress import progress
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file
@@ -119,6 +118,7 @@ def compared(
     random_state: int,
 ) -> dict[str, list[Any]]:
     """Scores of each method; a method that cannot take these counts has none."""
+    from .._labels import encoded
     from ..results import SCORE_NAMES
 
     kinds = {kind: encoded(texts) for kind, texts in table.label_kinds.items()}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._labels import LABEL
 from ._input_file import InputFile, source_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
@@ -72,6 +71,8 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
 
 def _label_lines(kinds: dict[str, list[str]]) -> list[str]:
     """A line for each kind of labels."""
+    from .._labels import LABEL
+
     return [
         f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
         for kind, values in kinds.items()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._names_file import names_option, read_names
 from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
 from ._shared_options import (
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "threecpo report atlas.threecpo --rows cells --columns genes",
         "threecpo report atlas.threecpo --labels cell_type --labels donor",
+        "threecpo report atlas.threecpo --names atlas.threecpo/clusters.csv",
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
@@ -35,12 +37,14 @@ if TYPE_CHECKING:
     multiple=True,
     help="Labels of labels.csv to show. Repeats. [default: all]",
 )
+@names_option
 @words_options
 @max_unpacked_option
 @json_option
 def command(
     folder: Path,
     *,
+    names_file: Path | None,
     labels: tuple[str, ...],
     rows_called: str | None,
     columns_called: str | None,
@@ -49,10 +53,12 @@ def command(
     """Write report.html again, from the other files in DIR.
 
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
+    --names also names the clusters in its model and tables.
     """
     from ..persistence import load
     from ..results import read_table
-    from ._result_folder import write_report
+    from ._renamed_folder import rename
+    from ._result_folder import write_report, write_run
 
     if not is_results(folder):
         message = f"{folder} is no folder of results; `threecpo fit` makes one."
@@ -62,11 +68,15 @@ def command(
     model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:
         k_path = read_table(path) if path.exists() else None
+        if names_file is not None:
+            names = read_names(names_file, model.n_clusters_)
+            model, rows = rename(folder, model, rows, facts, names)
+            write_run(folder, facts)
         rows = _with_labels(rows, labels)
         called = {"rows": rows_called, "columns": columns_called}
         facts["called"] = facts.get("called", {}) | given(called)
         write_report(folder, model, rows, k_path, facts)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = (
             f"The files in {folder} do not fit together ({error}); run threecpo fit "
             "again."

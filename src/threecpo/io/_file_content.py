@@ -40,7 +40,7 @@ class FileContent:
     labels: NDArray[np.integer] | None = None
     label_names: Sequence[str] | None = None
     label_kind: str = LABEL
-    other_labels: Mapping[str, Sequence[str | None]] = field(default_factory=dict)
+    other_labels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     row_titles: Sequence[str] | None = None
     description: str = ""
 

@@ -69,6 +69,10 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
         row_names=_as_they_were(content.row_names),
         column_names=_as_they_were(content.column_names),
         label_names=_as_they_were(content.label_names),
+        other_labels={
+            kind: [unguarded(text) for text in texts]
+            for kind, texts in content.other_labels.items()
+        },
     )
 
 
