@@ -202,9 +202,8 @@ class TestNames:
         assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
 
     def test_beside_shares(self, named):
-        ax = plot.cluster_shares(
-            named, ["a", "b"] * (len(X) // 2) + ["a"] * (len(X) % 2)
-        )
+        classes = ["ab"[i % 2] for i in range(len(X))]
+        ax = plot.cluster_shares(named, classes)
         ax.figure.canvas.draw()
         found = {text.get_text() for text in ax.get_legend().get_texts()}
         assert {*self.shown(31)} <= found

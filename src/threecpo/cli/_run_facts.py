@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
-    from ..select import KPath
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
@@ -31,7 +30,7 @@ def run_facts(
     model: ThreeCPO, labels: CountTable | Mapping[str, Any]
 ) -> dict[str, Any]:
     """Facts about a fit and its labels, without those that only its caller knows."""
-    from ..results import fit_facts, label_tables
+    from ..results import choice_facts, fit_facts, label_tables
 
     facts = {
         "format": RUN_FORMAT,
@@ -46,27 +45,13 @@ def run_facts(
         **fit_facts(model),
     }
     if hasattr(model, "k_path_"):
-        facts["choice"] = _choice(model.k_path_) | {"tree": _tree(model)}
+        facts["choice"] = choice_facts(model.k_path_) | {"tree": _tree(model)}
     compared = label_tables(model, labels)
     known = {kind: each for kind, each in compared.items() if each.scores}
     if known:
         facts["agreement"] = {kind: each.scores for kind, each in known.items()}
         facts["label_shares"] = {kind: each.sentences for kind, each in known.items()}
     return facts
-
-
-def _choice(path: KPath) -> dict[str, Any]:
-    """How the number of clusters was chosen, and what lies one level below."""
-    choice = path.choice
-    return {
-        "criterion": choice.criterion,
-        "best": choice.best,
-        "runner_up": choice.runner_up,
-        "flat": list(choice.flat),
-        "falls_at_end": choice.falls_at_end,
-        "sentence": path.sentence(),
-        "below": path.below(),
-    }
 
 
 def _tree(model: ThreeCPO) -> list[str]:

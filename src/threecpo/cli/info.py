@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._fit_info import described_fit, fit_lines, fit_of
 from ._input_file import InputFile, source_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "threecpo info atlas.h5ad",
         "threecpo info atlas.h5ad --labels cell_type --labels donor",
+        "threecpo info atlas.threecpo",
     )
 )
 @source_options
@@ -27,19 +29,23 @@ if TYPE_CHECKING:
 def command(source: InputFile, *, as_json: bool) -> None:
     """Say what FILE holds, and what may be wrong with it.
 
+    FILE is a table of counts, a model, or a folder that `threecpo fit` wrote.
     Overdispersion is how many times more the counts of a column vary than Poisson
     counts of rows of these sizes would: 1 where rows differ in nothing but size.
     """
-    facts = described(source.read())
+    model = fit_of(source.path)
+    facts = described(source.read()) if model is None else described_fit(model)
     if as_json:
         print_json({"path": source.path.absolute()} | facts)
         return
-    print_line(f"{source.path}: {facts['rows']} rows x {facts['columns']} columns")
-    for name, text in _lines(facts).items():
+    kind, lines = ("", _lines) if model is None else ("a fit of ", fit_lines)
+    size = f"{facts['rows']} rows x {facts['columns']} columns"
+    print_line(f"{source.path}: {kind}{size}")
+    for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
-    for text in _label_lines(facts["label_kinds"]):
+    for text in _label_lines(facts.get("label_kinds")):
         click.echo(f"  {'labels':15} {clean(text)}")
-    for warning in facts["warnings"]:
+    for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
 
 
@@ -69,10 +75,12 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _label_lines(kinds: dict[str, list[str]]) -> list[str]:
-    """A line for each kind of labels."""
+def _label_lines(kinds: dict[str, list[str]] | None) -> list[str]:
+    """A line for each kind of labels; none of a fit, which holds no labels."""
     from .._labels import LABEL
 
+    if kinds is None:
+        return []
     return [
         f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
         for kind, values in kinds.items()
