@@ -185,7 +185,7 @@ class TestNames:
 
     def shown(self, length):
         *short, long = (f"{k}: {name}" for k, name in enumerate(self.names))
-        return [*short, f"{long[: length + 2]}…"]
+        return [*short, f"{long[: length + 3]}…"]
 
     @pytest.mark.parametrize("name", ["cluster_sizes", "heat_map"])
     def test_below_an_axis(self, name, named):
