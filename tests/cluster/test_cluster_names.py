@@ -180,6 +180,8 @@ def test_damaged_names_of_a_file_are_one_line(name, named, tmp_path):
     with np.load(path, allow_pickle=False) as file:
         arrays = dict(file) | DAMAGED[name]
     np.savez(path, **{key: each for key, each in arrays.items() if each is not None})
-    with pytest.raises(ValueError, match=r"model\.npz is a damaged threecpo model: ") as caught:
+    with pytest.raises(
+        ValueError, match=r"model\.npz is a damaged threecpo model: "
+    ) as caught:
         threecpo.load(path)
     assert "\n" not in str(caught.value)

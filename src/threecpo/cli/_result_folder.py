@@ -13,6 +13,7 @@ from .._labels import LABEL
 from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
+from ._option_names import as_options
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
@@ -65,6 +66,7 @@ def fit_to_folder(
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         counts = source.read()
+        warn_of_traps(counts)
         read = time.perf_counter()
         fit(model, counts, batch)
         if names is not None:
@@ -89,6 +91,16 @@ def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
         advice = "--names was left out; `threecpo report DIR --names FILE` gives names."
         warnings.warn(f"{error} {advice}", stacklevel=2)
         return model
+
+
+def warn_of_traps(counts: CountTable | FileInBlocks) -> None:
+    """Say before a long fit what is no count, and what will steer the clusters."""
+    from ..results.trap_lines import trap_facts, trap_lines
+    from ..table import CountTable
+
+    if isinstance(counts, CountTable):
+        for line in trap_lines(trap_facts(counts)):
+            warnings.warn(as_options(line), UserWarning, stacklevel=2)
 
 
 def write_results(
@@ -207,9 +219,14 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     if as_json:
         print_json(facts | {"output": target.absolute()})
         return
+    from ..results.steering import separation_line
+
     sizes, groups = facts["cluster_sizes"], facts["column_groups"]
     outliers = facts["outliers"]
     row, column = nouns(facts.get("called"))
+    source = facts.get("input", {})
+    if "path" in source and source.get("description"):
+        print_line(f"read: {source['description']}")
     print_line(
         f"{row.count(facts['rows'], plain=True)} in {number_of(len(sizes), 'cluster')} "
         f"({', '.join(map(str, sizes))})"
@@ -226,6 +243,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"{column.count(facts['columns'], plain=True)}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
+    if line := separation_line(facts, column.many):
+        print_line(f"{line[0].upper()}{line[1:]}")
     if "stability" in facts:
         print_stability(facts["stability"])
     for kind, scores in facts.get("agreement", {}).items():
