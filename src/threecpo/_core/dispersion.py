@@ -32,20 +32,53 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    n_columns, n_rows, prior = len(groups), sums.n_rows, sums.prior
     if sums.batches is not None:
         return _batch_dispersions(counts, labels, sums, groups)
+    return of_ratio_sums(ratio_sums(counts, labels, sums, groups), sums, groups)
+
+
+def ratio_sums(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+) -> RatioSums:
+    """What dispersions need of rows; those of several blocks are added up."""
+    inverse_shares = _inverse(_shares(sums, groups)[0])
+    return _ratio_sums(counts, labels, inverse_shares, groups, sums.prior)
+
+
+def of_ratio_sums(
+    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
+) -> NDArray[np.float64]:
+    """φ_j from the sums of all rows, without batches."""
+    n_rows, prior = sums.n_rows, sums.prior
     shares, size_sums = _shares(sums, groups)
-    inverse_shares = _inverse(shares)
-    found = _ratio_sums(counts, labels, inverse_shares, groups, prior)
-    noise = groups == NOISE
+    inverse_shares, noise = _inverse(shares), groups == NOISE
     inverses = found.inverse_sizes @ inverse_shares
     inverses[noise] = n_rows * inverse_shares[0, noise]
     expected = np.where(noise, sums.totals, size_sums @ shares)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
     excess = (found.ratios + prior * inverses) / n_rows
     free = max(1, n_rows - sums.n_clusters)
-    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+    return np.divide(
+        pearson / free, excess, out=np.zeros(len(groups)), where=excess > 0
+    )
+
+
+def typical(
+    dispersions: NDArray[np.float64], totals: NDArray[np.float64]
+) -> float | None:
+    """Median φ of the columns that have counts, None if there is no such number."""
+    known = dispersions[totals > 0]
+    middle = np.median(known) if len(known) else np.nan
+    # Rounding can make a dispersion of nothing negative.
+    return float(max(middle, 0.0)) if np.isfinite(middle) else None
+
+
+def _squared(prior: float) -> float:
+    """Square, infinite where it is too large for a number."""
+    return prior * prior
 
 
 def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -95,7 +128,7 @@ def _batch_dispersions(
     sizes = np.concatenate([cells.clusters, cells.outliers[None]])[:, :, ~noise]
     expected = sizes.sum(axis=2).ravel() @ flat
     expected = np.where(noise, sums.totals, expected)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
     excess = (found.ratios + prior * inverses) / sums.n_rows
     free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
     return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
