@@ -108,3 +108,10 @@ def test_links_of_built_pages_are_checked(body, faults, tmp_path):
     (tmp_path / "one.html").write_text(body)
     (tmp_path / "two.html").write_text('<p id="here">')
     assert len(list(built_pages.faults(tmp_path))) == faults
+
+
+def test_no_shape_in_a_docstring_reads_as_a_link():
+    # Words that end in an underscore are links in reStructuredText.
+    for path in (ROOT / "src").rglob("*.py"):
+        found = re.findall(r"shape \([^)]*\w_[,) ].*", path.read_text(encoding="utf-8"))
+        assert not found, path
