@@ -58,7 +58,7 @@ def of_ratio_sums(
     inverses = found.inverse_sizes @ inverse_shares
     inverses[noise] = n_rows * inverse_shares[0, noise]
     expected = np.where(noise, sums.totals, size_sums @ shares)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
     excess = (found.ratios + prior * inverses) / n_rows
     free = max(1, n_rows - sums.n_clusters)
     return np.divide(
@@ -74,6 +74,11 @@ def typical(
     middle = np.median(known) if len(known) else np.nan
     # Rounding can make a dispersion of nothing negative.
     return float(max(middle, 0.0)) if np.isfinite(middle) else None
+
+
+def _squared(prior: float) -> float:
+    """Square, infinite where it is too large for a number."""
+    return prior * prior
 
 
 def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -123,7 +128,7 @@ def _batch_dispersions(
     sizes = np.concatenate([cells.clusters, cells.outliers[None]])[:, :, ~noise]
     expected = sizes.sum(axis=2).ravel() @ flat
     expected = np.where(noise, sums.totals, expected)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
+    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
     excess = (found.ratios + prior * inverses) / sums.n_rows
     free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
     return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)

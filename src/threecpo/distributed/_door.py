@@ -159,12 +159,13 @@ def fit(
         source = stack.enter_context(
             open_blocks(blocks, layer=layer, block_counts=block_counts)
         )
-        client = client or _client_of(blocks)
+        client = client or current_client_for(blocks)
         if client is None:
             work = _on_threads(plan, source, budget, stack)
         else:
             work = _on_cluster(plan, source, budget, client, waiting, stack)
         rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
+        rows = rows.without_deepest(work.engine, plan.hold_out)
         work, plan = _with_rows(work, plan, rows)
         if target is None:
             budget.check_rows(sum(work.n_rows))
@@ -183,7 +184,7 @@ def fit(
     return estimator
 
 
-def _client_of(blocks: Any) -> Any:
+def current_client_for(blocks: Any) -> Any:
     """Return the current client for a Dask array, else none."""
     from ._dask import current_client
 

@@ -1,19 +1,20 @@
-"""The two sentences that a report begins with."""
+"""The sentences that a report begins with."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..results import figure_data
-from ._formatting import percent, whole
+from ..results.steering import separation, separation_line
+from ._formatting import percent, shown, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from .words import Noun
 
 
-def about_rows(record: FitRecord, rows: Noun) -> str:
-    """Clusters, their sizes and outliers."""
+def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
+    """Clusters, what speaks against their number, their sizes, and outliers."""
     part = figure_data.cluster_sizes(record)
     sizes, n_rows = part["sizes"], record.n_rows
     outliers = ""
@@ -26,10 +27,11 @@ def about_rows(record: FitRecord, rows: Noun) -> str:
             f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
             "tell, and are in no cluster"
         )
+    but = f", but {doubts}" if doubts else ""
     if len(sizes) == 1:
-        return f"{rows.count(n_rows)}: one cluster only{outliers}."
+        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}."
     return (
-        f"{rows.count(n_rows)} in {len(sizes)} clusters: the largest has "
+        f"{rows.count(n_rows)} in {len(sizes)} clusters{but}: the largest has "
         f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
         f"{whole(min(sizes))}{outliers}."
     )
@@ -51,3 +53,10 @@ def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
         f"only {follow} the size of {rows.with_article} and {whole(noise)} "
         f"{'is' if noise == 1 else 'are'} noise."
     )
+
+
+def about_separation(record: FitRecord, columns: Noun) -> list[str]:
+    """The few columns that make most of what separates the clusters, if so few do."""
+    facts = {"columns": record.n_columns, "separation": separation(record)}
+    line = separation_line(facts, columns.many)
+    return [f"{shown(line[0].upper() + line[1:])}."] if line else []
