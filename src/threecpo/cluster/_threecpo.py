@@ -94,6 +94,10 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
+    hold_out_deepest : float, default=0.0
+        Share of the rows, those with the largest sums, to leave out of the fit; they
+        are put in its clusters afterwards. 0.05 helps where a few rows hold most of the
+        counts, and costs elsewhere (docs/files.md). Such a fit has no probabilities.
     order : {"size", "kinship", "given"}, default="size"
         How clusters are numbered: the largest first, neighbours in the tree next to
         each other, or as ``init`` numbers them, where that is labels or a model.
@@ -225,6 +229,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
+        hold_out_deepest: float = 0.0,
         order: str = "size",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -243,6 +248,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
+        self.hold_out_deepest = hold_out_deepest
         self.order = order
         self.random_state = random_state
         self.n_jobs = n_jobs
