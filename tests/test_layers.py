@@ -27,6 +27,7 @@ HELPERS = {
     "_errors": (),
     "_extras": (),
     "_input_kinds": (),
+    "_labels": (),
     "_names": (),
     "_plain": (),
     "_progress": ("_fit",),

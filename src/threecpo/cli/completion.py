@@ -13,14 +13,16 @@ VARIABLE = "_THREECPO_COMPLETE"
 
 @click.command(
     epilog=examples(
-        "threecpo completion bash >> ~/.bashrc",
-        "threecpo completion zsh >> ~/.zshrc",
-        "threecpo completion fish > ~/.config/fish/completions/threecpo.fish",
+        "threecpo completion bash",
     )
 )
 @click.argument("shell", type=click.Choice(SHELLS))
 def command(shell: str) -> None:
-    """Print what makes SHELL complete commands, options and files."""
+    """Print what makes SHELL complete commands, options and files.
+
+    Add it to ~/.bashrc or ~/.zshrc, or write it to
+    ~/.config/fish/completions/threecpo.fish.
+    """
     root = click.get_current_context().find_root().command
     kind = get_completion_class(shell)
     assert kind is not None

@@ -125,7 +125,7 @@ default="information"
         Log-likelihood of each column as noise, shared and relevant, price included;
         minus infinity for a group that ``groups`` forbids. ``column_groups_`` is the
         arg-max, ties (relative 1e-12) going to noise before shared before relevant.
-    cluster_rates_ : ndarray of shape (n_clusters_, n_columns)
+    cluster_rates_ : ndarray of shape (n_clusters, n_columns)
         Rates of each column inside each cluster.
     shared_rates_ : ndarray of shape (n_columns,)
         Column totals.
@@ -152,13 +152,13 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
-    cluster_names_ : ndarray of shape (n_clusters_,)
+    cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: given by :meth:`name_clusters`, else made of the columns
         that mark it.
-    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+    tree_ : ndarray of shape (n_clusters - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
-    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+    probabilities_ : ndarray of shape (n_rows, n_clusters)
         How sure the cluster of each row is: P(k|i), the row scored in its own cluster
         as if it had not been in it, over ``temperature_``. See ``predict_proba``.
     temperature_ : float
@@ -272,7 +272,7 @@ default="information"
 
         Returns
         -------
-        ndarray of shape (n_rows, n_clusters_)
+        ndarray of shape (n_rows, n_clusters)
             Scores in nats; larger is better.
         """
         counts = self._counts_of(X, batch)
