@@ -175,8 +175,8 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
             patch.setattr(BlockFit, "_pass", recording)
             model = fit(folder, fitting={"client": counter}, **LONG | {"max_iter": 3})
         moved[n_blocks] = set(sizes)
-        # The passes, the first look, the sample, the results and how sure they are.
-        n_folds = 4 + len(sizes)
+        # The passes, the first look, the sample and the results.
+        n_folds = 3 + len(sizes)
         # What is asked, four shares for each of two threads, one addition; and once the
         # shares themselves.
         assert counter.n_tasks == n_folds * (1 + 8 + 1) + 8

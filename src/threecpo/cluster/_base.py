@@ -93,7 +93,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         warn_if_fractional(counts, plan.name)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
-            self._measured(record, counts).with_names(
+            record.with_names(
                 columns=getattr(self, "feature_names_in_", None),
                 rows=getattr(X, "row_names", None),
             )
@@ -175,10 +175,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
 
-    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
-        """Fit with what follows from it for its rows, for models that say it."""
-        return record
-
     def _settings(self) -> Settings:
         raise NotImplementedError
 
@@ -196,6 +192,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
             order=self._checked_order(),
+            with_confidence=hasattr(type(self), "predict_proba"),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.counts import Counts
     from .._core.run import Settings
     from .._fit.record import FitRecord
     from ..select import KPath
@@ -341,16 +342,16 @@ default="information"
     ) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(
-            auto_path(
-                self, X, sample_weight=sample_weight, batch=batch, progress=progress
-            ),
-            X,
-        )
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        path = auto_path(self, X, progress=progress, **rows)
+        return self._keep_path(path, as_table(X, self, **rows).counts)
 
-    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
+    def _keep_path(self, path: KPath, counts: Counts) -> Self:
         """Take over the best fit of a path to these counts."""
-        best = self._measured(path.best_record, as_table(X, self).counts)
+        from .._fit.confidence import described
+
+        with self._workers() as workers:
+            best = described(path.best_record, counts, workers, sure=True)
         self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
