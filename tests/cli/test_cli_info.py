@@ -1,5 +1,7 @@
 """The command info."""
 
+import json
+
 import numpy as np
 import pytest
 from running import (
@@ -159,3 +161,45 @@ class TestTraps:
         facts = run("info", "t.csv", "--json").json
         assert (facts["total_rows"], facts["total_columns"]) == ([], [])
         assert (facts["id_columns"], facts["copied_rows"]) == ([], 0)
+
+
+class TestFits:
+    def test_of_a_folder_of_results(self, run):
+        run("fit", "cells.npz", "-k", "auto", "--max-clusters", 4, "--stability")
+        facts = run("info", "cells.threecpo", "--json").json
+        model = threecpo.load("cells.threecpo/model.npz")
+        assert facts["temperature"] == model.temperature_
+        assert facts["dispersion"] == model.dispersion_
+        assert facts["cluster_sizes"] == np.bincount(model.labels_).tolist()
+        done = run("info", "cells.threecpo")
+        lines = dict(line.strip().split("  ", 1) for line in done.out.splitlines()[1:])
+        assert done.out.startswith("cells.threecpo: a fit of ")
+        assert lines["dispersion φ"].strip().startswith(f"{model.dispersion_:.3g}: in")
+        assert lines["temperature T"].strip().startswith(f"{model.temperature_:.3g}: s")
+        assert lines["chosen"].strip() == facts["choice"]["sentence"]
+        assert lines["confidence"].count("0.") + lines["confidence"].count(
+            "1.00"
+        ) == len(facts["cluster_sizes"])
+        assert "divisions more than chance" in lines["stability"]
+
+    def test_of_a_model_alone(self, run):
+        threecpo.ThreeCPO(2, random_state=0).fit(X).save("model.npz")
+        facts = run("info", "model.npz", "--json").json
+        assert facts["clusters"] == 2
+        assert "temperature T" in run("info", "model.npz").out
+
+    def test_what_was_not_measured_is_said(self, run):
+        path = threecpo.select_n_clusters(X, [2], n_init=2, random_state=0)
+        path.estimator(2).save("model.npz")
+        assert run("info", "model.npz").out.count("not measured") == 3
+
+    def test_a_damaged_folder_is_one_line(self, run, tmp_path):
+        run("fit", "cells.npz", "-k", 2)
+        file = tmp_path / "cells.threecpo" / "run.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"choice": 3}))
+        done = run("info", "cells.threecpo")
+        assert done.code == 2
+        assert done.err.count("\n") == 1
+        assert "run.json is damaged" in done.err
+        (tmp_path / "cells.threecpo" / "model.npz").write_bytes(b"no model")
+        assert run("info", "cells.threecpo").code == 2

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
+STABILITY = "stability.csv"
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -143,7 +144,7 @@ def write_stability(
 
     assert isinstance(counts, CountTable)
     table, n = stability(model, counts), model.n_clusters_
-    results.write_table(table, folder / "stability.csv")
+    results.write_table(table, folder / STABILITY)
     return {
         "stability": {
             "divisions": n - 1,
@@ -167,13 +168,22 @@ def write_report(
     facts: dict[str, Any],
 ) -> None:
     """Write report.html from what the other files hold."""
-    from .. import report
+    from .. import report, results
+
+    measured = folder / STABILITY
 
     title = facts["input"].get("name", "")
     run = {name: facts[name] for name in REPORTED if facts.get(name)}
     called = facts.get("called")
     summary = report.summarise(
-        model, rows, path=path, run=run, title=title, called=called
+        model,
+        rows,
+        path=path,
+        run=run,
+        title=title,
+        called=called,
+        choice=facts.get("choice"),
+        stability=results.read_table(measured) if measured.exists() else None,
     )
     report.write_page(summary, folder / REPORT)
 

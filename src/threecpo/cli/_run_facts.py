@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..cluster import ThreeCPO
-    from ..select import KPath
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
@@ -31,7 +30,7 @@ def run_facts(
     model: ThreeCPO, counts: CountTable | FileInBlocks | None
 ) -> dict[str, Any]:
     """Facts about a fit, without those that only its caller knows."""
-    from ..results import fit_facts, label_tables
+    from ..results import choice_facts, fit_facts, label_tables
 
     facts = {
         "format": RUN_FORMAT,
@@ -46,7 +45,7 @@ def run_facts(
         **fit_facts(model),
     }
     if hasattr(model, "k_path_"):
-        facts["choice"] = _choice(model.k_path_) | {"tree": _tree(model)}
+        facts["choice"] = choice_facts(model.k_path_) | {"tree": _tree(model)}
     if counts is None or counts.labels is None:
         return facts
     if (counts.labels >= 0).any():
@@ -54,20 +53,6 @@ def run_facts(
         facts["agreement"] = compared.scores
         facts["label_shares"] = compared.sentences
     return facts
-
-
-def _choice(path: KPath) -> dict[str, Any]:
-    """How the number of clusters was chosen, and what lies one level below."""
-    choice = path.choice
-    return {
-        "criterion": choice.criterion,
-        "best": choice.best,
-        "runner_up": choice.runner_up,
-        "flat": list(choice.flat),
-        "falls_at_end": choice.falls_at_end,
-        "sentence": path.sentence(),
-        "below": path.below(),
-    }
 
 
 def _tree(model: ThreeCPO) -> list[str]:

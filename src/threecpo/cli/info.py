@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._fit_info import described_fit, fit_lines, fit_of
 from ._input_file import InputFile, source_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "threecpo info atlas.h5ad",
+        "threecpo info atlas.threecpo",
     )
 )
 @source_options
@@ -26,17 +28,21 @@ if TYPE_CHECKING:
 def command(source: InputFile, *, as_json: bool) -> None:
     """Say what FILE holds, and what may be wrong with it.
 
+    FILE is a table of counts, a model, or a folder that `threecpo fit` wrote.
     Overdispersion is how many times more the counts of a column vary than Poisson
     counts of rows of these sizes would: 1 where rows differ in nothing but size.
     """
-    facts = described(source.read())
+    model = fit_of(source.path)
+    facts = described(source.read()) if model is None else described_fit(model)
     if as_json:
         print_json({"path": source.path.absolute()} | facts)
         return
-    print_line(f"{source.path}: {facts['rows']} rows x {facts['columns']} columns")
-    for name, text in _lines(facts).items():
+    kind, lines = ("", _lines) if model is None else ("a fit of ", fit_lines)
+    size = f"{facts['rows']} rows x {facts['columns']} columns"
+    print_line(f"{source.path}: {kind}{size}")
+    for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
-    for warning in facts["warnings"]:
+    for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
 
 

@@ -53,9 +53,10 @@ class ClusterTree(PoissonClusterer):
         pandas.DataFrame or dict of str to ndarray or list
             ``node`` (numbered on from the clusters), ``left`` and ``right`` (what is
             joined), ``height`` (as in ``tree_``), ``lost`` (likelihood in nats),
-            ``height_over_dispersion`` (the height over ``temperature_``), ``net`` (how
-            the loss changes: what is lost less the price that C1 gives back; below 0
-            the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
+            ``height_over_dispersion`` and ``height_over_temperature`` (the height over
+            ``dispersion_`` and over ``temperature_``; nan where these are not known),
+            ``net`` (how the loss changes: what is lost less the price that C1 gives
+            back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
             pandas is not installed.
         """
         check_is_fitted(self)

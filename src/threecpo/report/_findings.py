@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from .words import Noun
 
 
-def about_rows(record: FitRecord, rows: Noun) -> str:
-    """Clusters, their sizes and outliers."""
+def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
+    """Clusters, what speaks against their number, their sizes, and outliers."""
     part = figure_data.cluster_sizes(record)
     sizes, n_rows = part["sizes"], record.n_rows
     outliers = ""
@@ -26,10 +26,11 @@ def about_rows(record: FitRecord, rows: Noun) -> str:
             f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
             "tell, and are in no cluster"
         )
+    but = f", but {doubts}" if doubts else ""
     if len(sizes) == 1:
-        return f"{rows.count(n_rows)}: one cluster only{outliers}."
+        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}."
     return (
-        f"{rows.count(n_rows)} in {len(sizes)} clusters: the largest has "
+        f"{rows.count(n_rows)} in {len(sizes)} clusters{but}: the largest has "
         f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
         f"{whole(min(sizes))}{outliers}."
     )

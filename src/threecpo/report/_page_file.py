@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._writing import replaced
-from ..results import path_table, row_table
+from ..results import choice_facts, path_table, row_table
 from ..table import CountTable
 from ._html_page import render
 from ._summary import summarise
@@ -50,6 +50,9 @@ or None
     called : mapping of str to str, default=None
         What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
         "genes"}``.
+    stability : dict of str to ndarray or frame, default=None
+        What ``model.stability(X)`` returned: how far clusters and joins of the tree
+        can be trusted.
 
     Examples
     --------
@@ -80,6 +83,7 @@ or None
         title: str = "",
         labels: Mapping[str, Any] | Any = None,
         called: Mapping[str, str] | None = None,
+        stability: Any = None,
     ) -> None:
         k_path = getattr(model, "k_path_", None)
         titles = X.row_titles if isinstance(X, CountTable) else None
@@ -93,6 +97,8 @@ or None
             labels=_by_name(labels, X),
             row_titles=titles,
             called=called,
+            choice=None if k_path is None else choice_facts(k_path),
+            stability=stability,
         )
 
     @cached_property

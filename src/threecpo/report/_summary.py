@@ -15,6 +15,9 @@ from ._findings import about_columns, about_rows
 from ._formatting import cut, finite, number, one_line, shown
 from ._labels import label_parts
 from ._packed_numbers import pack
+from ._path import path_part
+from ._tree import tree_part
+from ._trusted import spread, trusted_nodes
 from .words import Noun, nouns
 
 if TYPE_CHECKING:
@@ -47,6 +50,8 @@ def summarise(
     labels: Mapping[str, Any] | None = None,
     row_titles: Iterable[Any] | None = None,
     called: Mapping[str, str] | None = None,
+    choice: Mapping[str, Any] | None = None,
+    stability: Table | None = None,
 ) -> dict[str, Any]:
     """Collect the content of a report about a fit, without the counts.
 
@@ -74,6 +79,11 @@ def summarise(
     called : mapping of str to str, default=None
         What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
         "genes"}``. ``"mouse/mice"`` gives the singular, too.
+    choice : mapping, default=None
+        What :func:`threecpo.results.choice_facts` returns, for what the runner-up and
+        the next larger number of clusters would change.
+    stability : dict of str to ndarray or frame, default=None
+        What ``ThreeCPO.stability`` returns, or a file of it read back.
 
     Returns
     -------
@@ -91,8 +101,6 @@ def summarise(
     'Of 6 columns, 2 tell the clusters apart, 2 only follow the size of a row and 2 \
 are noise.'
     """
-    from .. import __version__
-
     record = record_of(model)
     _check_rows(record, rows)
     row_noun, column_noun = nouns(called)
@@ -102,37 +110,63 @@ are noise.'
     if labels is None and "label" in rows:
         labels = {"label": rows["label"]}
     beside = label_parts(labels, rows["cluster"], record.n_clusters, row_noun)
-    placed = figure_data.row_map(rows, record.n_clusters)
+    trusted = trusted_nodes(record, stability)
+    chosen = path_part(path, choice)
     return {
         "title": shown(title) or "Clusters of counts",
         "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},
         "findings": [
-            about_rows(record, row_noun),
+            about_rows(record, row_noun, chosen["doubts"] if chosen else ""),
             about_columns(record, row_noun, column_noun),
         ],
-        "n_rows": record.n_rows,
-        "n_columns": record.n_columns,
-        "n_clusters": record.n_clusters,
-        "sizes": figure_data.cluster_sizes(record),
-        "clusters": clusters(record, rows, names, titles, beside),
+        "clusters": clusters(record, rows, names, titles, beside, trusted),
+        "tree": tree_part(model, names, trusted),
         "labels": [
             {key: value for key, value in part.items() if key != "codes"}
             for part in beside
         ],
+        "path": chosen,
+        "map": _map(record, rows, row_names, beside),
+        "outliers": _outliers(record, rows, row_names),
+        "spread": spread(record, row_noun, column_noun),
+        "run": _flat(run or {}),
+        **_of_columns(record, names),
+        **_of_the_fit(record),
+    }
+
+
+def _of_columns(record: FitRecord, names: list[str]) -> Part:
+    """Groups of columns, the best ones, and all of them."""
+    return {
         "heat_map": figure_data.heat_map(record, HEAT_MAP_COLUMNS, names),
         "groups": figure_data.column_groups(record),
         "group_columns": _group_columns(record, names),
         "lone_shared": int((record.groups == SHARED).sum()) == 1,
         "columns": _columns(record, names),
-        "convergence": _convergence(record),
-        "path": None if path is None else figure_data.k_path(path),
-        "outliers": _outliers(record, rows, row_names),
-        "map": placed and _described(placed, row_names, beside),
+    }
+
+
+def _of_the_fit(record: FitRecord) -> Part:
+    """Sizes, and how the fit was made."""
+    from .. import __version__
+
+    return {
+        "n_rows": record.n_rows,
+        "n_columns": record.n_columns,
+        "n_clusters": record.n_clusters,
+        "sizes": figure_data.cluster_sizes(record),
         "unclear": _unclear(record),
+        "convergence": _convergence(record),
         "parameters": _parameters(record),
-        "run": _flat(run or {}),
         "version": __version__,
     }
+
+
+def _map(
+    record: FitRecord, rows: Table, row_names: Sequence[str], labels: list[Part]
+) -> Part | None:
+    placed = figure_data.row_map(rows, record.n_clusters)
+    return placed and _described(placed, row_names, labels)
 
 
 def _described(part: Part, row_names: Sequence[str], labels: list[Part]) -> Part:

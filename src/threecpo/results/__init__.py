@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
@@ -30,6 +31,7 @@ __all__ = [
     "SCORE_NAMES",
     "LabelComparison",
     "agreement",
+    "choice_facts",
     "cluster_path",
     "cluster_table",
     "column_table",

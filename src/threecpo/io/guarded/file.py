@@ -54,6 +54,14 @@ def open_zarr(path: Path, limit: int) -> Iterator[Group]:
         yield root
 
 
+@contextmanager
+def open_sheets(path: Path, limit: int) -> Iterator[Group]:
+    """Open a workbook, of which somebody has looked at the archive."""
+    _check_library("python_calamine", "io", "Reading xlsx and ods files")
+    with _opened("sheets", path, limit) as root:
+        yield root
+
+
 def _check_library(name: str, extra: str, purpose: str) -> None:
     if folder_of(name) is None:
         raise missing(name, extra, purpose)
@@ -232,12 +240,12 @@ class Array:
 
     def _texts(self, length: int) -> NDArray[np.object_]:
         """Strings, which come some thousand at a time: their lengths, their letters."""
+        self._file.take(_OF_NAME * length)
         texts: list[str] = []
         while len(texts) < length:
             ends = np.cumsum(np.frombuffer(self._bytes(), dtype="<i8")).tolist()
             if not ends:
                 raise self._cut_short()
-            self._file.take(_OF_NAME * len(ends))
             content = self._bytes()
             pairs = zip([0, *ends], ends, strict=False)
             texts += [content[start:end].decode() for start, end in pairs]

@@ -1,0 +1,264 @@
+"""Blocks of other rows in, what a fitted model says of them out."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .._fit import row_files
+from .._writing import new_folder
+from ._given_blocks import GivenBlocks, opened
+from ._patience import SECONDS
+
+if TYPE_CHECKING:
+    import os
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._core.sums import Sums
+    from .._fit.row_results import Placing, RowDescriber, RowScorer
+    from ..cluster.fitting import PoissonClusterer
+
+
+def predict(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    patience: float = SECONDS,
+    batch: ArrayLike | None = None,
+) -> NDArray[np.int32] | None:
+    """Cluster of each row that comes in blocks, under a fitted model.
+
+    Every block is read once (twice with ``batch``).
+
+    Parameters
+    ----------
+    model : ThreeCPO, PoissonL or PoissonC
+        A fitted model, of a fit in memory or over blocks.
+    blocks : str, path-like, Dask array, list of functions, or counts in memory
+        Counts of the same columns, as in :func:`fit`.
+    layer : str, default=None
+        Matrix of an AnnData, as in :func:`threecpo.read_counts`.
+    client : distributed.Client, default=None
+        Dask cluster to work on, as in :func:`fit`.
+    max_memory : int or str, default=None
+        Budget of each process for all that grows with the data, such as ``"2GB"``.
+    write_to : str or path-like, default=None
+        New folder for labels and scores of the rows, one file for each block (see
+        :func:`read_rows`), instead of an array.
+    patience : float, default=300
+        Seconds to wait for a Dask cluster that is lost, as in :func:`fit`.
+    batch : array-like of shape (n_rows,) or None, default=None
+        Batch of each row, as in :meth:`ThreeCPO.predict`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or None
+        The labels that ``model.predict`` would give; None with ``write_to``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> readers = [lambda i=i: X[i : i + 250] for i in range(0, 1000, 250)]
+    >>> bool((distributed.predict(model, readers) == model.labels_).all())
+    True
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    target = _new_folder(write_to)
+    with opened(model, given) as engine:
+        describer = model.record_.describer
+        if target is None:
+            found = engine.fold(partial(_labels, describer), list.__add__)
+            return np.concatenate(found)
+        row_files.written(engine, describer, target)
+    return None
+
+
+def row_scores(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    patience: float = SECONDS,
+    batch: ArrayLike | None = None,
+) -> NDArray[np.float64] | None:
+    """Score in each cluster of each row that comes in blocks.
+
+    Parameters
+    ----------
+    model, blocks, layer, client, max_memory, patience, batch
+        As in :func:`predict`.
+    write_to : str or path-like, default=None
+        New folder for the scores, one file for each block, instead of an array:
+        ``read_rows(folder, "scores")`` reads them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_clusters_) or None
+        The scores that ``model.row_scores`` would give; None with ``write_to``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> readers = [lambda: X[:400], lambda: X[400:]]
+    >>> distributed.row_scores(model, readers).shape
+    (1000, 3)
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    target = _new_folder(write_to)
+    with opened(model, given) as engine:
+        scorer = model.record_.row_scorer
+        if target is None:
+            found = engine.fold(partial(_scores, scorer), list.__add__)
+            return np.concatenate(found)
+        with new_folder(target) as folder:
+            engine.fold(partial(_write_scores, folder, scorer), int.__add__)
+    return None
+
+
+def score(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    patience: float = SECONDS,
+    batch: ArrayLike | None = None,
+) -> float:
+    """Minus the loss of rows that come in blocks, under a fitted model.
+
+    Parameters
+    ----------
+    model, blocks, layer, client, max_memory, patience, batch
+        As in :func:`predict`.
+
+    Returns
+    -------
+    float
+        What ``model.score`` would give; larger is better.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> found = distributed.score(model, [lambda: X[:400], lambda: X[400:]])
+    >>> abs(found + model.loss_) < 1e-6
+    True
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    with opened(model, given) as engine:
+        record = model.record_
+        return record.score_of(engine.fold(partial(_sums, record.placing), _added))
+
+
+def transform(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    patience: float = SECONDS,
+) -> sp.csr_array | None:
+    """Relevant columns of rows that come in blocks.
+
+    Parameters
+    ----------
+    model, blocks, layer, client, max_memory, patience
+        As in :func:`predict`; the model is a ThreeCPO.
+    write_to : str or path-like, default=None
+        New folder of npz files, one for each block, which :func:`fit` reads, instead of
+        a matrix.
+
+    Returns
+    -------
+    csr_array of shape (n_rows, n_relevant) or None
+        The columns of C1; None with ``write_to``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> distributed.transform(model, [lambda: X[:400], lambda: X[400:]]).shape
+    (1000, 2)
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, None)
+    target = _new_folder(write_to)
+    with opened(model, given) as engine:
+        mask = model.get_support()
+        if target is None:
+            parts = engine.fold(partial(_relevant, mask), list.__add__)
+            return sp.vstack(parts, format="csr")
+        names = getattr(model, "feature_names_in_", None)
+        chosen = None if names is None else names[mask]
+        with new_folder(target) as folder:
+            engine.fold(partial(_write_relevant, folder, mask, chosen), int.__add__)
+    return None
+
+
+def _new_folder(path: str | os.PathLike[str] | None) -> Path | None:
+    target = None if path is None else Path(path)
+    if target is not None:
+        row_files.check_new(target)
+    return target
+
+
+def _labels(describer: RowDescriber, _: int, counts: Counts) -> list[NDArray[np.int32]]:
+    return [describer(counts).labels]
+
+
+def _scores(scorer: RowScorer, _: int, counts: Counts) -> list[NDArray[np.float64]]:
+    return [scorer(counts)]
+
+
+def _sums(placing: Placing, _: int, counts: Counts) -> Sums:
+    return placing(counts)
+
+
+def _added(a: Sums, b: Sums) -> Sums:
+    a.add(b)
+    return a
+
+
+def _relevant(mask: NDArray[np.bool_], _: int, counts: Counts) -> list[sp.csr_array]:
+    return [counts.columns(mask).whole_matrix()]
+
+
+def _write_scores(folder: Path, scorer: RowScorer, index: int, counts: Counts) -> int:
+    row_files.save_block(folder, "scores", index, scorer(counts))
+    return counts.n_rows
+
+
+def _write_relevant(
+    folder: Path, mask: NDArray[np.bool_], names: Any, index: int, counts: Counts
+) -> int:
+    from ..io.write import write_counts
+    from ..table import CountTable
+
+    chosen = CountTable(counts.columns(mask), column_names=names)
+    write_counts(chosen, folder / f"block-{index:06d}.npz", force=True)
+    return counts.n_rows
