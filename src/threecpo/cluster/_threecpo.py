@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.counts import Counts
     from .._core.run import Settings
     from .._fit.record import FitRecord
     from ..select import KPath
@@ -345,14 +344,19 @@ default="information"
     ) -> Self:
         from ..select import auto_path
 
-        rows = {"sample_weight": sample_weight, "batch": batch}
-        path = auto_path(self, X, progress=progress, **rows)
-        return self._keep_path(path, as_table(X, self, **rows).counts)
+        return self._keep_path(
+            auto_path(
+                self, X, sample_weight=sample_weight, batch=batch, progress=progress
+            ),
+            X,
+            {"sample_weight": sample_weight, "batch": batch},
+        )
 
-    def _keep_path(self, path: KPath, counts: Counts) -> Self:
+    def _keep_path(self, path: KPath, X: ArrayLike | Any, rows: Any) -> Self:
         """Take over the best fit of a path to these counts."""
         from .._fit.confidence import described
 
+        counts = as_table(X, self, **rows).counts
         with self._workers() as workers:
             best = described(path.best_record, counts, workers, sure=True)
         self._keep(best.with_parameters(self._plain_parameters()))

@@ -56,8 +56,8 @@ class ClusterTree(PoissonClusterer):
             ``height_over_dispersion`` and ``height_over_temperature`` (the height over
             ``dispersion_`` and over ``temperature_``; nan where these are not known),
             ``net`` (how the loss changes: what is lost less the price that C1 gives
-            back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
-            pandas is not installed.
+            back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A
+            dict where pandas is not installed.
         """
         check_is_fitted(self)
         return frame(tree_table(self.record_))
@@ -244,14 +244,12 @@ class ClusterTree(PoissonClusterer):
         self, record: FitRecord, X: Any, rows: dict[str, Any], plan: Plan
     ) -> Self:
         """Fit to the rows of a Dask array that starts from a record."""
-        from ..distributed import fit
-
         self._check_batches_given(rows["batch"])
         start = self._fitted_by(record)
         going_on = clone(start).set_params(
             init=start, column_init="information", order=plan.order
         )
-        found = fit(going_on, X, **rows).record_
+        found = going_on.fit(X, **rows).record_
         parameters = {**plan.parameters, "n_clusters": record.n_clusters}
         return self._fitted_by(
             found.with_parameters(parameters).with_names(
