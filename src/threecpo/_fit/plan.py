@@ -27,7 +27,8 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered, and ``with_confidence`` asks how sure the fit is of its rows.
+    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out, and
+    ``with_confidence`` asks how sure the fit is of its rows.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Plan:
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str = "size"
+    hold_out: float = 0.0
     with_confidence: bool = False
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:

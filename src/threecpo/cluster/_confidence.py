@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from .._core.counts import Counts
     from .._fit.confidence import Confidence
+    from .._fit.record import FitRecord
 
 
 class RowConfidence(ClusterTree):
@@ -55,7 +57,7 @@ class RowConfidence(ClusterTree):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_clusters_)
+        ndarray of shape (n_rows, n_clusters)
             Rows sum to 1.
 
         Examples
@@ -100,8 +102,6 @@ class RowConfidence(ClusterTree):
         ThreeCPO
             A new fitted model; this one stays as it is.
         """
-        from .._fit.confidence import described
-
         check_is_fitted(self)
         record = self.record_
         counts = self._counts_to_go_on(X, sample_weight, batch)
@@ -123,8 +123,15 @@ class RowConfidence(ClusterTree):
                 "model before that, and join them again."
             )
             raise ValueError(message)
+        return fitted(self, self._measured(record, counts))
+
+    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:
+        """Fit with how sure it is of its rows."""
+        from .._fit.confidence import described
+
+        counts = self._without_deepest(counts, record)
         with self._workers() as workers:
-            return fitted(self, described(record, counts, workers, sure=True))
+            return described(record, counts, workers, sure=True)
 
     def _confidence(self) -> Confidence:
         check_is_fitted(self)

@@ -37,7 +37,7 @@ class ClusterTree(PoissonClusterer):
     def tree_(self) -> NDArray[np.float64]:
         """Joins of the clusters, as ``scipy.cluster.hierarchy`` has them.
 
-        Of shape (n_clusters_ - 1, 4): the two nodes that are joined, the height, and
+        Of shape (n_clusters - 1, 4): the two nodes that are joined, the height, and
         how many clusters are below. The height is the likelihood that the join loses,
         in nats a row, with all columns held in their groups, or that of an earlier join
         which lost more. Outliers are not in it.
@@ -263,7 +263,15 @@ class ClusterTree(PoissonClusterer):
         """Counts with weights and batches of their rows."""
         self._check_batches_given(batch)
         counts = check_counts(X, self, reset=False)
-        return with_given_rows(counts, sample_weight, batch)
+        counts = with_given_rows(counts, sample_weight, batch)
+        return self._without_deepest(counts, self.record_)
+
+    def _without_deepest(self, counts: Counts, record: FitRecord) -> Counts:
+        """Counts in which rows that the fit holds out have no weight."""
+        from .._fit.given_rows import held_out
+
+        alone = clone(self).set_params(init="merge", order="size")
+        return held_out(plan_of(alone.set_params(n_clusters=record.n_clusters)), counts)
 
     def _check_batches_given(self, batch: Any) -> None:
         if batch is None and self.record_.sums.batches is not None:
