@@ -27,7 +27,7 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out, and
+    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out;
     ``with_confidence`` asks how sure the fit is of its rows.
     """
 
