@@ -42,6 +42,7 @@ HELPERS = {
 # Sideways: on the same level, but one is made of the other.
 SIDEWAYS = {
     ("anndata", "persistence"),
+    ("cli", "anndata"),
     ("cli", "persistence"),
     ("preprocessing", "cluster"),
     ("report", "plot"),

@@ -20,6 +20,8 @@ from ._run_facts import input_facts, remembered_warnings, run_facts
 from ._watched_fit import fit, stability
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..cluster import ThreeCPO
     from ..report.words import Noun
     from ..results import Table
@@ -38,6 +40,13 @@ REPORTED = (
 )
 
 
+# Files for other programs, with what writes them.
+ALSO = {
+    "xlsx": ("xlsxwriter", "io", "--xlsx"),
+    "h5ad": ("anndata", "anndata", "--write-h5ad"),
+}
+
+
 class Readable(Protocol):
     """Where counts come from, and what is known of that place."""
 
@@ -54,6 +63,7 @@ def fit_to_folder(
     force: bool,
     with_report: bool = True,
     with_stability: bool = False,
+    also: Sequence[str] = (),
     called: dict[str, str] | None = None,
     names: Any = None,
     batch: list[str | None] | None = None,
@@ -63,6 +73,8 @@ def fit_to_folder(
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
+    for kind in also:
+        require(*ALSO[kind])
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         counts = source.read()
@@ -80,7 +92,23 @@ def fit_to_folder(
         }
         if with_stability:
             facts |= write_stability(folder, model, counts)
-        return write_results(folder, model, counts, facts, with_report=with_report)
+        return write_results(
+            folder, model, counts, facts, with_report=with_report, also=also
+        )
+
+
+def _write_also(
+    folder: Path, model: ThreeCPO, rows: Table, counts: Any, also: Sequence[str]
+) -> None:
+    """Write what other programs open."""
+    if "xlsx" in also:
+        from ..results import write_workbook
+
+        write_workbook(model, rows, folder / "segments.xlsx")
+    if "h5ad" in also:
+        from ..anndata import to_anndata
+
+        to_anndata(model, counts).write_h5ad(folder / "segments.h5ad")
 
 
 def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
@@ -111,11 +139,13 @@ def write_results(
     *,
     with_report: bool,
     kept: Table | None = None,
+    also: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Write tables, model, run and report; return the content of run.json."""
     from .._plain import plain
 
     rows, path = write_tables(folder, model, counts, kept)
+    _write_also(folder, model, rows, counts, also)
     model.save(folder / "model.npz")
     # What --force compares with before it replaces the folder.
     facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}

@@ -80,6 +80,12 @@ if TYPE_CHECKING:
     help="Column of batches (laboratory, donor, source), which make no clusters.",
 )
 @names_option
+@click.option("--xlsx", is_flag=True, help="Write segments.xlsx for spreadsheets, too.")
+@click.option(
+    "--write-h5ad",
+    is_flag=True,
+    help="Write segments.h5ad (counts and results, for scanpy), too.",
+)
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
@@ -90,6 +96,8 @@ def command(
     batch_column: str | None,
     *,
     stability: bool,
+    xlsx: bool,
+    write_h5ad: bool,
     no_report: bool,
     force: bool,
     as_json: bool,
@@ -101,7 +109,8 @@ def command(
     top_columns.csv (what marks each cluster), report.html (open it in a browser),
     model.npz (for predict), run.json (what was done) and, for auto, k_path.csv and
     k_divisions.csv (how clusters divide from one K to the next); with --stability
-    also stability.csv. It appears when it is complete.
+    also stability.csv, with --xlsx segments.xlsx and with --write-h5ad
+    segments.h5ad. It appears when it is complete.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary
@@ -117,6 +126,9 @@ def command(
             "--stability needs the counts in memory: leave it out, or the options of "
             "blocks (--max-memory, --checkpoint, --dask, --workers, --sample-rows)."
         )
+        raise ValueError(message)
+    if blocks is not None and write_h5ad:
+        message = "--write-h5ad needs the counts in memory, not blocks of rows."
         raise ValueError(message)
     batch = None
     if batch_column is not None:
@@ -138,6 +150,7 @@ def command(
         with_report=not no_report,
         called=given(called),
         with_stability=stability,
+        also=[name for name, on in (("xlsx", xlsx), ("h5ad", write_h5ad)) if on],
         batch=batch,
         names=names,
     )

@@ -24,6 +24,7 @@ from .cluster_path import cluster_path
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 from .label_comparison import LabelComparison, label_tables
 from .trap_lines import traps
+from .workbook import write_workbook
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -54,4 +55,5 @@ __all__ = [
     "tree_nodes",
     "typical_rows",
     "write_table",
+    "write_workbook",
 ]
