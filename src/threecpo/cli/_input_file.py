@@ -30,7 +30,7 @@ _OPTIONS = {
     "layer": click.option(
         "--layer",
         metavar="NAME",
-        help="Matrix of an h5ad file [default: counts, else X if it is whole], or "
+        help="Matrix of an h5ad or zarr [default: counts, else X if it is whole], or "
         "genome or kind of features of a 10x .h5 file.",
     ),
     "labels": click.option(
