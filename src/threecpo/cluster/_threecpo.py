@@ -125,7 +125,7 @@ default="information"
         Log-likelihood of each column as noise, shared and relevant, price included;
         minus infinity for a group that ``groups`` forbids. ``column_groups_`` is the
         arg-max, ties (relative 1e-12) going to noise before shared before relevant.
-    cluster_rates_ : ndarray of shape (n_clusters_, n_columns)
+    cluster_rates_ : ndarray of shape (n_clusters, n_columns)
         Rates of each column inside each cluster.
     shared_rates_ : ndarray of shape (n_columns,)
         Column totals.
@@ -152,13 +152,13 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
-    cluster_names_ : ndarray of shape (n_clusters_,)
+    cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: given by :meth:`name_clusters`, else made of the columns
         that mark it.
-    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+    tree_ : ndarray of shape (n_clusters - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
-    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+    probabilities_ : ndarray of shape (n_rows, n_clusters)
         How sure the cluster of each row is: P(k|i), the row scored in its own cluster
         as if it had not been in it, over ``temperature_``. See ``predict_proba``.
     temperature_ : float
@@ -272,7 +272,7 @@ default="information"
 
         Returns
         -------
-        ndarray of shape (n_rows, n_clusters_)
+        ndarray of shape (n_rows, n_clusters)
             Scores in nats; larger is better.
         """
         counts = self._counts_of(X, batch)
@@ -351,15 +351,13 @@ default="information"
         from ..select import auto_path
 
         return self._keep_path(
-            auto_path(
-                self, X, sample_weight=sample_weight, batch=batch, progress=progress
-            ),
-            X,
+            auto_path, X, progress, {"sample_weight": sample_weight, "batch": batch}
         )
 
-    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
-        """Take over the best fit of a path to these counts."""
-        best = self._measured(path.best_record, as_table(X, self).counts)
+    def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
+        """Take over the best fit of the path to these counts."""
+        path: KPath = path_of(self, X, progress=progress, **rows)
+        best = self._measured(path.best_record, as_table(X, self, **rows).counts)
         self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self
