@@ -68,6 +68,18 @@ def check_non_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_limit(name: str, value: Any) -> float:
+    """Refuse what is no finite number of 1 or more."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not 1 <= float(value) < np.inf
+    ):
+        message = f"{name}={value!r} must be None or a finite number of 1 or more."
+        raise ValueError(message)
+    return float(value)
+
+
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
     chosen = tuple(groups) if np.iterable(groups) else ()

@@ -146,24 +146,34 @@ def of_joined(
 
 
 def _terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
-    prior, relevant = sums.prior, groups == RELEVANT
-    floor = prior or LEAST
+    shared, relevant = groups == SHARED, groups == RELEVANT
+    floor = sums.prior or LEAST
     slots = np.empty(len(groups), dtype=np.int32)
-    n_shared, _ = column_loops.fill_slots(groups, slots)
+    column_loops.fill_slots(groups, slots)
     inside = np.ascontiguousarray(sums.clusters[:, relevant])
-    nothing = np.maximum(inside - prior, floor)
-    terms = prior * np.log(nothing)
+    priors = np.full(inside.shape[1], sums.prior)
+    if sums.column_weights is not None:
+        priors *= sums.column_weights[relevant]
+    nothing = np.maximum(inside - priors, floor)
+    terms = priors * np.log(nothing)
     arrays = (
         slots,
         inside,
-        sums.clusters[:, groups == SHARED].sum(axis=1),
+        sums.clusters[:, shared].sum(axis=1),
         terms,
         terms.sum(axis=1),
         nothing.sum(axis=1),
+        priors,
     )
     for array in arrays:
         array.setflags(write=False)
-    return LeftOut(*arrays, prior=prior, n_shared=n_shared, floor=floor)
+    return LeftOut(
+        *arrays,
+        shared_prior=sums.prior_in(shared),
+        size_prior=sums.prior_in(shared | relevant),
+        has_shared=bool(shared.any()),
+        floor=floor,
+    )
 
 
 def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:

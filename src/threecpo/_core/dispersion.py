@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,13 +12,15 @@ from .codes import NOISE, RELEVANT
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import RatioSums, rows_of
-from .model import Scales
+from .model import Scales, weight_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
     from .model import SmoothedSums
+
+DIGITS = 2.0**12
 
 
 def dispersions(
@@ -32,20 +35,104 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    n_columns, n_rows, prior = len(groups), sums.n_rows, sums.prior
-    if sums.batches is not None:
-        return _batch_dispersions(counts, labels, sums, groups)
-    shares, size_sums = _shares(sums, groups)
-    inverse_shares = _inverse(shares)
-    found = _ratio_sums(counts, labels, inverse_shares, groups, prior)
-    noise = groups == NOISE
-    inverses = found.inverse_sizes @ inverse_shares
-    inverses[noise] = n_rows * inverse_shares[0, noise]
-    expected = np.where(noise, sums.totals, size_sums @ shares)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
-    excess = (found.ratios + prior * inverses) / n_rows
-    free = max(1, n_rows - sums.n_clusters)
-    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+    expected = Expected.of(sums, groups)
+    return expected.dispersions(expected.ratio_sums(counts, labels))
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """Expected counts of a fit, and what of them does not hang on single rows.
+
+    ``shares`` has a line for each cluster, and last for the outliers (with batches: one
+    for each of these in every batch): μ_ij over the row's size, in C- μ_ij itself.
+    ``totals`` and ``expected`` are the sums of X and of μ, ``inverses_of_noise`` those
+    of 1 / μ in C-. ``used_weight`` is that of all columns outside of C-.
+    """
+
+    shares: NDArray[np.float64]
+    groups: NDArray[np.int8]
+    totals: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    inverses_of_noise: NDArray[np.float64]
+    prior: float
+    used_weight: float
+    n_rows: float
+    n_free: float
+
+    @classmethod
+    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Expected:
+        weights, noise = sums.column_weights, groups == NOISE
+        if sums.batches is None:
+            shares, sizes = _shares(sums, groups)
+            of_noise = sums.n_rows * _inverse(shares[0])
+            n_batches = 1
+        else:
+            shares, sizes = _batch_shares(sums, groups)
+            n_batches = len(sums.batches.totals)
+            lines = sums.batches.row_masses[:, None] * _inverse(shares[:n_batches])
+            of_noise = lines.sum(axis=0)
+        totals = sums.totals
+        if weights is not None:  # row sizes keep them, counts of a column do not
+            shares, totals, of_noise = (
+                shares / weights,
+                totals / weights,
+                of_noise * weights,
+            )
+        return cls(
+            shares=np.ascontiguousarray(shares),
+            groups=groups,
+            totals=totals,
+            expected=np.where(noise, totals, sizes @ shares),
+            inverses_of_noise=of_noise,
+            prior=sums.prior,
+            used_weight=weight_of(weights, ~noise),
+            n_rows=sums.n_rows,
+            n_free=max(1, sums.n_rows - sums.n_clusters - n_batches + 1),
+        )
+
+    def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
+        """Sums over the stored counts of rows with these labels."""
+        n_lines, n_columns = self.shares.shape
+        if counts.batches is not None and counts.n_batches > 1:
+            labels = labels * np.int32(counts.n_batches) + counts.batches
+        slots = np.empty(n_columns, dtype=np.int32)
+        column_loops.fill_slots(self.groups, slots)
+        found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
+        prior_size = self.prior * self.used_weight
+        options = (slots, self.prior, prior_size, _inverse(self.shares))
+        rows = rows_of(counts)
+        for block in counts.blocks:
+            row_loops.add_ratios(rows, block, labels, *options, found)
+        return found
+
+    def dispersions(self, found: RatioSums) -> NDArray[np.float64]:
+        """φ_j from the sums over all rows."""
+        prior, inverse_shares = self.prior, _inverse(self.shares)
+        inverses = np.where(
+            self.groups == NOISE,
+            self.inverses_of_noise,
+            found.inverse_sizes @ inverse_shares,
+        )
+        pearson = found.squares + prior**2 * inverses - 2 * self.totals + self.expected
+        excess = (found.ratios + prior * inverses) / self.n_rows
+        out = np.zeros(len(self.totals))
+        return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
+
+
+def column_weights(
+    dispersions: NDArray[np.float64], most: float
+) -> NDArray[np.float64] | None:
+    """min(1, c / φ_j) in twelve binary digits, or None where no column is above c.
+
+    So few digits that the order in which φ was added up does not show.
+    """
+    above = dispersions > most
+    if not above.any():
+        return None
+    fraction, exponent = np.frexp(most / dispersions[above])
+    weights = np.ones(len(dispersions))
+    weights[above] = np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
+    return weights
 
 
 def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -53,52 +140,16 @@ def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
 
 
-def _ratio_sums(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    inverse_shares: NDArray[np.float64],
-    groups: NDArray[np.int8],
-    prior: float,
-) -> RatioSums:
-    """Sums over the stored counts, by the shares of each label."""
-    n_lines, n_columns = inverse_shares.shape
-    slots = np.empty(n_columns, dtype=np.int32)
-    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
-    sums = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines)
-    found = RatioSums(*sums)
-    rows, options = rows_of(counts), (slots, prior, prior_size, inverse_shares)
-    for block in counts.blocks:
-        row_loops.add_ratios(rows, block, labels, *options, found)
-    return found
-
-
-def _batch_dispersions(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
-) -> NDArray[np.float64]:
-    """φ_j with the expected counts of each cluster and batch."""
-    cells, prior = sums.batches, sums.prior
+def _batch_shares(
+    sums: SmoothedSums, groups: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """μ_ij / r_i of each cluster in each batch (in C-: μ_ij); sums of r_i."""
+    cells = sums.batches
     assert cells is not None
-    assert counts.batches is not None
     n_batches, n_columns = cells.totals.shape
-    shares = cell_shares(sums, groups)[:, :n_batches]
-    flat = np.ascontiguousarray(shares).reshape(-1, n_columns)
-    inverse_shares = _inverse(flat)
-    lines = labels * np.int32(n_batches) + counts.batches
-    found = _ratio_sums(counts, lines, inverse_shares, groups, prior)
-    noise = groups == NOISE
-    inverses = found.inverse_sizes @ inverse_shares
-    of_batches = cells.row_masses[:, None] * _inverse(shares[0])
-    inverses[noise] = of_batches[:, noise].sum(axis=0)
-    sizes = np.concatenate([cells.clusters, cells.outliers[None]])[:, :, ~noise]
-    expected = sizes.sum(axis=2).ravel() @ flat
-    expected = np.where(noise, sums.totals, expected)
-    pearson = found.squares + prior**2 * inverses - 2 * sums.totals + expected
-    excess = (found.ratios + prior * inverses) / sums.n_rows
-    free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
-    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+    shares = cell_shares(sums, groups)[:, :n_batches].reshape(-1, n_columns)
+    sizes = np.concatenate([cells.clusters, cells.outliers[None]])
+    return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
 
 
 def _shares(

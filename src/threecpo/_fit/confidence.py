@@ -70,6 +70,7 @@ def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
         return record
     owner = record.labels_of_rates
     sums = record.smoothed
+    counts = counts.with_column_weights(record.sums.column_weights)
     found = left_out_scores(counts, owner, sums, record.groups, workers)
     return _with(record, found)
 
@@ -91,6 +92,7 @@ def _score_block(
     _: int,
     counts: Counts,
 ) -> list[LeftOutScores]:
+    counts = counts.with_column_weights(describer.column_weights)
     rows = describer(counts)
     owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
     return [left_out_scores(counts, owner, sums, groups, SERIAL)]

@@ -27,7 +27,9 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered.
+    are numbered. Columns with a dispersion above ``max_dispersion`` are held back,
+    unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
+    median.
     """
 
     name: str
@@ -39,6 +41,9 @@ class Plan:
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str = "size"
+    max_dispersion: float | None = None
+    column_weights: NDArray[np.float64] | None = None
+    max_row_size: float | None = None
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""
@@ -48,6 +53,10 @@ class Plan:
     def sample_seed(self) -> np.random.SeedSequence:
         """Seed of the rows that a fit over blocks starts from."""
         return np.random.SeedSequence(self.entropy, spawn_key=(SAMPLE_KEY,))
+
+    def with_column_weights(self, weights: NDArray[np.float64] | None) -> Plan:
+        """Return the same plan with these weights of the columns, measured or none."""
+        return replace(self, column_weights=weights, max_dispersion=None)
 
     def with_clusters(self, n_clusters: int) -> Plan:
         """Return the same plan for another number of clusters."""

@@ -184,7 +184,7 @@ class FitRecord:
     @property
     def markers(self) -> Markers:
         """Which columns mark each cluster."""
-        return Markers(self.sums.smoothed(0.0), self.groups)
+        return Markers(self.sums.unweighted.smoothed(0.0), self.groups)
 
     @cached_property
     def tree(self) -> Tree:
@@ -211,6 +211,7 @@ class FitRecord:
             self.settings.threshold,
             self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
+            column_weights=self.sums.column_weights,
         )
 
     @property
@@ -233,6 +234,7 @@ class FitRecord:
         if given is not None and not self.batch_names:
             message = "This model was fitted without batch=; leave it out here, too."
             raise ValueError(message)
+        counts = counts.with_column_weights(self.sums.column_weights)
         if n_batches == 1:
             return counts
         codes = known_batches(given, counts.n_rows, self.batch_names)
@@ -284,7 +286,7 @@ class FitRecord:
         arrays |= {} if self.fine is None else self.fine.to_arrays()
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
-            arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+            arrays |= self.rows.arrays
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
@@ -326,9 +328,6 @@ class FitRecord:
         stored.check_totals(found, found["totals"])
         stored.check_log_sizes(found, settings.prior)
         lines = stored.checked(arrays, stored.of_history(history), sizes)
-        rows = None
-        if any(name in arrays for name in stored.OF_ROWS):
-            rows = RowResults(**stored.checked(arrays, stored.OF_ROWS, sizes))
         sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
         return cls(
             settings=settings,
@@ -342,7 +341,7 @@ class FitRecord:
             history={name: lines[f"history_{name}"] for name in history},
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
-            rows=rows,
+            rows=RowResults.from_arrays(arrays, sizes),
             row_names=names_from_arrays("row_names", arrays, sizes["d"]),
             column_names=names_from_arrays("column_names", arrays, sizes["m"]),
             cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),

@@ -10,9 +10,10 @@ import numpy as np
 from .._core.codes import OUTLIER
 from .._core.describe import describe
 from .._core.workers import SERIAL
+from . import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -30,17 +31,41 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class RowResults:
-    """Results of each row; scores and margins are in nats."""
+    """Results of each row; scores and margins are in nats.
+
+    ``row_weights`` hold long rows back; None where they hold none.
+    """
 
     labels: NDArray[np.int32]
     nearest_labels: NDArray[np.int32]
     outlier_scores: NDArray[np.float64]
     margins: NDArray[np.float64]
     row_scales: NDArray[np.float64]
+    row_weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, read_only(getattr(self, each.name)))
+        for name, values in self.arrays.items():
+            object.__setattr__(self, name, read_only(values))
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What there is, by name."""
+        named = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: values for name, values in named.items() if values is not None}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> RowResults | None:
+        """Results of a file, None where there are none."""
+        if not any(name in arrays for name in stored.OF_ROWS):
+            return None
+        held = stored.OF_HELD_ROWS if "row_weights" in arrays else {}
+        return cls(**stored.checked(arrays, stored.OF_ROWS | held, sizes))
+
+    def held_back(self, weights: NDArray[np.float64] | None) -> RowResults:
+        """Return the same of rows that count with these weights."""
+        return self if weights is None else replace(self, row_weights=weights)
 
     def renumbered(self, new: NDArray[np.int32]) -> RowResults:
         """Return the same with other numbers of clusters; outliers stay."""
@@ -55,9 +80,11 @@ class RowResults:
     @classmethod
     def stacked(cls, parts: Sequence[RowResults]) -> RowResults:
         """Results of the rows of several blocks below each other."""
-        names = [each.name for each in fields(cls)]
         return cls(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in parts[0].arrays
+            }
         )
 
 
@@ -76,9 +103,11 @@ class RowDescriber:
     threshold: float
     row_factors: NDArray[np.float64]
     with_sizes: bool
+    column_weights: NDArray[np.float64] | None = None
 
     def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Describe rows of the fit, or others with the same columns."""
+        counts = counts.with_column_weights(self.column_weights)
         n_batches = len(self.profile.size_weights)
         batches = np.zeros(counts.n_rows, np.int32)
         if n_batches > 1:

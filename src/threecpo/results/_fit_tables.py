@@ -87,7 +87,11 @@ def row_table(
 
 
 def predicted_rows(
-    model: ThreeCPO, X: Any, *, row_names: Iterable[Any] | None = None
+    model: ThreeCPO,
+    X: Any,
+    *,
+    row_names: Iterable[Any] | None = None,
+    batch: Any = None,
 ) -> Table:
     """Table of other rows under a fitted model.
 
@@ -99,6 +103,8 @@ def predicted_rows(
         Counts of the model's columns.
     row_names : sequence of str, default=None
         Names of the rows; None takes those of a CountTable, else their numbers, from 0.
+    batch : array-like of shape (n_rows,) or None, default=None
+        Batch of each row, as in :meth:`ThreeCPO.predict`.
 
     Returns
     -------
@@ -125,6 +131,7 @@ def predicted_rows(
     if row_names is None and isinstance(X, CountTable):
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
+    counts = record.in_batches(counts, batch)
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
         return _of_rows(record, names, record.describe(counts, workers)) | _titles(X)
 

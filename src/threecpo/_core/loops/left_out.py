@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numba import types
 
 from ..codes import SHARED_SLOT
-from .compiling import array_type, compiled, f8, i4, i8, record_type
+from .compiling import array_type, compiled, f8, i4, record_type
 from .records import ROWS
-from .rows import _BLOCK
+from .rows import _BLOCK, _value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,7 +24,8 @@ class LeftOut(NamedTuple):
     ``sums`` has a column for each slot of C1 and ``shared`` the sum over C0, prior
     included. A row of nothing but the prior leaves numerators with these logarithms
     times the prior, ``terms``; ``above`` is their sum and ``totals`` that of the
-    numerators. ``floor`` is the least numerator.
+    numerators. ``priors`` is that of each slot, ``shared_prior`` and ``size_prior``
+    those of C0 and of C0 and C1. ``floor`` is the least numerator.
     """
 
     slots: NDArray[np.int32]
@@ -32,8 +34,10 @@ class LeftOut(NamedTuple):
     terms: NDArray[np.float64]
     above: NDArray[np.float64]
     totals: NDArray[np.float64]
-    prior: float
-    n_shared: int
+    priors: NDArray[np.float64]
+    shared_prior: float
+    size_prior: float
+    has_shared: bool
     floor: float
 
 
@@ -44,11 +48,8 @@ _LEFT_OUT = record_type(
     array_type(f8, 2),
     _IN,
     array_type(f8, 2),
-    _IN,
-    _IN,
-    f8,
-    i8,
-    f8,
+    *(_IN, _IN, _IN),
+    *(f8, f8, types.boolean, f8),
 )
 
 
@@ -65,22 +66,21 @@ def score_left_out(rows, block, labels, sums, sizes, scores):
 
     Labels below 0 have no cluster; their scores are left as they are.
     """
-    prior, floor = sums.prior, sums.floor
-    n_relevant = sums.sums.shape[1]
+    floor = sums.floor
     for i in range(U(block[0]), U(block[1])):
         k = labels[i]
-        shared, size = prior * sums.n_shared, prior * (sums.n_shared + n_relevant)
+        shared, size = sums.shared_prior, sums.size_prior
         above = total = 0.0
         if k >= 0:
             above, total = sums.above[k], sums.totals[k]
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
-            slot, value = sums.slots[U(rows.indices[t])], rows.data[t]
+            slot, value = sums.slots[U(rows.indices[t])], _value(rows, t)
             if slot >= SHARED_SLOT:
                 size += value
             if slot == SHARED_SLOT:
                 shared += value
             elif slot >= 0 and k >= 0:
-                whole = sums.sums[k, slot]
+                whole, prior = sums.sums[k, slot], sums.priors[slot]
                 without = max(whole - prior, floor)
                 left = max(whole - prior - value, floor)
                 above += (prior + value) * np.log(left) - sums.terms[k, slot]
@@ -88,7 +88,7 @@ def score_left_out(rows, block, labels, sums, sizes, scores):
         sizes[i] = size
         if k < 0:
             continue
-        if sums.n_shared > 0:
+        if sums.has_shared:
             left = max(sums.shared[k] - shared, floor)
             above += shared * np.log(left)
             total += left

@@ -44,6 +44,15 @@ def _batch(rows, row):
 
 
 @inlined
+def _value(rows, t):
+    """A stored count times the weight of its column."""
+    value = rows.data[t]
+    if len(rows.column_weights) > 0:
+        value *= rows.column_weights[U(rows.indices[t])]
+    return value
+
+
+@inlined
 def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(len(scores))
@@ -52,7 +61,7 @@ def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     size = 0.0
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         slot = profile.slots[U(rows.indices[t])]
-        value = rows.data[t]
+        value = _value(rows, t)
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
@@ -225,7 +234,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
             j = U(rows.indices[t])
             sums.totals[batch, j] += weight * rows.data[t]
             if slots[j] >= SHARED_SLOT:
-                size += rows.data[t]
+                size += _value(rows, t)
         _add_log_size(rows, i, size, sums)
 
 
@@ -240,7 +249,7 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
         size = prior_size
         for t in range(first, last):
             if slots[U(rows.indices[t])] >= SHARED_SLOT:
-                size += rows.data[t]
+                size += _value(rows, t)
         k, weight = U(labels[i]), _weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
         out.inverse_sizes[k] += weight * inverse
