@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import oracle
 import threecpo
 from fitting import X, fit
 from test_damaged_models import change_header, rewrite
-from threecpo import ThreeCPO, distributed
+from threecpo import ThreeCPO, distributed, results
 
 OPTIONS = {
     "default": {},
@@ -57,6 +58,7 @@ def test_survives_its_file(joined, tmp_path):
     model.save(tmp_path / "model.npz")
     again = threecpo.load(tmp_path / "model.npz")
     assert again.temperature_ == model.temperature_
+    assert again.dispersion_ == model.dispersion_
     assert again.probabilities_.tobytes() == model.probabilities_.tobytes()
     assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
 
@@ -77,6 +79,7 @@ def test_same_bits_for_any_threads_and_blocks():
     models.append(distributed.fit(ThreeCPO(3, n_init=3, random_state=0), readers))
     for model in models[1:]:
         assert model.temperature_ == models[0].temperature_
+        assert model.dispersion_ == pytest.approx(models[0].dispersion_, rel=1e-12)
         assert model.probabilities_.tobytes() == models[0].probabilities_.tobytes()
 
 
@@ -122,3 +125,40 @@ def test_a_damaged_t_is_refused(value, tmp_path):
     change_header(path, lambda h: h["record"].update(temperature=value))
     with pytest.raises(ValueError, match=r"damaged .*temperature"):
         threecpo.load(path)
+
+
+@pytest.mark.parametrize("value", [-0.5, "x", float("nan"), True])
+def test_a_damaged_dispersion_is_refused(value, tmp_path):
+    path = tmp_path / "model.npz"
+    fit().save(path)
+    change_header(path, lambda h: h["record"].update(dispersion=value))
+    with pytest.raises(ValueError, match=r"damaged .*dispersion"):
+        threecpo.load(path)
+
+
+def test_the_dispersion_is_the_median_of_the_columns():
+    model = fit()
+    expected = oracle.dispersions(X + 1e-3, model.labels_, model.column_groups_)
+    assert model.dispersion_ == pytest.approx(np.median(expected), rel=1e-6)
+    varied = np.random.default_rng(0).negative_binomial(X + 1, 0.2)
+    assert fit(varied).dispersion_ > 3 > model.dispersion_
+
+
+def test_joined_clusters_have_no_dispersion_without_counts():
+    model = fit(n_clusters=5)
+    assert model.cut(3).dispersion_ is None
+    assert model.cut(3, X=X).dispersion_ > 0
+    assert fit(np.zeros((4, 3)), n_clusters=1).dispersion_ is None
+
+
+def test_the_mean_confidence_of_each_cluster_is_a_fact_and_in_its_table():
+    model = fit(outliers="final")
+    inside = model.labels_ >= 0
+    own = model.probabilities_.max(axis=1)
+    means = [own[inside & (model.labels_ == k)].mean() for k in range(3)]
+    assert results.fit_facts(model)["confidence"] == pytest.approx(means)
+    assert results.cluster_table(model)["confidence"] == pytest.approx(means)
+    path = threecpo.select_n_clusters(X, [3], n_init=2, random_state=0)
+    unknown = path.estimator(3)
+    assert results.fit_facts(unknown)["confidence"] == [None] * 3
+    assert np.isnan(results.cluster_table(unknown)["confidence"]).all()

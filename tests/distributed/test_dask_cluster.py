@@ -100,6 +100,20 @@ def test_a_persisted_array_gives_the_same_bits(client, X, expected):
         assert_same_bits(found, expected)
 
 
+def test_other_rows_get_the_same_on_a_cluster(client, folder, X, expected, tmp_path):
+    on = {"client": client}
+    found = ours.predict(expected, folder, **on)
+    np.testing.assert_array_equal(found, expected.labels_)
+    scores = ours.row_scores(expected, folder, **on)
+    np.testing.assert_array_equal(scores, expected.row_scores(X))
+    assert ours.score(expected, folder, **on) == ours.score(expected, folder)
+    relevant = ours.transform(expected, folder, **on)
+    assert (relevant != expected.transform(X)).nnz == 0
+    ours.predict(expected, folder, write_to=tmp_path / "rows", **on)
+    margins = ours.read_rows(tmp_path / "rows", "margins")
+    np.testing.assert_array_equal(margins, expected.margins_)
+
+
 def test_fractions_give_the_same_answer(client):
     X, _ = counts_of(fractional=True)
     with pytest.warns(UserWarning, match="not whole numbers"):

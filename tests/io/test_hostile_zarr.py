@@ -27,6 +27,11 @@ def path(request, tmp_path, monkeypatch):
         anndata.AnnData(sp.csr_matrix(Y)).write_zarr(path)
     # Each object then says itself what it is.
     (path / ".zmetadata").unlink(missing_ok=True)
+    root = path / "zarr.json"
+    if root.exists():
+        about = json.loads(root.read_text())
+        about.pop("consolidated_metadata", None)
+        root.write_text(json.dumps(about))
     return path
 
 
@@ -44,6 +49,19 @@ def test_links_are_refused(place, path, tmp_path):
     (path / place).rename(tmp_path / "elsewhere")
     (path / place).symlink_to(tmp_path / "elsewhere", target_is_directory=True)
     with pytest.raises(DataFormatError, match=f"{place} is a link or a device"):
+        read_all(path)
+
+
+@pytest.mark.parametrize("place", ["var/_index", "X/indptr"])
+@pytest.mark.parametrize("length", [1 << 20, 1 << 53])
+def test_many_chunks_that_lack_are_refused(place, length, path):
+    name = next(n for n in ("zarr.json", ".zarray") if (path / place / n).exists())
+    about = json.loads((path / place / name).read_text())
+    grid = about.get("chunk_grid", {}).get("configuration", {})
+    (chunk,) = grid.get("chunk_shape") or about["chunks"]
+    about["shape"] = [length]
+    (path / place / name).write_text(json.dumps(about))
+    with pytest.raises(DataFormatError, match=f"{place} claims {length // chunk + 1}"):
         read_all(path)
 
 

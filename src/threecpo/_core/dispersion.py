@@ -113,7 +113,9 @@ class Expected:
             self.inverses_of_noise,
             found.inverse_sizes @ inverse_shares,
         )
-        pearson = found.squares + prior**2 * inverses - 2 * self.totals + self.expected
+        # A product: a power too large for a number would be an error.
+        pearson = found.squares + prior * prior * inverses - 2 * self.totals
+        pearson += self.expected
         excess = (found.ratios + prior * inverses) / self.n_rows
         out = np.zeros(len(self.totals))
         return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
@@ -133,6 +135,16 @@ def column_weights(
     weights = np.ones(len(dispersions))
     weights[above] = np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
     return weights
+
+
+def typical(
+    dispersions: NDArray[np.float64], totals: NDArray[np.float64]
+) -> float | None:
+    """Median φ of the columns that have counts, None if there is no such number."""
+    known = dispersions[totals > 0]
+    middle = np.median(known) if len(known) else np.nan
+    # Rounding can make a dispersion of nothing negative.
+    return float(max(middle, 0.0)) if np.isfinite(middle) else None
 
 
 def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""How sure a fit is of its rows: T, and the probability of each cluster."""
+"""How sure a fit is of its rows: φ, T, and the probability of each cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import confidence as numerics
+from .._core.codes import inner_labels
 from .._core.confidence import LeftOutScores, left_out_scores
+from .._core.dispersion import Expected, typical
 from .._core.workers import SERIAL
 from . import stored
 from .row_results import read_only
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.loops.records import RatioSums
     from .._core.model import SmoothedSums
     from .._core.workers import Workers
     from .engine import Engine
@@ -29,10 +32,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Confidence:
-    """T, by which scores are divided, and P(k|i) of the rows of the fit."""
+    """T, by which scores are divided, and P(k|i) of the rows of the fit.
+
+    ``dispersion`` is φ, the median of the columns; None where it is not known.
+    """
 
     temperature: float
     probabilities: NDArray[np.float64]
+    dispersion: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probabilities", read_only(self.probabilities))
@@ -42,9 +49,12 @@ class Confidence:
         return replace(self, probabilities=self.probabilities[:, order])
 
     def joined(self, into: NDArray[np.int32]) -> Confidence:
-        """Return that of joined clusters: T stays, the best in each counts."""
+        """Return that of joined clusters: T stays, the best in each counts.
+
+        Their φ is not known without the counts.
+        """
         found = numerics.of_joined(self.probabilities, into)
-        return replace(self, probabilities=found)
+        return replace(self, probabilities=found, dispersion=None)
 
     @classmethod
     def from_arrays(
@@ -58,7 +68,10 @@ class Confidence:
             return None
         found = stored.checked(arrays, stored.OF_CONFIDENCE, sizes)
         value = stored.finite("temperature", facts.get("temperature"), 1.0)
-        return cls(value, found["probabilities"])
+        known = facts.get("dispersion")
+        if known is not None:
+            known = stored.finite("dispersion", known, 0.0)
+        return cls(value, found["probabilities"], known)
 
 
 def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
@@ -72,7 +85,7 @@ def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
     sums = record.smoothed
     counts = counts.with_column_weights(record.sums.column_weights)
     found = left_out_scores(counts, owner, sums, record.groups, workers)
-    return _with(record, found)
+    return _with(record, found, _ratios(counts, owner, sums, record.groups))
 
 
 def measured_over(engine: Engine, record: FitRecord) -> FitRecord:
@@ -80,9 +93,10 @@ def measured_over(engine: Engine, record: FitRecord) -> FitRecord:
     if record.sums.batches is not None or record.sums.total_mass is not None:
         return record
     work = partial(_score_block, record.describer, record.smoothed, record.groups)
-    parts = engine.fold(work, list.__add__)
-    columns = zip(*parts, strict=True)
-    return _with(record, LeftOutScores(*map(np.concatenate, columns)))
+    scored, ratios = zip(*engine.fold(work, list.__add__), strict=True)
+    columns = zip(*scored, strict=True)
+    found = LeftOutScores(*map(np.concatenate, columns))
+    return _with(record, found, type(ratios[0])(*map(sum, zip(*ratios, strict=True))))
 
 
 def _score_block(
@@ -91,14 +105,30 @@ def _score_block(
     groups: NDArray[np.int8],
     _: int,
     counts: Counts,
-) -> list[LeftOutScores]:
+) -> list[tuple[LeftOutScores, RatioSums]]:
     counts = counts.with_column_weights(describer.column_weights)
     rows = describer(counts)
     owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-    return [left_out_scores(counts, owner, sums, groups, SERIAL)]
+    scored = left_out_scores(counts, owner, sums, groups, SERIAL)
+    return [(scored, _ratios(counts, owner, sums, groups))]
 
 
-def _with(record: FitRecord, found: LeftOutScores) -> FitRecord:
-    value = numerics.temperature(found, record.smoothed, record.groups)
-    confidence = Confidence(value, numerics.probabilities(found.scores, value))
+def _ratios(
+    counts: Counts,
+    owner: NDArray[np.int32],
+    sums: SmoothedSums,
+    groups: NDArray[np.int8],
+) -> RatioSums:
+    labels = inner_labels(owner, sums.n_clusters)
+    return Expected.of(sums, groups).ratio_sums(counts, labels)
+
+
+def _with(record: FitRecord, found: LeftOutScores, ratios: RatioSums) -> FitRecord:
+    sums, groups = record.smoothed, record.groups
+    value = numerics.temperature(found, sums, groups)
+    found_by_column = Expected.of(sums, groups).dispersions(ratios)
+    dispersion = typical(found_by_column, record.sums.totals)
+    confidence = Confidence(
+        value, numerics.probabilities(found.scores, value), dispersion
+    )
     return replace(record, confidence=confidence)

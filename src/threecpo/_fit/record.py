@@ -10,18 +10,16 @@ import numpy as np
 
 from .._core import model
 from .._core.batch_model import BatchScales, batch_effects
-from .._core.codes import NOISE, RELEVANT, inner_labels
-from .._core.describe import scores
+from .._core.codes import NOISE, RELEVANT
 from .._core.markers import Markers
 from .._core.row_checks import known_batches
 from .._core.rules import EXACT
-from .._core.sums import sum_by_labels
 from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
 from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
-from .row_results import RowDescriber, RowResults, read_only
+from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
 from .stored_names import cluster_names_from_arrays, names_from_arrays, names_to_arrays
 
 if TYPE_CHECKING:
@@ -244,35 +242,35 @@ class FitRecord:
         """Results of rows, those of the fit or others with the same columns."""
         return self.describer(counts, workers)
 
+    @property
+    def row_scorer(self) -> RowScorer:
+        """What scores rows by this fit in every cluster."""
+        return RowScorer(self.profile(exact=True), self.chooser.clusters)
+
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
         """Exact score of every row in every cluster; joined ones: of the best part."""
         if counts.batches is None:
             counts = self.in_batches(counts)
-        found = scores(counts, self.profile(exact=True), workers)
-        if self.fine is None:
-            return found
-        out = np.full((counts.n_rows, self.n_clusters), -np.inf)
-        for column, cluster in zip(found.T, self.fine.clusters.tolist(), strict=True):
-            np.maximum(out[:, cluster], column, out=out[:, cluster])
-        return out
+        return self.row_scorer(counts, workers)
+
+    @property
+    def placing(self) -> Placing:
+        """What sums up rows where this fit puts them."""
+        sizes = self.n_clusters, self.groups, self.settings.prior
+        return Placing(self.describer, *sizes)
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
         if counts.batches is None:
             counts = self.in_batches(counts)
-        describer = self.describer
-        rows = describer(counts, workers)
-        labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        sums = sum_by_labels(
-            counts,
-            inner_labels(labels, self.n_clusters),
-            self.n_clusters,
-            self.groups,
-            self.settings.prior,
-        ).smoothed(self.settings.prior)
-        return model.log_likelihood(sums, self.groups, self.smoothed) - self.price
+        return self.score_of(self.placing(counts, workers))
+
+    def score_of(self, sums: Sums) -> float:
+        """Minus the loss of rows that were summed up."""
+        smoothed = sums.smoothed(self.settings.prior)
+        return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
 
     def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays of the record, and facts beside them that JSON holds."""
@@ -305,6 +303,7 @@ class FitRecord:
         }
         if self.confidence is not None:
             facts["temperature"] = self.confidence.temperature
+            facts["dispersion"] = self.confidence.dispersion
         return arrays, facts
 
     @classmethod

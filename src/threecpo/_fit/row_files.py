@@ -41,19 +41,24 @@ def _write_block(
     """Write the results of the rows of a block; return how many they are."""
     results = describer(counts)
     for each in fields(results):
-        # A block that is worked on a second time writes the same again.
-        path = folder / f"{each.name}-{index:06d}.npy"
-        try:
-            with replaced(path, alone=True) as beside, beside.open("xb") as file:
-                np.save(file, getattr(results, each.name), allow_pickle=False)
-        except OSError as error:
-            message = (
-                f"The results of the rows could not be written to {folder.parent}: "
-                f"{error.strerror or error}. Nothing is left of them; the model is "
-                "fitted."
-            )
-            raise OSError(error.errno, message) from error
+        save_block(folder, each.name, index, getattr(results, each.name))
     return len(results.labels)
+
+
+def save_block(folder: Path, name: str, index: int, values: NDArray[Any]) -> None:
+    """Write one kind of results of the rows of a block."""
+    # A block that is worked on a second time writes the same again.
+    path = folder / f"{name}-{index:06d}.npy"
+    try:
+        with replaced(path, alone=True) as beside, beside.open("xb") as file:
+            np.save(file, values, allow_pickle=False)
+    except OSError as error:
+        message = (
+            f"The results of the rows could not be written to {folder.parent}: "
+            f"{error.strerror or error}. Nothing is left of them; the model is "
+            "fitted."
+        )
+        raise OSError(error.errno, message) from error
 
 
 def check_new(path: Path) -> None:
@@ -70,11 +75,12 @@ def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[A
     folder : str or path-like
         The folder. It holds files such as ``labels-000007.npy``, one for each block.
     name : str, default="labels"
-        One of "labels", "nearest_labels", "outlier_scores", "margins", "row_scales".
+        One of "labels", "nearest_labels", "outlier_scores", "margins", "row_scales";
+        "scores" in a folder of :func:`row_scores`.
 
     Returns
     -------
-    ndarray of shape (n_rows,)
+    ndarray of shape (n_rows,) or, of scores, (n_rows, n_clusters)
         The values in the order of the rows.
 
     Examples

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import OUTLIER
-from .._core.describe import describe
+from .._core.codes import OUTLIER, inner_labels
+from .._core.describe import describe, scores
+from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from . import stored
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.loops.records import Profile
+    from .._core.sums import Sums
     from .._core.workers import Workers
 
 
@@ -148,3 +150,44 @@ class RowDescriber:
     ) -> NDArray[np.int32]:
         """Labels that the rates belong to: outliers decided at the end are in it."""
         return nearest if self.outliers == "final" else labels
+
+
+@dataclass(frozen=True, eq=False)
+class RowScorer:
+    """Exact score of every row in every cluster; of joined ones that of the best part.
+
+    As a describer it is small enough to be sent to other processes.
+    """
+
+    profile: Profile
+    clusters: NDArray[np.int32]
+
+    def __call__(
+        self, counts: Counts, workers: Workers = SERIAL
+    ) -> NDArray[np.float64]:
+        """Score rows of the fit, or others with the same columns."""
+        found = scores(counts, self.profile, workers)
+        n_clusters = int(self.clusters.max()) + 1
+        if len(self.clusters) == n_clusters:
+            return found
+        out = np.full((counts.n_rows, n_clusters), -np.inf)
+        for column, cluster in zip(found.T, self.clusters.tolist(), strict=True):
+            np.maximum(out[:, cluster], column, out=out[:, cluster])
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Placing:
+    """Sums of rows where a fit puts them: those that their loss is made of."""
+
+    describer: RowDescriber
+    n_clusters: int
+    groups: NDArray[np.int8]
+    prior: float
+
+    def __call__(self, counts: Counts, workers: Workers = SERIAL) -> Sums:
+        """Sum up rows of the fit, or others with the same columns."""
+        rows = self.describer(counts, workers)
+        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        inner = inner_labels(labels, self.n_clusters)
+        return sum_by_labels(counts, inner, self.n_clusters, self.groups, self.prior)

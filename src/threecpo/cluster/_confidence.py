@@ -30,6 +30,11 @@ class RowConfidence(ClusterTree):
         return self._confidence().temperature
 
     @property
+    def dispersion_(self) -> float | None:
+        """φ: how many times more a typical column varies in clusters than Poisson."""
+        return self._confidence().dispersion
+
+    @property
     def probabilities_(self) -> NDArray[np.float64]:
         """P(k|i) of each row of the fit, judged as if it had not been in it."""
         return self._confidence().probabilities

@@ -172,6 +172,9 @@ default="information"
     temperature_ : float
         T, 1 or more: how many times more scores vary between clusters than those of
         Poisson counts. Fits of a path have neither; see ``measure_confidence``.
+    dispersion_ : float or None
+        φ: how many times more the counts of a column vary in the clusters than Poisson
+        counts, the median of the columns. None for clusters joined without counts.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)

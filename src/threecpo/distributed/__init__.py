@@ -1,8 +1,18 @@
-"""Fits of rows that come in blocks: from disk, from Dask, with a memory budget."""
+"""Rows that come in blocks, from disk or from Dask: fits of them, and results."""
 
 from .._fit.row_files import read_rows
 from ._dask import local_client
 from ._door import fit
+from ._new_rows import predict, row_scores, score, transform
 from ._patience import ClusterLostError
 
-__all__ = ["ClusterLostError", "fit", "local_client", "read_rows"]
+__all__ = [
+    "ClusterLostError",
+    "fit",
+    "local_client",
+    "predict",
+    "read_rows",
+    "row_scores",
+    "score",
+    "transform",
+]

@@ -162,7 +162,7 @@ def fit(
         source = stack.enter_context(
             open_blocks(blocks, layer=layer, block_counts=block_counts)
         )
-        client = client or _client_of(blocks)
+        client = client or current_client_for(blocks)
         if client is None:
             work = _on_threads(plan, source, budget, stack)
         else:
@@ -212,7 +212,7 @@ def _held_back(
     return fitted(replace(fitting, plan=plan, engine=engine, look=look), folder)
 
 
-def _client_of(blocks: Any) -> Any:
+def current_client_for(blocks: Any) -> Any:
     """Return the current client for a Dask array, else none."""
     from ._dask import current_client
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cluster.naming import SEPARATOR, cluster_names_of
-from .fitted import column_names_of, record_of
+from .fitted import column_names_of, mean_confidence, record_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,8 +34,9 @@ def cluster_table(
     Returns
     -------
     dict of str to ndarray
-        ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows); of the tree
-        the ``kinship`` (its place in the drawn tree), ``joins`` (the node or cluster
+        ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows), mean
+        ``confidence`` in its rows (NaN where it was not measured); of the tree the
+        ``kinship`` (its place in the drawn tree), ``joins`` (the node or cluster
         that it is joined with; -1 for a single cluster) and ``join_height``; and
         ``markers``, up to ten columns that mark the cluster, the best first.
 
@@ -62,6 +63,7 @@ def cluster_table(
         "name": cluster_names_of(record, given),
         "size": sizes,
         "share": sizes / record.n_rows,
+        "confidence": np.array(mean_confidence(record), dtype=np.float64),
         **_in_the_tree(record),
         "markers": listed,
     }

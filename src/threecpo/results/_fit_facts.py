@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cluster.naming import cluster_names_of
 from . import figure_data
-from .fitted import record_of
+from .fitted import mean_confidence, record_of
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -26,8 +26,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
         ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
-        ``iterations``; the ``loss``; and the ``temperature`` (T, None where it was not
-        measured) and ``cluster_names``.
+        ``iterations``; the ``loss``; the ``temperature`` T, the ``dispersion`` φ (the
+        median of the columns) and the mean ``confidence`` in the rows of each cluster,
+        None where they were not measured; and ``cluster_names``.
 
     Examples
     --------
@@ -56,4 +57,6 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "loss": record.loss,
         "iterations": record.n_iter,
         "temperature": record.confidence and record.confidence.temperature,
+        "dispersion": record.confidence and record.confidence.dispersion,
+        "confidence": mean_confidence(record),
     }

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "column_names_of",
+    "mean_confidence",
     "names_array",
     "record_of",
     "row_names_of",
@@ -45,6 +46,22 @@ def rows_of(record: FitRecord) -> RowResults:
         )
         raise ValueError(message)
     return record.rows
+
+
+def mean_confidence(record: FitRecord) -> list[float | None]:
+    """Mean probability of the own cluster, for each; None where it is not known."""
+    unknown: list[float | None] = [None] * record.n_clusters
+    if record.confidence is None or record.rows is None:
+        return unknown
+    labels = record.rows.labels
+    inside = np.flatnonzero(labels >= 0)
+    own = record.confidence.probabilities[inside, labels[inside]]
+    sizes, sums = (
+        np.bincount(labels[inside], weights, record.n_clusters)
+        for weights in (None, own)
+    )
+    means = zip(sums.tolist(), sizes.tolist(), strict=True)
+    return [total / size if size else None for total, size in means]
 
 
 def shown_labels(

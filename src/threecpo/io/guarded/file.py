@@ -232,12 +232,12 @@ class Array:
 
     def _texts(self, length: int) -> NDArray[np.object_]:
         """Strings, which come some thousand at a time: their lengths, their letters."""
+        self._file.take(_OF_NAME * length)
         texts: list[str] = []
         while len(texts) < length:
             ends = np.cumsum(np.frombuffer(self._bytes(), dtype="<i8")).tolist()
             if not ends:
                 raise self._cut_short()
-            self._file.take(_OF_NAME * len(ends))
             content = self._bytes()
             pairs = zip([0, *ends], ends, strict=False)
             texts += [content[start:end].decode() for start, end in pairs]

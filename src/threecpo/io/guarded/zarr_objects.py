@@ -5,6 +5,8 @@ zarr is Python, but what unpacks its chunks is not, and bounds nothing.
 
 from __future__ import annotations
 
+import math
+import os
 import warnings
 from typing import Any
 
@@ -17,6 +19,9 @@ from .pieces import Values
 
 ATTRIBUTES = ("encoding-type", "_index", "shape")
 MOST_IN_ATTRIBUTE = 16
+# Chunks that may lack, as those of zeros do: so many, and for each one that is there.
+MOST_EMPTY = 1 << 13
+EMPTY_FOR_EACH = 1 << 10
 
 
 def open_file(path: str) -> Any:
@@ -53,6 +58,7 @@ def described(item: Any, path: str) -> dict[str, Any]:
     if not all(isinstance(size, int) and size >= 0 for size in item.shape):
         message = f"{path} has shape {item.shape}"
         raise RefusedError(message)
+    _check_chunks(item, path)
     return {
         "shape": item.shape,
         "kind": _kind(item.dtype),
@@ -77,6 +83,24 @@ def _chunk_bytes(item: Any) -> int:
     for length in item.shards or item.chunks:
         size *= max(1, int(length))
     return size
+
+
+def _check_chunks(item: Any, path: str) -> None:
+    """Refuse an array most of whose many chunks lack: each takes time to look for."""
+    chunks = item.shards or item.chunks
+    sizes = zip(item.shape, chunks, strict=True)
+    claimed = math.prod(-(-length // max(1, chunk)) for length, chunk in sizes)
+    if claimed <= MOST_EMPTY:
+        return
+    enough = -(-claimed // EMPTY_FOR_EACH)
+    folder = os.path.join(item.store.root, item.path)  # noqa: PTH118
+    there = 0
+    for _, _, files in os.walk(folder):
+        there += len(files)
+        if there >= enough:
+            return
+    message = f"{path} claims {claimed} chunks but has {there}; it is damaged"
+    raise RefusedError(message)
 
 
 def _kind(dtype: Any) -> str:

@@ -1,0 +1,205 @@
+"""A fit of 1.3 million cells on a small machine: make them, fit them, say what it took.
+
+    python benchmarks/atlas.py --folder /big/disk                   # 10x HDF5, K = 20
+    python benchmarks/atlas.py --folder /big/disk -k auto --clusters 30
+    python benchmarks/atlas.py --folder . --rows 130000             # minutes
+    python benchmarks/atlas.py --folder . --rows 130000 --format npz
+
+The cells are those of _atlas.py; they are made once and kept in the folder. The fit is
+in a process of its own, whose memory is watched from outside (its part of shared pages
+counted, the cache of the file system not).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from _atlas import Atlas, RealCells
+from _atlas_files import FORMATS, write
+from _common import HERE, Report, add_data_option, load, missing_data, say
+
+CELLS = "pbmc_kang"
+# A planted cluster is found if a fitted one holds so much of it, and little else.
+FOUND = 0.5
+
+
+def main() -> int:
+    """Make, fit, compare."""
+    given = _parser().parse_args()
+    if given.child:
+        return fit(given)
+    missing = missing_data(given.data, [CELLS])
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    real = load(given.data, CELLS)
+    cells = RealCells.of(real.matrix, real.labels)
+    atlas = Atlas(cells, given.rows, given.columns, given.clusters, seed=given.seed)
+    path = given.folder / f"atlas-{given.rows}-{given.clusters}{FORMATS[given.format]}"
+    began = time.perf_counter()
+    write(atlas, path, given.format)
+    say(f"{path}: {time.perf_counter() - began:.0f} s")
+    facts, peak = _fitted(given, path)
+    found = compared(atlas, facts["folder"], facts["groups"])
+    report = Report(given.output)
+    lines = {
+        "rows": f"{given.rows}",
+        "file": f"{given.format}, {_size(path) / 1e9:.1f} GB",
+        "clusters asked for, found": f"{given.k}, {facts['n_clusters']}",
+        **{f"seconds: {name}": f"{s:.0f}" for name, s in facts["seconds"].items()},
+        "passes over all rows": f"{facts['n_passes']}",
+        "peak memory, MB": f"{peak / 1e6:.0f}",
+        **found,
+    }
+    report.add_table(["what", "value"], list(lines.items()))
+    report.write()
+    return 0
+
+
+def fit(given: argparse.Namespace) -> int:
+    """Fit in this process, and print facts about it."""
+    from threecpo import ThreeCPO, distributed
+
+    times: dict[str, float] = {"start": time.perf_counter()}
+
+    class Listener:
+        passes: dict[tuple[int, int], int] = {}  # noqa: RUF012
+
+        def start(self, n_runs: int) -> None:
+            times["first look and sample"] = time.perf_counter()
+            say(f"  {n_runs} runs")
+
+        def step(self, step: Any) -> None:
+            times.setdefault("fit of the sample", time.perf_counter())
+            times["passes"] = time.perf_counter()
+            key = (step.n_clusters, step.run)
+            self.passes[key] = max(self.passes.get(key, 0), step.iteration)
+
+    k = given.k if given.k == "auto" else int(given.k)
+    model = ThreeCPO(k, random_state=given.seed, n_jobs=given.jobs)
+    listener, rows = Listener(), given.folder / "rows"
+    distributed.fit(
+        model,
+        given.child,
+        max_memory=given.max_memory,
+        write_to=rows,
+        progress=listener,
+    )
+    times["labels"] = time.perf_counter()
+    marks = list(times.items())
+    seconds = {name: now - before for (_, before), (name, now) in pairwise(marks)}
+    seconds["all"] = marks[-1][1] - marks[0][1]
+    facts = {
+        "folder": str(rows),
+        "groups": model.column_groups_.tolist(),
+        "n_clusters": model.n_clusters_,
+        "n_passes": max(listener.passes.values(), default=0),
+        "seconds": seconds,
+    }
+    print(json.dumps(facts))
+    return 0
+
+
+def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]:
+    """Facts about a fit in another process, and the most memory that it took."""
+    command = [sys.executable, str(HERE / "atlas.py"), "--child", str(path)]
+    for name in ("folder", "k", "max_memory", "jobs", "seed"):
+        command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peak = [0]
+    watched = threading.Event()
+
+    def watch() -> None:
+        while not watched.wait(0.2):
+            peak[0] = max(peak[0], memory_of(child.pid))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    answer, _ = child.communicate()
+    watched.set()
+    thread.join()
+    if child.returncode:
+        raise SystemExit(child.returncode)
+    return json.loads(answer.splitlines()[-1]), peak[0]
+
+
+def memory_of(pid: int) -> int:
+    """Proportional set size of a process and all that it has started, in bytes."""
+    import psutil
+
+    try:
+        process = psutil.Process(pid)
+        each = [process, *process.children(recursive=True)]
+        return sum(p.memory_full_info().pss for p in each)
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return 0
+
+
+def compared(atlas: Atlas, folder: str, groups: list[int]) -> dict[str, str]:
+    """How far the fit finds what was planted."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from threecpo.distributed import read_rows
+
+    labels, truth = read_rows(folder, "labels"), atlas.labels
+    n_found = int(labels.max()) + 1
+    table = np.zeros((atlas.n_clusters, n_found + 1))
+    np.add.at(table, (truth, labels), 1)
+    overlap = table[:, :n_found]
+    best = overlap.argmax(axis=1)
+    inside = overlap[np.arange(len(best)), best]
+    held = inside / table.sum(axis=1)
+    pure = inside / np.maximum(1, overlap.sum(axis=0)[best])
+    found = (held > FOUND) & (pure > FOUND)
+    shares = table.sum(axis=1) / table.sum()
+    rare = shares < 0.01
+    smallest = f"{100 * shares[found].min():.2f} %" if found.any() else "none"
+    relevant = np.asarray(groups) == 1
+    told_apart = atlas.changed.any(axis=0)
+    return {
+        "ARI with the planted clusters": f"{adjusted_rand_score(truth, labels):.4f}",
+        "clusters found": f"{found.sum()} of {len(found)}",
+        "clusters below 1 % found": f"{found[rare].sum()} of {rare.sum()}",
+        "smallest found": smallest,
+        "columns in C1, C0, C-": ", ".join(
+            str(int((np.asarray(groups) == g).sum())) for g in (1, 0, -1)
+        ),
+        "of the changed genes in C1": f"{100 * relevant[told_apart].mean():.1f} %",
+    }
+
+
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
+
+
+def _parser() -> argparse.ArgumentParser:
+    text = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=text)
+    add_data_option(parser)
+    parser.add_argument("--folder", type=Path, required=True, help="for the cells")
+    parser.add_argument("--format", choices=list(FORMATS), default="10x")
+    parser.add_argument("--rows", type=int, default=1_306_127)
+    parser.add_argument("--columns", type=int, default=27_998)
+    parser.add_argument("--clusters", type=int, default=20, help="planted")
+    parser.add_argument("-k", "--k", default="20", help="a number, or auto")
+    parser.add_argument("--max-memory", default="2GB")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,133 @@
+"""What a model says of rows that come in blocks: the same as of rows in memory."""
+
+import numpy as np
+import pytest
+from block_fits import counts_of, evenly, model_of, write
+from sklearn.exceptions import NotFittedError
+
+import threecpo
+from threecpo import ThreeCPO, distributed
+from threecpo.cluster import PoissonL
+
+KINDS = ("plain", "outliers", "final", "joined", "batches", "poisson-l")
+
+
+def fitted(kind):
+    X, _ = counts_of(seed=3, n_rows=400, n_clusters=4)
+    options = {"outliers": "iterative"} if kind == "outliers" else {}
+    options |= {"outliers": "final"} if kind == "final" else {}
+    if kind == "batches":
+        batch = np.array(["a", "b"], dtype=object)[np.arange(X.shape[0]) % 2]
+        return model_of(4).fit(X, batch=batch), X
+    if kind == "poisson-l":
+        return PoissonL(4, random_state=0).fit(X), X
+    model = model_of(4, **options).fit(X)
+    return (model.cut(2) if kind == "joined" else model), X
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model_and_rows(request):
+    return fitted(request.param)
+
+
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+def test_labels_and_scores_are_those_of_memory(n_blocks, model_and_rows):
+    model, X = model_and_rows
+    blocks = evenly(X, n_blocks)
+    np.testing.assert_array_equal(distributed.predict(model, blocks), model.predict(X))
+    assert {block.reads for block in blocks} == {1}
+    assert distributed.score(model, blocks) == pytest.approx(model.score(X), rel=1e-12)
+    if isinstance(model, ThreeCPO):
+        np.testing.assert_array_equal(
+            distributed.row_scores(model, blocks), model.row_scores(X)
+        )
+        relevant = distributed.transform(model, blocks)
+        assert (relevant != model.transform(X)).nnz == 0
+
+
+def test_rows_of_a_fit_get_their_labels_again(model_and_rows):
+    model, X = model_and_rows
+    if not len(getattr(model, "batch_names_", ())):
+        found = distributed.predict(model, evenly(X, 3))
+        np.testing.assert_array_equal(found, model.labels_)
+
+
+def test_batches_are_given_for_all_rows():
+    model, X = fitted("batches")
+    batch = np.array(["b", "a", "other"], dtype=object)[np.arange(X.shape[0]) % 3]
+    blocks = evenly(X, 3)
+    expected = model.predict(X, batch=batch)
+    found = distributed.predict(model, blocks, batch=batch)
+    np.testing.assert_array_equal(found, expected)
+    scores = distributed.row_scores(model, blocks, batch=batch)
+    np.testing.assert_array_equal(scores, model.row_scores(X, batch=batch))
+    with pytest.raises(ValueError, match="399"):
+        distributed.predict(model, blocks, batch=batch[1:])
+    plain, _ = fitted("plain")
+    with pytest.raises(ValueError, match="fitted without batch="):
+        distributed.predict(plain, blocks, batch=batch)
+
+
+def test_results_are_written_block_by_block(tmp_path):
+    model, X = fitted("outliers")
+    blocks = evenly(X, 3)
+    assert distributed.predict(model, blocks, write_to=tmp_path / "rows") is None
+    for name in ("labels", "margins", "outlier_scores", "row_scales"):
+        found = distributed.read_rows(tmp_path / "rows", name)
+        np.testing.assert_array_equal(found, getattr(model, f"{name}_"))
+    assert distributed.row_scores(model, blocks, write_to=tmp_path / "scores") is None
+    found = distributed.read_rows(tmp_path / "scores", "scores")
+    np.testing.assert_array_equal(found, model.row_scores(X))
+    with pytest.raises(FileExistsError, match="name a new folder"):
+        distributed.predict(model, blocks, write_to=tmp_path / "rows")
+
+
+def test_relevant_columns_are_written_as_blocks_to_fit(tmp_path):
+    X, _ = counts_of(seed=3, n_rows=200)
+    names = [f"word {j}" for j in range(X.shape[1])]
+    table = threecpo.CountTable(X, column_names=names)
+    model = model_of(3).fit(table)
+    write(X, tmp_path / "blocks", column_names=names)
+    distributed.transform(model, tmp_path / "blocks", write_to=tmp_path / "relevant")
+    again = distributed.fit(model_of(3), tmp_path / "relevant")
+    kept = np.array(names, dtype=object)[model.get_support()]
+    np.testing.assert_array_equal(again.feature_names_in_, kept)
+    expected = model_of(3).fit(X[:, model.get_support()])
+    np.testing.assert_array_equal(again.labels_, expected.labels_)
+
+
+def test_columns_must_be_those_of_the_model(tmp_path):
+    X, _ = counts_of(seed=3, n_rows=200)
+    names = [f"word {j}" for j in range(X.shape[1])]
+    model = model_of(3).fit(threecpo.CountTable(X, column_names=names))
+    renamed = [*names[:2], "other", *names[3:]]
+    other = threecpo.CountTable(X, column_names=renamed)
+    with pytest.raises(ValueError, match="column 2 called 'other', not 'word 2'"):
+        distributed.predict(model, other)
+    narrow = threecpo.CountTable(X[:, 1:], column_names=names[:-1])
+    with pytest.raises(ValueError, match="columns, not"):
+        distributed.predict(model, narrow)
+    with pytest.raises(ValueError, match="columns; the model was fitted on"):
+        distributed.predict(model, evenly(X[:, 1:], 2))
+
+
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_what_is_no_count_is_named(value):
+    model, X = fitted("plain")
+    X = X.astype(float).tolil()
+    X[150, 2] = value
+    with pytest.raises(ValueError, match="row 50, column 2"):
+        distributed.predict(model, evenly(X.tocsr(), 4))
+
+
+def test_a_model_that_is_not_fitted_is_refused():
+    with pytest.raises(NotFittedError):
+        distributed.predict(ThreeCPO(2), [lambda: np.eye(3)])
+
+
+def test_a_budget_is_kept():
+    model, X = fitted("plain")
+    found = distributed.predict(model, X, max_memory="1MB")
+    np.testing.assert_array_equal(found, model.labels_)
+    with pytest.raises(ValueError, match="max_memory must be at least"):
+        distributed.predict(model, X, max_memory="1kB")
