@@ -309,7 +309,7 @@ class TestClusters:
         table = results.cluster_table(any_model)
         k = any_model.n_clusters_
         assert list(table) == [
-            *("cluster", "name", "size", "share"),
+            *("cluster", "name", "size", "share", "confidence"),
             *("kinship", "joins", "join_height", "markers"),
         ]
         assert table["cluster"].tolist() == list(range(k))

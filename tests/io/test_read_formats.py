@@ -165,8 +165,8 @@ def test_every_option_is_of_some_format():
 @pytest.mark.parametrize(
     ("suffix", "advice"),
     [
-        (".xlsx", "save the sheet as csv"),
-        (".ODS", "save the sheet as csv"),
+        (".xls", "save it as xlsx"),
+        (".XLSB", "save it as xlsx"),
         (".loom", "convert it to h5ad"),
         (".rds", "write it from R"),
     ],

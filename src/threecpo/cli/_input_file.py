@@ -91,6 +91,11 @@ _OPTIONS = {
         metavar="COLUMN",
         help="Column or field of text, whose words are counted. [default: found]",
     ),
+    "sheet": click.option(
+        "--sheet",
+        metavar="NAME",
+        help="Sheet of an xlsx or ods file. [default: the first]",
+    ),
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Of a text file. [default: utf-8]"
     ),

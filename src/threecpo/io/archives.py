@@ -24,7 +24,7 @@ from .limits import check_unpacked, limit_of, unpacks_too_far
 from .regular_files import open_regular
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     Members = Iterator[tuple[str, IO[bytes]]]
 
@@ -104,13 +104,18 @@ def _members(name: str, file: IO[bytes], limit: int) -> Members:
 def _zip_members(file: IO[bytes], limit: int) -> Members:
     with zipfile.ZipFile(file) as archive:
         listed = archive.infolist()
-        check_unpacked(sum(info.file_size for info in listed), limit)
-        for info in listed:
-            _check_name(info.filename, link=stat.S_ISLNK(info.external_attr >> 16))
+        check_members(listed, limit)
         for info in listed:
             if not info.is_dir():
                 with archive.open(info) as member:
                     yield info.filename, member
+
+
+def check_members(listed: Collection[zipfile.ZipInfo], limit: int) -> None:
+    """Refuse members of a zip file that are too large, or lead out of it."""
+    check_unpacked(sum(info.file_size for info in listed), limit)
+    for info in listed:
+        _check_name(info.filename, link=stat.S_ISLNK(info.external_attr >> 16))
 
 
 def _tar_members(file: IO[bytes]) -> Members:

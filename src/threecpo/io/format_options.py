@@ -27,6 +27,7 @@ class ReadOptions:
     thousands: str | None = None
     empty: str | None = None
     text: str | None = None
+    sheet: str | None = None
     encoding: str | None = None
     text_options: Mapping[str, Any] | None = None
     # Not of a format: how many bytes a file may unpack to.

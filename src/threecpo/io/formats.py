@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,12 +35,15 @@ class Format:
 _COLUMNS = ("labels", "index", "drop", "triples")
 _NUMBERS = ("decimal", "thousands", "empty")
 _TEXT = ("text", "text_options")
+_SHEETS = (*_COLUMNS, *_TEXT, *_NUMBERS, "header", "sheet")
 FORMATS = {
     "csv": Format(
         "delimited",
         (".csv", ".tsv", ".tab", ".txt"),
         (*_COLUMNS, *_TEXT, *_NUMBERS, "header", "delimiter", "encoding"),
     ),
+    "xlsx": Format("_sheets", (".xlsx", ".xlsm"), _SHEETS, writes=False),
+    "ods": Format("_sheets", (".ods",), _SHEETS, writes=False),
     "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT)),
     "npz": Format("_npz", (".npz",)),
     "mtx": Format("_mtx", (".mtx", ".mm")),
@@ -56,12 +60,12 @@ FORMATS = {
     ),
 }
 _R = "write it from R with Matrix::writeMM, or as h5ad with zellkonverter::writeH5AD"
-_SHEET = "save the sheet as csv in the spreadsheet program"
+_SHEET = "save it as xlsx in the spreadsheet program"
 # Files that are not read, and how to get one that is.
 _ADVICE = {
-    ".xlsx": _SHEET,
     ".xls": _SHEET,
-    ".ods": _SHEET,
+    ".xlsb": _SHEET,
+    ".numbers": _SHEET,
     ".loom": "convert it to h5ad with anndata.io.read_loom(path).write_h5ad(new)",
     ".rds": _R,
     ".rdata": _R,
@@ -90,6 +94,8 @@ def find_format(path: Path, given: str | None) -> str:
         raise DataFormatError(message)
     named, start = of_suffix(path), _start(path)
     held = _of_content(start)
+    if held == ("npz",):
+        held = _of_archive(path)
     if held and held != ("mtx",) and not _is_plain(path, start):
         message = f"it is {held[0]} in compressed form; decompress it first"
         raise DataFormatError(message)
@@ -130,6 +136,18 @@ def _is_plain(path: Path, start: bytes) -> bool:
 def _of_content(start: bytes) -> tuple[str, ...]:
     fits = (names for magic, names in _MAGIC.items() if start.startswith(magic))
     return next(fits, ())
+
+
+def _of_archive(path: Path) -> tuple[str, ...]:
+    """Names of formats that a zip file may be, by the names in it."""
+    with suppress(zipfile.BadZipFile), open_regular(path) as file:
+        names = set(zipfile.ZipFile(file).namelist())
+        if "[Content_Types].xml" in names:
+            return ("xlsx",)
+        if "content.xml" in names:
+            return ("ods",)
+        return ("npz",)
+    return ("npz", "xlsx", "ods")
 
 
 def _of_text(start: bytes) -> str:

@@ -36,6 +36,7 @@ def read_counts(
     thousands: str | None = None,
     empty: str | None = None,
     text: str | None = None,
+    sheet: str | None = None,
     encoding: str | None = None,
     text_options: Mapping[str, Any] | None = None,
     max_unpacked: int | str | None = None,
@@ -46,6 +47,8 @@ def read_counts(
     format     what is read
     ========== ======================================================================
     "csv"      csv or tsv: a row a line, triples of row, column and count, or texts
+    "xlsx"     the same kinds of tables in a sheet of Excel
+    "ods"      the same in one of OpenDocument
     "parquet"  the same kinds of tables
     "npz"      what ``scipy.sparse.save_npz`` or ``write_counts`` wrote
     "mtx"      MatrixMarket
@@ -105,6 +108,9 @@ def read_counts(
         Column or field of text, whose words are counted; other columns but ``labels``
         and ``index`` are left out. By default a column of sentences, where there is
         one, in a table of few numbers.
+    sheet : str, default=None
+        Sheet of an xlsx or ods file; by default the first that is visible and not
+        empty.
     encoding : str, default=None
         Encoding of a text file, such as "cp1252"; UTF-8 by default.
     text_options : dict, default=None
@@ -153,6 +159,7 @@ def read_counts(
         thousands=thousands,
         empty=empty,
         text=text,
+        sheet=sheet,
         encoding=encoding,
         text_options=text_options,
         max_unpacked=parse_limit(max_unpacked),

@@ -91,6 +91,8 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
         raise DataFormatError(message)
     records = lines.records(delimiter)
     header = next(records, None)
+    while options.header is None and header is not None and _is_title(header):
+        header = next(records, None)
     if header is None:
         message = "it has no lines"
         raise DataFormatError(message)
@@ -103,6 +105,14 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
         message = "it has no lines below the names of its columns"
         raise DataFormatError(message)
     return _Start(delimiter, header, [first])
+
+
+def _is_title(record: list[str]) -> bool:
+    """Whether a line is a title above a table: one field alone, none beside it.
+
+    It cannot name the columns, as several would have no name.
+    """
+    return len(record) > 2 and bool(record[0].strip()) and not any(record[1:])
 
 
 def _delimiter(first: bytes, second: bytes, usual: str) -> str:

@@ -54,6 +54,14 @@ def open_zarr(path: Path, limit: int) -> Iterator[Group]:
         yield root
 
 
+@contextmanager
+def open_sheets(path: Path, limit: int) -> Iterator[Group]:
+    """Open a workbook, of which somebody has looked at the archive."""
+    _check_library("python_calamine", "io", "Reading xlsx and ods files")
+    with _opened("sheets", path, limit) as root:
+        yield root
+
+
 def _check_library(name: str, extra: str, purpose: str) -> None:
     if folder_of(name) is None:
         raise missing(name, extra, purpose)

@@ -27,6 +27,8 @@ class Values(NamedTuple):
     shape: tuple[int, ...]
     itemsize: int
     chunks: tuple[int, ...]
+    # How many texts a call reads.
+    texts: int = TEXTS
 
 
 def send_rows(
@@ -35,9 +37,9 @@ def send_rows(
     """Send rows; text as the lengths of strings and their letters."""
     send({"kind": values.kind})
     if values.kind == "text":
-        for at in range(start, stop, TEXTS):
+        for at in range(start, stop, values.texts):
             with timed():
-                texts = _encoded(values.source[at : min(at + TEXTS, stop)])
+                texts = _encoded(values.source[at : min(at + values.texts, stop)])
             send(np.array([len(text) for text in texts], dtype="<i8"))
             send(b"".join(texts))
         return

@@ -34,6 +34,7 @@ package.__path__ = [sys.argv[1]]
 from guarded.serving import main
 main()
 """
+LIBRARIES = ("numpy", "h5py", "zarr", "python_calamine")
 _FOLDER = Path(__file__).parent
 
 
@@ -49,7 +50,7 @@ class ReadingProcess:
             "OMP_NUM_THREADS": "1",
             "MALLOC_ARENA_MAX": "2",
         }
-        homes = [folder_of(name) for name in ("numpy", "h5py", "zarr")]
+        homes = [folder_of(name) for name in LIBRARIES]
         folders = dict.fromkeys(str(home) for home in homes if home is not None)
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", "-c", _START, str(_FOLDER), *folders],
@@ -154,13 +155,19 @@ class ReadingProcess:
             return NoRoomError()
         if code > 0:
             return ImportError(
-                "Reading this file needs h5py or zarr, which do not work here: "
-                f"{sys.executable} -c 'import h5py, zarr' shows why."
+                "Reading this file needs h5py, zarr or python_calamine, which do not "
+                f"work here: {sys.executable} -c 'import h5py, zarr, python_calamine' "
+                "shows why."
             )
         if -code in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
             return DataFormatError(
                 f"the process that reads it was ended from outside (signal {-code}); "
                 "try again"
+            )
+        if -code == signal.SIGABRT:
+            return DataFormatError(
+                "the library that reads it has given up: it is damaged, or takes more "
+                "memory than max_unpacked= allows"
             )
         if -code in [getattr(signal, name, None) for name in TIMERS]:
             message = "it makes the library that reads it work without end"

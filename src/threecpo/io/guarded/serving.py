@@ -136,6 +136,10 @@ def _bytes_of(requests: IO[bytes], size: int) -> bytes:
 
 def loaded(request: dict[str, Any]) -> Any:
     """Load the library for a file, and filters of hdf5plugin if the caller has them."""
+    if request["format"] == "sheets":
+        from . import sheet_objects
+
+        return sheet_objects
     if request["format"] == "zarr":
         from . import zarr_objects
 

@@ -1,0 +1,271 @@
+"""Sheets of xlsx and ods files."""
+
+import datetime as dt
+import sys
+from importlib.util import find_spec
+
+import pytest
+from workbooks import ods, ods_of, packed, xlsx, xlsx_of
+
+from threecpo import read_counts
+from threecpo.io import DataFormatError, _sheets
+
+pytestmark = pytest.mark.skipif(
+    find_spec("python_calamine") is None, reason="python-calamine is not installed"
+)
+
+WRITERS = {".xlsx": xlsx, ".ods": ods}
+PLOTS = [["plot", "ants", "bees"], ["p1", 3, 0], ["p2", 0, 5]]
+
+
+@pytest.fixture(params=WRITERS)
+def write(request, tmp_path):
+    """Write rows of one sheet, or several sheets by name."""
+
+    def written(rows=None, **sheets):
+        sheets = sheets or {"t": rows}
+        return WRITERS[request.param](tmp_path / f"t{request.param}", **sheets)
+
+    return written
+
+
+def shown(table):
+    rows = None if table.row_names is None else list(table.row_names)
+    return rows, list(table.column_names), table.X.toarray().tolist()
+
+
+def test_a_table_is_read_with_its_names(write):
+    table = read_counts(write(PLOTS))
+    assert shown(table) == (["p1", "p2"], ["ants", "bees"], [[3, 0], [0, 5]])
+    assert (table.name, table.description) == ("t", "")
+
+
+def test_without_a_suffix_the_content_tells(write):
+    path = write(PLOTS)
+    bare = path.rename(path.with_suffix(""))
+    assert read_counts(bare).shape == (2, 2)
+
+
+def test_a_workbook_named_like_another_format_is_told(write):
+    path = write(PLOTS)
+    kind = path.suffix[1:]
+    with pytest.raises(DataFormatError, match=f"holds {kind}; rename it or pass"):
+        read_counts(path.rename(path.with_suffix(".npz")))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "expected"),
+    [
+        ([["a", "b"], [1, 0.5], [2, 3]], {}, [[1, 0.5], [2, 3]]),
+        ([["a", "b"], [True, 2], [False, 3]], {}, [[1, 2], [0, 3]]),
+        ([["a", "b"], ["7", 2], [1, 3]], {}, [[7, 2], [1, 3]]),
+        ([["a", "b"], ["1.234,5", 2], [0.5, 3]], {"thousands": "."},
+         [[1234.5, 2], [0.5, 3]]),
+        ([["a", "b"], ["1,5", 2], [2.25, 3]], {"decimal": ","}, [[1.5, 2], [2.25, 3]]),
+        ([["a", "b"], [None, 2], [1, "NA"]], {"empty": "zero"}, [[0, 2], [1, 0]]),
+        ([[1, 2], [3, 4]], {"header": False}, [[1, 2], [3, 4]]),
+        ([["k", "a"], ["x", 1], ["y", 2]], {"labels": "k"}, [[1], [2]]),
+        ([["a", "day"], [1, "Mon"], [2, "Tue"]], {"drop": "day"}, [[1], [2]]),
+        ([["a", "b"], [3e9, 2], [1, 3]], {}, [[3e9, 2], [1, 3]]),
+    ],
+)  # fmt: skip
+def test_cells_are_taken_as_a_sheet_stores_them(write, rows, options, expected):
+    assert read_counts(write(rows), **options).X.toarray().tolist() == expected
+
+
+def test_empty_rows_titles_and_line_ends_in_cells(write):
+    rows = [[], ["Trap counts 2024", None, None], [], ["plot", "ants\nred", "bees"]]
+    rows += [["p1", 1, 2], [], ["p2", 3, 4]]
+    table = read_counts(write(rows))
+    assert shown(table) == (["p1", "p2"], ["ants red", "bees"], [[1, 2], [3, 4]])
+
+
+def test_errors_count_rows_as_the_sheet_does(write):
+    rows = [[], ["plot\nname", "ants", "bees"], ["p1", 1, 2], ["p2", "many", 3]]
+    with pytest.raises(DataFormatError, match="line 4, column 'ants' holds 'many'"):
+        read_counts(write(rows))
+
+
+def test_quotes_and_tabs_in_cells(write):
+    table = read_counts(write([["plot", 'a "b"', "c\td"], ['p"1', 1, 2]]))
+    assert shown(table) == (['p"1'], ['a "b"', "c\td"], [[1, 2]])
+
+
+def test_one_count_a_row(write):
+    rows = [["who", "what", "n"], ["ann", "milk", 2], ["bob", "tea", 1]]
+    expected = (["ann", "bob"], ["milk", "tea"], [[2, 0], [0, 1]])
+    assert shown(read_counts(write(rows))) == expected
+    table = read_counts(write(rows), triples=("what", "who", "n"))
+    assert list(table.row_names) == ["milk", "tea"]
+
+
+def test_a_column_of_text(write):
+    rows = [["id", "review", "stars"], ["1", "cold soup", 2], ["2", "warm soup", 5]]
+    table = read_counts(write(rows), text="review", text_options={"stem": None})
+    assert list(table.column_names) == ["cold", "soup", "warm"]
+    assert table.description == "words of column 'review'"
+
+
+class TestSheets:
+    def test_the_first_that_holds_something_is_taken_and_named(self, write):
+        table = read_counts(write(empty=[], counts=PLOTS, other=PLOTS[:2]))
+        assert (table.shape, table.description) == ((2, 2), "sheet 'counts'")
+
+    def test_another_is_taken_if_asked_for(self, write):
+        path = write(counts=PLOTS, other=PLOTS[:2])
+        assert read_counts(path, sheet="other").shape == (1, 2)
+
+    def test_one_that_is_not_there_is_told_with_those_that_are(self, write):
+        message = "no sheet 'x'; pass sheet= as one of 'counts', 'other'"
+        with pytest.raises(DataFormatError, match=message):
+            read_counts(write(counts=PLOTS, other=PLOTS), sheet="x")
+
+    def test_an_error_in_the_first_names_the_others(self, write):
+        path = write(notes=[["made by", "Ann"], ["on", "Monday"]], counts=PLOTS)
+        with pytest.raises(DataFormatError, match="sheet= takes another: 'counts'"):
+            read_counts(path)
+
+    def test_none_at_all(self, write):
+        with pytest.raises(DataFormatError, match="no visible sheet with anything"):
+            read_counts(write(empty=[]))
+
+    def test_hidden_ones_are_read_only_if_asked_for(self, tmp_path):
+        path = xlsx(tmp_path / "t.xlsx", first=PLOTS[:2], second=PLOTS)
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.load_workbook(path)
+        book["first"].sheet_state = "hidden"
+        book.active = 1
+        book.save(path)
+        assert read_counts(path).description == "sheet 'second'"
+        assert read_counts(path, sheet="first").shape == (1, 2)
+
+    def test_the_option_is_one_of_sheets_alone(self, tmp_path):
+        (tmp_path / "t.csv").write_text("a,b\n1,2\n")
+        with pytest.raises(DataFormatError, match="sheet= is no option of csv, only"):
+            read_counts(tmp_path / "t.csv", sheet="x")
+
+
+class TestExcelOnly:
+    def test_dates_are_no_counts(self, tmp_path):
+        day = dt.date(2024, 5, 17)
+        path = xlsx(tmp_path / "t.xlsx", t=[["day", "ants"], [day, 3]])
+        assert list(read_counts(path).row_names) == ["2024-05-17"]
+        path = xlsx(tmp_path / "t.xlsx", t=[["ants", "day"], [3, day]])
+        with pytest.raises(DataFormatError, match="holds '2024-05-17', which is no nu"):
+            read_counts(path)
+
+    def test_errors_of_formulas_are_empty_cells(self, tmp_path):
+        cells = '<c r="A2"><v>2</v></c><c r="B2" t="e"><v>#N/A</v></c>'
+        path = xlsx_of(tmp_path / "t.xlsx", f"{_TEXTS}<row r='2'>{cells}</row>")
+        with pytest.raises(DataFormatError, match="line 2, column 'b' is empty"):
+            read_counts(path)
+        assert read_counts(path, empty="zero").X.toarray().tolist() == [[2, 0]]
+
+    def test_merged_cells_are_filled_at_their_first_place(self, tmp_path):
+        path = xlsx(tmp_path / "t.xlsx", t=[["a", "b"], [1, 2], [3, 4]])
+        openpyxl = pytest.importorskip("openpyxl")
+        book = openpyxl.load_workbook(path)
+        book.active.merge_cells("A2:A3")
+        book.save(path)
+        with pytest.raises(DataFormatError, match="line 3, column 'a' is empty"):
+            read_counts(path)
+
+    def test_formatted_cells_far_out_are_not_counted(self, tmp_path):
+        far = '<row r="9"><c r="XFD9" s="0"/></row>'
+        row = '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>2</v></c></row>'
+        path = xlsx_of(tmp_path / "t.xlsx", _TEXTS + row + far)
+        assert read_counts(path).X.toarray().tolist() == [[1, 2]]
+
+
+_TEXTS = (
+    '<row r="1"><c r="A1" t="inlineStr"><is><t>a</t></is></c>'
+    '<c r="B1" t="inlineStr"><is><t>b</t></is></c></row>'
+)
+
+
+class TestHostile:
+    def test_more_parts_than_any_workbook_has(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(_sheets, "_MOST_PARTS", 4)
+        with pytest.raises(DataFormatError, match="archive of 5 files"):
+            read_counts(xlsx_of(tmp_path / "t.xlsx", _TEXTS))
+
+    def test_parts_that_lead_out_of_the_archive(self, tmp_path):
+        path = xlsx_of(tmp_path / "t.xlsx", _TEXTS, **{"../up.xml": "x"})
+        with pytest.raises(DataFormatError, match="leads out of the archive"):
+            read_counts(path)
+
+    def test_parts_that_unpack_to_too_much(self, tmp_path):
+        path = xlsx_of(tmp_path / "t.xlsx", _TEXTS, extra=" " * 40_000_000)
+        with pytest.raises(DataFormatError, match="unpacks to more than 30000000"):
+            read_counts(path, max_unpacked="30MB")
+
+    def test_two_cells_far_apart(self, tmp_path):
+        cell = '<c r="{0}"><v>1</v></c>'
+        far = f'<row r="1048576">{cell.format("XFD1048576")}</row>'
+        path = xlsx_of(tmp_path / "t.xlsx", f"{_TEXTS}{far}")
+        with pytest.raises(DataFormatError, match="takes more memory than max_unpa"):
+            read_counts(path)
+
+    def test_cells_that_are_repeated_without_end(self, tmp_path):
+        cell = (
+            '<table:table-cell table:number-columns-repeated="16000" '
+            'office:value-type="float" office:value="1"/>'
+        )
+        row = '<table:table-row table:number-rows-repeated="1000000">'
+        table = f'<table:table table:name="t">{row}{cell}</table:table-row>'
+        path = ods_of(tmp_path / "t.ods", f"{table}</table:table>")
+        with pytest.raises(DataFormatError, match=r"t\.ods: it cannot be read"):
+            read_counts(path)
+
+    @pytest.mark.parametrize("kind", ["laughs", "outside"])
+    def test_entities_are_not_resolved(self, tmp_path, kind):
+        secret = tmp_path / "secret.txt"
+        secret.write_text("777")
+        steps = "".join(f'<!ENTITY e{i} "{f"&e{i - 1};" * 10}">' for i in range(1, 12))
+        entities = {
+            "laughs": f'<!ENTITY e0 "9999999999">{steps}<!ENTITY x "&e11;">',
+            "outside": f'<!ENTITY x SYSTEM "{secret.as_uri()}">',
+        }
+        sheet = (
+            f"<!DOCTYPE worksheet [{entities[kind]}]><worksheet><sheetData>{_TEXTS}"
+            '<row r="2"><c r="A2"><v>1</v></c><c r="B2"><v>&x;</v></c></row>'
+            "</sheetData></worksheet>"
+        )
+        part = {"xl/worksheets/sheet1.xml": sheet}
+        path = xlsx_of(tmp_path / "t.xlsx", "", **part)
+        with pytest.raises(DataFormatError) as caught:
+            read_counts(path)
+        assert "777" not in str(caught.value)
+
+    @pytest.mark.parametrize("suffix", WRITERS)
+    def test_archives_without_a_workbook(self, tmp_path, suffix):
+        path = packed(tmp_path / f"t{suffix}", {"a.txt": "hello"})
+        with pytest.raises(DataFormatError, match=r"named like|cannot be read"):
+            read_counts(path)
+        with pytest.raises(DataFormatError, match="cannot be read, it is damaged"):
+            read_counts(path, format=suffix[1:])
+
+    def test_old_and_protected_workbooks(self, tmp_path):
+        path = tmp_path / "t.xlsx"
+        path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
+        with pytest.raises(DataFormatError, match="protected by a password; save it"):
+            read_counts(path)
+
+    def test_every_file_that_is_cut_short_is_an_error(self, write):
+        path = write(PLOTS)
+        content = path.read_bytes()
+        for length in range(1, len(content), len(content) // 20):
+            path.write_bytes(content[:length])
+            with pytest.raises(DataFormatError, match=r"t\.(xlsx|ods)"):
+                read_counts(path)
+
+
+def test_the_library_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("threecpo.io.guarded.file.folder_of", lambda name: None)
+    with pytest.raises(ImportError, match=r"python_calamine.*threecpo\[io\]"):
+        read_counts(xlsx_of(tmp_path / "t.xlsx", _TEXTS))
+
+
+def test_the_library_is_loaded_in_the_reading_process_alone(tmp_path):
+    assert read_counts(ods(tmp_path / "t.ods", t=PLOTS)).shape == (2, 2)
+    assert "python_calamine" not in sys.modules
