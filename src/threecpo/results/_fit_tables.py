@@ -82,6 +82,7 @@ def row_table(
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
+        **({} if rows.row_weights is None else {"weight": rows.row_weights}),
         **_titles(X),
     }
 
@@ -171,7 +172,8 @@ def column_table(
     dict of str to ndarray
         ``column``, ``group`` (1, 0 or -1), ``noise_score``, ``shared_score``,
         ``relevant_score``; and the counts expected in a row of mean size, ``overall``
-        and in each cluster, ``here_0`` to ``here_{K-1}``.
+        and in each cluster, ``here_0`` to ``here_{K-1}``. Where columns are held back,
+        also the ``weight`` of each.
 
     Examples
     --------
@@ -183,6 +185,8 @@ def column_table(
     """
     record = record_of(model)
     scores, expected = record.column_scores, record.markers.expected
+    weights = record.sums.column_weights
+    held = {} if weights is None else {"weight": weights}
     return {
         "column": column_names_of(record, column_names),
         "group": record.groups.astype(np.int64),
@@ -191,6 +195,7 @@ def column_table(
         "relevant_score": scores[:, 2],
         "overall": expected.overall,
         **{f"here_{k}": counts for k, counts in enumerate(expected.clusters)},
+        **held,
     }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "column_names_of",
+    "held_columns",
     "mean_confidence",
     "names_array",
     "record_of",
@@ -94,3 +95,13 @@ def row_names_of(
     if names is None:
         names = record.row_names
     return names_array("row_names", names, record.n_rows)
+
+
+def held_columns(record: FitRecord) -> list[str]:
+    """Names of the columns that are held back, the least weight first."""
+    weights = record.sums.column_weights
+    if weights is None:
+        return []
+    order = np.argsort(weights, kind="stable")
+    names = column_names_of(record, None)
+    return [str(names[j]) for j in order[weights[order] < 1]]
