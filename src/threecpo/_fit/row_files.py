@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +39,8 @@ def _write_block(
 ) -> int:
     """Write the results of the rows of a block; return how many they are."""
     results = describer(counts)
-    for each in fields(results):
-        save_block(folder, each.name, index, getattr(results, each.name))
+    for name, values in results.arrays.items():
+        save_block(folder, name, index, values)
     return len(results.labels)
 
 

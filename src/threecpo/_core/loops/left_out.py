@@ -10,7 +10,7 @@ from numba import types
 from ..codes import SHARED_SLOT
 from .compiling import array_type, compiled, f8, i4, record_type
 from .records import ROWS
-from .rows import _BLOCK, _value
+from .rows import _BLOCK
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -67,6 +67,8 @@ def score_left_out(rows, block, labels, sums, sizes, scores):
     Labels below 0 have no cluster; their scores are left as they are.
     """
     floor = sums.floor
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         k = labels[i]
         shared, size = sums.shared_prior, sums.size_prior
@@ -74,7 +76,10 @@ def score_left_out(rows, block, labels, sums, sizes, scores):
         if k >= 0:
             above, total = sums.above[k], sums.totals[k]
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
-            slot, value = sums.slots[U(rows.indices[t])], _value(rows, t)
+            j, value = U(rows.indices[t]), rows.data[t]
+            slot = sums.slots[j]
+            if weighted:
+                value *= weights[j]
             if slot >= SHARED_SLOT:
                 size += value
             if slot == SHARED_SLOT:

@@ -44,24 +44,20 @@ def _batch(rows, row):
 
 
 @inlined
-def _value(rows, t):
-    """A stored count times the weight of its column."""
-    value = rows.data[t]
-    if len(rows.column_weights) > 0:
-        value *= rows.column_weights[U(rows.indices[t])]
-    return value
-
-
-@inlined
 def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(len(scores))
     found = U(0)
     shared = 0.0
     size = 0.0
+    # Fetched from the record inside of the loop, weights would make it slow.
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         slot = profile.slots[U(rows.indices[t])]
-        value = _value(rows, t)
+        value = rows.data[t]
+        if weighted:
+            value *= weights[U(rows.indices[t])]
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
@@ -225,6 +221,8 @@ def score_rows(rows, block, profile, out):
 @compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, SUMS)
 def sum_rows(rows, block, labels, slots, prior_size, sums):
     """Add up rows whose labels are known."""
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         if labels[i] != NOWHERE:
             _add_row(rows, i, labels[i], 1.0, sums)
@@ -234,7 +232,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
             j = U(rows.indices[t])
             sums.totals[batch, j] += weight * rows.data[t]
             if slots[j] >= SHARED_SLOT:
-                size += _value(rows, t)
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         _add_log_size(rows, i, size, sums)
 
 
@@ -244,12 +242,15 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
 
     Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
     """
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
         size = prior_size
         for t in range(first, last):
-            if slots[U(rows.indices[t])] >= SHARED_SLOT:
-                size += _value(rows, t)
+            j = U(rows.indices[t])
+            if slots[j] >= SHARED_SLOT:
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         k, weight = U(labels[i]), _weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
         out.inverse_sizes[k] += weight * inverse
