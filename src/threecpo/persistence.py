@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import json
 import os
+import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
@@ -105,6 +107,17 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
+
+
+def is_model(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is laid out as a model is; ``load`` may still refuse it."""
+    try:
+        if not Path(path).is_file():
+            return False
+        with ZipFile(path) as file:
+            return {"header.npy", "groups.npy"} <= set(file.namelist())
+    except (OSError, ValueError, NotImplementedError, BadZipFile, struct.error):
+        return False
 
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:

@@ -1,5 +1,7 @@
 """The command info."""
 
+import json
+
 import numpy as np
 import pytest
 from running import (
@@ -159,3 +161,82 @@ class TestTraps:
         facts = run("info", "t.csv", "--json").json
         assert (facts["total_rows"], facts["total_columns"]) == ([], [])
         assert (facts["id_columns"], facts["copied_rows"]) == ([], 0)
+
+    def test_fit_says_them_before_it_begins_and_keeps_them(self, run, tmp_path):
+        counts = np.random.default_rng(0).poisson(4, (40, 3))
+        table = np.column_stack([np.arange(1001, 1041), counts])
+        self.write(tmp_path / "t.csv", table, "customer,a,b,c")
+        done = run("fit", "t.csv", "-k", 2, "-o", "out", "--no-report")
+        line = (
+            "column customer looks like numbers of rows, no counts: pass --index "
+            "'customer' or --drop 'customer'"
+        )
+        assert f"threecpo: note: {line}" in done.err
+        assert f"! {line}" in run("info", "out").out
+        assert run("info", "out", "--json").json["warnings"][0] == line
+        again = run("fit", "t.csv", "-k", 2, "--index", "customer", "-o", "other")
+        assert "looks like numbers" not in again.err
+
+
+class TestResults:
+    def test_few_columns_that_separate_are_named(self, run, tmp_path):
+        array = X.copy()
+        array[:, 0] *= 30
+        names = [*COLUMNS, *(f"more {j}" for j in range(15))]
+        wide = np.column_stack([array, np.ones((len(X), 15), dtype=int)])
+        written_csv(tmp_path / "t.csv", wide, ROWS, names)
+        printed = run("fit", "t.csv", "-k", 3, "-o", "out").out
+        (line,) = [line for line in printed.splitlines() if "what separates" in line]
+        told = run("info", "out").out
+        assert f"  separation      {line[0].lower()}{line[1:]}\n" in told
+        column = run("info", "out", "--json").json["separation"]["columns"][0]
+        assert line.split(": ")[1].startswith(column)
+
+    def test_the_matrix_that_was_fitted_is_named(self, run, tmp_path):
+        anndata = pytest.importorskip("anndata")
+        adata = anndata.AnnData(X.astype(np.float32), layers={"counts": X})
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        done = run("fit", "cells.h5ad", "-k", 3, "-o", "out", "--no-report")
+        assert done.out.startswith("read: counts of layer 'counts'\n")
+
+
+class TestFits:
+    def test_of_a_folder_of_results(self, run):
+        run("fit", "cells.npz", "-k", "auto", "--max-clusters", 4, "--stability")
+        facts = run("info", "cells.threecpo", "--json").json
+        model = threecpo.load("cells.threecpo/model.npz")
+        assert facts["temperature"] == model.temperature_
+        assert facts["dispersion"] == model.dispersion_
+        assert facts["cluster_sizes"] == np.bincount(model.labels_).tolist()
+        done = run("info", "cells.threecpo")
+        lines = dict(line.strip().split("  ", 1) for line in done.out.splitlines()[1:])
+        assert done.out.startswith("cells.threecpo: a fit of ")
+        assert lines["dispersion φ"].strip().startswith(f"{model.dispersion_:.3g}: in")
+        assert lines["temperature T"].strip().startswith(f"{model.temperature_:.3g}: s")
+        assert lines["chosen"].strip() == facts["choice"]["sentence"]
+        assert lines["confidence"].count("0.") + lines["confidence"].count(
+            "1.00"
+        ) == len(facts["cluster_sizes"])
+        assert "divisions more than chance" in lines["stability"]
+
+    def test_of_a_model_alone(self, run):
+        threecpo.ThreeCPO(2, random_state=0).fit(X).save("model.npz")
+        facts = run("info", "model.npz", "--json").json
+        assert facts["clusters"] == 2
+        assert "temperature T" in run("info", "model.npz").out
+
+    def test_what_was_not_measured_is_said(self, run):
+        path = threecpo.select_n_clusters(X, [2], n_init=2, random_state=0)
+        path.estimator(2).save("model.npz")
+        assert run("info", "model.npz").out.count("not measured") == 3
+
+    def test_a_damaged_folder_is_one_line(self, run, tmp_path):
+        run("fit", "cells.npz", "-k", 2)
+        file = tmp_path / "cells.threecpo" / "run.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"choice": 3}))
+        done = run("info", "cells.threecpo")
+        assert done.code == 2
+        assert done.err.count("\n") == 1
+        assert "run.json is damaged" in done.err
+        (tmp_path / "cells.threecpo" / "model.npz").write_bytes(b"no model")
+        assert run("info", "cells.threecpo").code == 2

@@ -158,7 +158,7 @@ def test_the_theme_follows_the_system_and_the_button(visit):
 def test_the_keyboard_reaches_everything_in_order(visit):
     page = visit("plain")
     reached = []
-    for _ in range(40):
+    for _ in range(60):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
@@ -176,9 +176,10 @@ def test_the_keyboard_reaches_everything_in_order(visit):
     names = [name for name, _ in reached]
     assert names[0] == "Skip to the report"
     assert names[1] == "theme"
-    assert names[2:10] == [
+    assert names[2:11] == [
         "Map",
         "Clusters",
+        "Tree",
         "Heat map",
         "Columns",
         "Outliers",
@@ -187,7 +188,7 @@ def test_the_keyboard_reaches_everything_in_order(visit):
         "How to cite",
     ]
     wanted = ["map-area", "search", "group", "viewport"]
-    assert [name for name in names[10:] if name in wanted] == wanted
+    assert [name for name in names[11:] if name in wanted] == wanted
     heads = names[names.index("viewport") + 1 :]
     assert heads[:3] == ["Column", "Group", "Lead"]
     assert [name for name, ring in reached if ring == "none"] == []

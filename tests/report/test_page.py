@@ -56,10 +56,11 @@ class Page(HTMLParser):
 
 
 def render(model, X, **options):
-    path = getattr(model, "k_path_", None)
-    path = None if path is None else results.path_table(path)
+    if hasattr(model, "k_path_"):
+        options["path"] = results.path_table(model.k_path_)
+        options["choice"] = results.choice_facts(model.k_path_)
     rows = results.row_table(model, X, row_names=options.pop("row_names", None))
-    return report.render(report.summarise(model, rows, path=path, **options))
+    return report.render(report.summarise(model, rows, **options))
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,9 @@ from .. import __version__
 from ._output_paths import RUN_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
-    from ..select import KPath
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
@@ -28,10 +27,10 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def run_facts(
-    model: ThreeCPO, counts: CountTable | FileInBlocks | None
+    model: ThreeCPO, labels: CountTable | Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Facts about a fit, without those that only its caller knows."""
-    from ..results import fit_facts, label_tables
+    """Facts about a fit and its labels, without those that only its caller knows."""
+    from ..results import choice_facts, fit_facts, label_tables
 
     facts = {
         "format": RUN_FORMAT,
@@ -46,28 +45,13 @@ def run_facts(
         **fit_facts(model),
     }
     if hasattr(model, "k_path_"):
-        facts["choice"] = _choice(model.k_path_) | {"tree": _tree(model)}
-    if counts is None or counts.labels is None:
-        return facts
-    if (counts.labels >= 0).any():
-        (compared,) = label_tables(model, counts).values()
-        facts["agreement"] = compared.scores
-        facts["label_shares"] = compared.sentences
+        facts["choice"] = choice_facts(model.k_path_) | {"tree": _tree(model)}
+    compared = label_tables(model, labels)
+    known = {kind: each for kind, each in compared.items() if each.scores}
+    if known:
+        facts["agreement"] = {kind: each.scores for kind, each in known.items()}
+        facts["label_shares"] = {kind: each.sentences for kind, each in known.items()}
     return facts
-
-
-def _choice(path: KPath) -> dict[str, Any]:
-    """How the number of clusters was chosen, and what lies one level below."""
-    choice = path.choice
-    return {
-        "criterion": choice.criterion,
-        "best": choice.best,
-        "runner_up": choice.runner_up,
-        "flat": list(choice.flat),
-        "falls_at_end": choice.falls_at_end,
-        "sentence": path.sentence(),
-        "below": path.below(),
-    }
 
 
 def _tree(model: ThreeCPO) -> list[str]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._fit_info import described_fit, fit_lines, fit_of
 from ._input_file import InputFile, source_options
+from ._option_names import as_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "threecpo info atlas.h5ad",
+        "threecpo info atlas.h5ad --labels cell_type --labels donor",
+        "threecpo info atlas.threecpo",
     )
 )
 @source_options
@@ -26,17 +30,23 @@ if TYPE_CHECKING:
 def command(source: InputFile, *, as_json: bool) -> None:
     """Say what FILE holds, and what may be wrong with it.
 
+    FILE is a table of counts, a model, or a folder that `threecpo fit` wrote.
     Overdispersion is how many times more the counts of a column vary than Poisson
     counts of rows of these sizes would: 1 where rows differ in nothing but size.
     """
-    facts = described(source.read())
+    model = fit_of(source.path)
+    facts = described(source.read()) if model is None else described_fit(model)
     if as_json:
         print_json({"path": source.path.absolute()} | facts)
         return
-    print_line(f"{source.path}: {facts['rows']} rows x {facts['columns']} columns")
-    for name, text in _lines(facts).items():
+    kind, lines = ("", _lines) if model is None else ("a fit of ", fit_lines)
+    size = f"{facts['rows']} rows x {facts['columns']} columns"
+    print_line(f"{source.path}: {kind}{size}")
+    for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
-    for warning in facts["warnings"]:
+    for text in _label_lines(facts.get("label_kinds")):
+        click.echo(f"  {'labels':15} {clean(text)}")
+    for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
 
 
@@ -45,7 +55,7 @@ def described(table: CountTable) -> dict[str, Any]:
     from ..results import describe_counts
 
     facts = describe_counts(table)
-    return facts | {"warnings": list(_warnings(facts))}
+    return facts | {"warnings": list(map(as_options, _warnings(facts)))}
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
@@ -63,8 +73,19 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
         ).format(**facts["overdispersion"]),
         "row names": _some(facts["first_row_names"], facts["rows"]),
         "column names": _some(facts["first_column_names"], facts["columns"]),
-        "labels": "none" if facts["labels"] is None else listed(facts["labels"]),
     }
+
+
+def _label_lines(kinds: dict[str, list[str]] | None) -> list[str]:
+    """A line for each kind of labels; none of a fit, which holds no labels."""
+    from .._labels import LABEL
+
+    if kinds is None:
+        return []
+    return [
+        f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
+        for kind, values in kinds.items()
+    ] or ["none"]
 
 
 def _some(names: list[str] | None, n: int) -> str:
@@ -75,34 +96,12 @@ def _some(names: list[str] | None, n: int) -> str:
 
 
 def _warnings(facts: dict[str, Any]) -> Iterator[str]:
-    if facts["log_normalised"]:
-        yield "looks log-normalised: use the raw counts instead (h5ad: --layer)"
-    elif not facts["whole"]:
-        yield "holds values that are not whole numbers: these are no counts"
-    for kind in ("row", "column"):
-        if empty := facts[f"empty_{kind}s"]:
-            yield f"{number_of(empty, kind)} with no counts"
-    sums = facts["row_sums"]
-    if facts["rows"] > 1 and sums["least"] == sums["most"] > 0:
-        yield f"all rows have the sum {sums['most']:g}: looks normalised or rarefied"
-    if facts["whole"] and facts["most"] == 1:
-        yield "all counts are 0 or 1: presence and absence"
+    from ..results.trap_lines import trap_lines, value_lines
+
+    yield from value_lines(facts)
+    if empty := facts["empty_columns"]:
+        yield f"{number_of(empty, 'column')} with no counts"
     for kind in ("row", "column"):
         if repeated := facts[f"repeated_{kind}_names"]:
             yield f"{kind} names that occur more than once: {listed(repeated, 3)}"
-    yield from _no_counts(facts)
-
-
-def _no_counts(facts: dict[str, Any]) -> Iterator[str]:
-    """What is counted, but should not be."""
-    for name in facts["total_rows"]:
-        yield f"row {name} is the sum of all others: remove it from the file"
-    for name in facts["total_columns"]:
-        yield f"column {name} is the sum of all others: leave it out by --drop '{name}'"
-    for name in facts["id_columns"]:
-        yield (
-            f"column {name} looks like numbers of rows, no counts: pass --index "
-            f"'{name}' or --drop '{name}'"
-        )
-    if copies := facts["copied_rows"]:
-        yield f"{number_of(copies, 'row')} the same as one above: copies, perhaps"
+    yield from trap_lines(facts)

@@ -168,6 +168,7 @@ def fit(
         else:
             work = _on_cluster(plan, source, budget, client, waiting, stack)
         rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
+        rows = rows.without_deepest(work.engine, plan.hold_out)
         held = row_weights_over(work.engine, rows.weights, plan.max_row_size)
         rows = rows.held_back(held)
         work, plan = _with_rows(work, plan, rows)

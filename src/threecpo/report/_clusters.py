@@ -9,11 +9,13 @@ import numpy as np
 from ..cluster.naming import cluster_names_of
 from ..cluster.typical_rows import clearest_rows, least_clear_rows
 from ..results import figure_data
+from ..results.fitted import mean_confidence
 from ._formatting import cut, finite, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .._core.markers import Markers
     from .._fit.record import FitRecord
     from ..results import Table
 
@@ -33,9 +35,14 @@ def clusters(
     names: list[str],
     row_names: Sequence[str],
     labels: list[Part],
+    trusted: list[Part] | None,
 ) -> list[Part]:
-    """Name, size, clearness, best columns, labels and typical rows of each cluster."""
+    """Name, size, clearness, best columns, labels and typical rows of each cluster.
+
+    ``trusted`` is what was measured of each cluster and join.
+    """
     cluster_names = cluster_names_of(record, np.array(names, dtype=object))
+    confidence, markers = mean_confidence(record), record.markers
     out = []
     for k, size in enumerate(figure_data.cluster_sizes(record)["sizes"]):
         margins = rows["margin"][rows["cluster"] == k]
@@ -46,7 +53,9 @@ def clusters(
                 "size": size,
                 "share": size / record.n_rows,
                 "margin": finite(float(np.median(margins))) if len(margins) else None,
-                "columns": _markers(record, k, names),
+                "confidence": confidence[k],
+                "trusted": trusted and trusted[k],
+                "columns": _markers(markers, k, names, n_top(record)),
                 "labels": [
                     [part["name"], part["sentences"][k]]
                     for part in labels
@@ -58,8 +67,7 @@ def clusters(
     return out
 
 
-def _markers(record: FitRecord, cluster: int, names: list[str]) -> list[Part]:
-    markers = record.markers
+def _markers(markers: Markers, cluster: int, names: list[str], most: int) -> list[Part]:
     expected, ratios = markers.expected, markers.expected.ratios
     return [
         {
@@ -69,7 +77,7 @@ def _markers(record: FitRecord, cluster: int, names: list[str]) -> list[Part]:
             "ratio": finite(ratios[cluster, j]),
             "evidence": finite(markers.evidence[cluster, j]),
         }
-        for j in markers.best(cluster, n_top(record))
+        for j in markers.best(cluster, most)
     ]
 
 

@@ -1,4 +1,4 @@
-"""The two sentences that a report begins with."""
+"""The sentences that a report begins with."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..results import figure_data
 from ..results.fitted import held_columns
+from ..results.steering import separation, separation_line
 from ._formatting import percent, shown, whole
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 HELD_LISTED = 5
 
 
-def about_rows(record: FitRecord, rows: Noun) -> str:
-    """Clusters, their sizes and outliers."""
+def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
+    """Clusters, what speaks against their number, their sizes, and outliers."""
     part = figure_data.cluster_sizes(record)
     sizes, n_rows = part["sizes"], record.n_rows
     outliers = ""
@@ -31,10 +32,11 @@ def about_rows(record: FitRecord, rows: Noun) -> str:
             "tell, and are in no cluster"
         )
     held = _held_rows(record, rows)
+    but = f", but {doubts}" if doubts else ""
     if len(sizes) == 1:
-        return f"{rows.count(n_rows)}: one cluster only{outliers}.{held}"
+        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}.{held}"
     return (
-        f"{rows.count(n_rows)} in {len(sizes)} clusters: the largest has "
+        f"{rows.count(n_rows)} in {len(sizes)} clusters{but}: the largest has "
         f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
         f"{whole(min(sizes))}{outliers}.{held}"
     )
@@ -79,3 +81,10 @@ def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
         f"only {follow} the size of {rows.with_article} and {whole(noise)} "
         f"{'is' if noise == 1 else 'are'} noise.{_held_columns(record, columns)}"
     )
+
+
+def about_separation(record: FitRecord, columns: Noun) -> list[str]:
+    """The few columns that make most of what separates the clusters, if so few do."""
+    facts = {"columns": record.n_columns, "separation": separation(record)}
+    line = separation_line(facts, columns.many)
+    return [f"{shown(line[0].upper() + line[1:])}."] if line else []

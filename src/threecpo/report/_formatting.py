@@ -70,6 +70,13 @@ def percent(part: float) -> str:
     return f"{value:.1f} %" if 0 < value < 10 else f"{value:.0f} %"
 
 
+def sure(probability: float | None) -> str:
+    """A probability in two digits, which never rounds to certainty."""
+    if probability is None:
+        return "–"
+    return ">0.99" if 0.99 < probability < 1 else f"{probability:.2f}"
+
+
 def ratio(power: float) -> str:
     """2 to this power, in one or two digits."""
     value = 2.0**power

@@ -22,6 +22,7 @@ _FILTERS = (
     "plural",
     "ratio",
     "shade",
+    "sure",
     "touching",
     "whole",
 )

@@ -10,11 +10,15 @@ from .._core.codes import GROUP_NAMES, NOISE, OUTLIER, SHARED
 from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
+from ..results.label_comparison import labels_in
 from ._clusters import clusters, n_top
-from ._findings import about_columns, about_rows
+from ._findings import about_columns, about_rows, about_separation
 from ._formatting import cut, finite, number, one_line, shown
 from ._labels import label_parts
 from ._packed_numbers import pack
+from ._path import path_part
+from ._tree import tree_part
+from ._trusted import spread, trusted_nodes
 from .words import Noun, nouns
 
 if TYPE_CHECKING:
@@ -44,9 +48,11 @@ def summarise(
     path: Table | None = None,
     run: Mapping[str, Any] | None = None,
     title: str = "",
-    labels: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Any] | Any = None,
     row_titles: Iterable[Any] | None = None,
     called: Mapping[str, str] | None = None,
+    choice: Mapping[str, Any] | None = None,
+    stability: Table | None = None,
 ) -> dict[str, Any]:
     """Collect the content of a report about a fit, without the counts.
 
@@ -66,14 +72,20 @@ def summarise(
         Facts about the run that the report lists: plain values, or mappings of them.
     title : str, default=""
         Heading of the report, such as the name of the data.
-    labels : mapping of str to sequence, default=None
+    labels : mapping of str to sequence, frame, sequence or CountTable, default=None
         Labels to compare the clusters with: for each name a value for each row, None
-        where it is not known. None takes the column ``label`` of ``rows``, if any.
+        where it is not known. None takes the columns ``label`` and ``label_…`` of
+        ``rows``, if any.
     row_titles : sequence of str, default=None
         What typical rows are shown by, such as the first line of a text.
     called : mapping of str to str, default=None
         What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
         "genes"}``. ``"mouse/mice"`` gives the singular, too.
+    choice : mapping, default=None
+        What :func:`threecpo.results.choice_facts` returns, for what the runner-up and
+        the next larger number of clusters would change.
+    stability : dict of str to ndarray or frame, default=None
+        What ``ThreeCPO.stability`` returns, or a file of it read back.
 
     Returns
     -------
@@ -91,48 +103,72 @@ def summarise(
     'Of 6 columns, 2 tell the clusters apart, 2 only follow the size of a row and 2 \
 are noise.'
     """
-    from .. import __version__
-
     record = record_of(model)
     _check_rows(record, rows)
     row_noun, column_noun = nouns(called)
     names = _names(record, column_names, column_noun)
     row_names = _row_names(rows, row_noun)
     titles = row_names if row_titles is None else [shown(str(t)) for t in row_titles]
-    if labels is None and "label" in rows:
-        labels = {"label": rows["label"]}
-    beside = label_parts(labels, rows["cluster"], record.n_clusters, row_noun)
-    placed = figure_data.row_map(rows, record.n_clusters)
+    given = labels_in(rows) if labels is None else labels
+    beside = label_parts(given, rows["cluster"], record.n_clusters, row_noun)
+    trusted = trusted_nodes(record, stability)
+    chosen = path_part(path, choice)
     return {
         "title": shown(title) or "Clusters of counts",
         "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},
         "findings": [
-            about_rows(record, row_noun),
+            about_rows(record, row_noun, chosen["doubts"] if chosen else ""),
             about_columns(record, row_noun, column_noun),
+            *about_separation(record, column_noun),
         ],
-        "n_rows": record.n_rows,
-        "n_columns": record.n_columns,
-        "n_clusters": record.n_clusters,
-        "sizes": figure_data.cluster_sizes(record),
-        "clusters": clusters(record, rows, names, titles, beside),
+        "clusters": clusters(record, rows, names, titles, beside, trusted),
+        "tree": tree_part(model, names, trusted),
         "labels": [
             {key: value for key, value in part.items() if key != "codes"}
             for part in beside
         ],
+        "path": chosen,
+        "map": _map(record, rows, row_names, beside),
+        "outliers": _outliers(record, rows, row_names),
+        "spread": spread(record, row_noun, column_noun),
+        "run": _flat(run or {}),
+        **_of_columns(record, names),
+        **_of_the_fit(record),
+    }
+
+
+def _of_columns(record: FitRecord, names: list[str]) -> Part:
+    """Groups of columns, the best ones, and all of them."""
+    return {
         "heat_map": figure_data.heat_map(record, HEAT_MAP_COLUMNS, names),
         "groups": figure_data.column_groups(record),
         "group_columns": _group_columns(record, names),
         "lone_shared": int((record.groups == SHARED).sum()) == 1,
         "columns": _columns(record, names),
-        "convergence": _convergence(record),
-        "path": None if path is None else figure_data.k_path(path),
-        "outliers": _outliers(record, rows, row_names),
-        "map": placed and _described(placed, row_names, beside),
+    }
+
+
+def _of_the_fit(record: FitRecord) -> Part:
+    """Sizes, and how the fit was made."""
+    from .. import __version__
+
+    return {
+        "n_rows": record.n_rows,
+        "n_columns": record.n_columns,
+        "n_clusters": record.n_clusters,
+        "sizes": figure_data.cluster_sizes(record),
         "unclear": _unclear(record),
+        "convergence": _convergence(record),
         "parameters": _parameters(record),
-        "run": _flat(run or {}),
         "version": __version__,
     }
+
+
+def _map(
+    record: FitRecord, rows: Table, row_names: Sequence[str], labels: list[Part]
+) -> Part | None:
+    placed = figure_data.row_map(rows, record.n_clusters)
+    return placed and _described(placed, row_names, labels)
 
 
 def _described(part: Part, row_names: Sequence[str], labels: list[Part]) -> Part:

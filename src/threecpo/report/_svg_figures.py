@@ -9,6 +9,7 @@ from typing import Any
 from ..plot.style import CRITERION_TITLES
 from ._svg_chart import Chart, around, ticks, whole_ticks
 from ._svg_map import row_map
+from ._svg_tree import tree
 
 Words = dict[str, str]
 Draw = Callable[[dict[str, Any], Words], str]
@@ -22,6 +23,7 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
         "map": lambda part, _: row_map(part),
         "outliers": _outliers,
         "path": _path,
+        "tree": lambda part, _: tree(part),
     }
     return {
         name: draw(summary[name], words)

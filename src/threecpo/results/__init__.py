@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
@@ -22,6 +23,7 @@ from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 from .label_comparison import LabelComparison, label_tables
+from .trap_lines import traps
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -30,6 +32,7 @@ __all__ = [
     "SCORE_NAMES",
     "LabelComparison",
     "agreement",
+    "choice_facts",
     "cluster_path",
     "cluster_table",
     "column_table",
@@ -46,6 +49,7 @@ __all__ = [
     "scanpy_dendrogram",
     "share_table",
     "top_table",
+    "traps",
     "tree_figure",
     "tree_nodes",
     "typical_rows",

@@ -207,6 +207,7 @@ def k_path(table: Table) -> Part:
         "runner_up": choice.runner_up,
         "flat": list(choice.flat),
         "falls_at_end": choice.falls_at_end,
+        "doubts": choice.doubts,
         "sentence": choice.sentence(),
     }
     if "relevant" in table:

@@ -158,12 +158,16 @@ class KPath:
             For each cluster the rows of its parts, the largest first, without parts of
             less than a twentieth; empty where the best fit is the last of the path.
         """
-        best = self._best()
-        larger = [k for k in self._fits if k > best.n_clusters]
-        if not larger:
+        if self.next_k is None:
             return []
-        table = shared_rows(best.labels, self._fits[min(larger)].labels)
+        table = shared_rows(self._best().labels, self._fits[self.next_k].labels)
         return [divided(row) for row in table]
+
+    @property
+    def next_k(self) -> int | None:
+        """Next larger number of clusters asked for; None if the best is the last."""
+        best = self._best().n_clusters
+        return min((k for k in self._fits if k > best), default=None)
 
     def estimator(self, n_clusters: int) -> Any:
         """Return the fit for this number of clusters.

@@ -50,13 +50,9 @@ class KChoice:
         """Whether another K is as good as the best for all that can be seen."""
         return len(self.flat) > 1
 
-    def sentence(self) -> str:
-        """One sentence: the choice, what speaks against it, and the runner-up."""
-        count = f"{self.found} clusters" if self.found > 1 else "No clusters"
-        tried = f"K = {self.first}" + (
-            f" to {self.last}" if self.last > self.first else " alone"
-        )
-        text = f"{count} by {self.criterion} from {tried}"
+    @property
+    def doubts(self) -> str:
+        """What speaks against the choice; empty if nothing does."""
         doubts = []
         if self.is_flat:
             doubts.append(
@@ -66,8 +62,17 @@ class KChoice:
             doubts.append(
                 f"the total still falls at K = {self.last}, the end of the path"
             )
-        if doubts:
-            text += f", but {' and '.join(doubts)}"
+        return " and ".join(doubts)
+
+    def sentence(self) -> str:
+        """One sentence: the choice, what speaks against it, and the runner-up."""
+        count = f"{self.found} clusters" if self.found > 1 else "No clusters"
+        tried = f"K = {self.first}" + (
+            f" to {self.last}" if self.last > self.first else " alone"
+        )
+        text = f"{count} by {self.criterion} from {tried}"
+        if self.doubts:
+            text += f", but {self.doubts}"
         if self.runner_up is not None:
             text += f"; the runner-up is K = {self.runner_up}, {self._distance}"
         return f"{text}."

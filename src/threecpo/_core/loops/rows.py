@@ -44,15 +44,14 @@ def _batch(rows, row):
 
 
 @inlined
-def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
-    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
-    width = U(len(scores))
+def _place_row(rows, row, profile, width, weights, weighted, places, values):
+    """Write places and values of the counts in C1; return how many, and two sums.
+
+    ``weighted`` is known when this is compiled: no test of it is left in the loop.
+    """
     found = U(0)
     shared = 0.0
     size = 0.0
-    # Fetched from the record inside of the loop, weights would make it slow.
-    weights = rows.column_weights
-    weighted = len(weights) > 0
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         slot = profile.slots[U(rows.indices[t])]
         value = rows.data[t]
@@ -64,6 +63,23 @@ def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
         found += U(slot >= 0)
         size += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
+    return found, shared, size
+
+
+@inlined
+def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
+    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
+    width = U(len(scores))
+    # Fetched from the record inside of a loop, weights would make it slow.
+    weights = rows.column_weights
+    if len(weights) > 0:
+        found, shared, size = _place_row(
+            rows, row, profile, width, weights, True, places, values
+        )
+    else:
+        found, shared, size = _place_row(
+            rows, row, profile, width, weights, False, places, values
+        )
     shared += profile.prior_shared
     size += profile.prior_size
     # The row of zeros behind the last slot makes the number even.

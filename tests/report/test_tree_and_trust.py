@@ -1,0 +1,197 @@
+"""What a report says of the tree, of confidence, and of how K was chosen."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from report_models import EDGES, HOSTILE, fitted, hostile
+from test_page import Page, render
+
+from containers import planted
+from threecpo import ThreeCPO, report, results
+from threecpo.select import choice_of
+
+
+@pytest.fixture(scope="module")
+def four():
+    X, _ = planted(4, 40)
+    return fitted(X, 4), X
+
+
+def page_of(*arguments, **options):
+    summary = report.summarise(*arguments, **options)
+    return " ".join("".join(Page(report.render(summary)).text).split())
+
+
+def test_every_join_is_named_and_what_tells_its_branches_apart(four):
+    model, X = four
+    part = report.summarise(model, results.row_table(model))["tree"]
+    assert json.loads(json.dumps(part)) == part
+    assert part["leaves"] == model.record_.tree.leaves
+    expected = results.tree_nodes(
+        model, column_names=[f"column {j}" for j in range(X.shape[1])]
+    )[::-1]
+    assert [node["node"] for node in part["nodes"]] == [6, 5, 4]
+    text = page_of(model, results.row_table(model))
+    for node, known in zip(part["nodes"], expected, strict=True):
+        assert node["name"] == known["name"]
+        left, right = node["apart"]
+        assert left == {"node": known["left"], "columns": known["left_markers"]}
+        assert right == {"node": known["right"], "columns": known["right_markers"]}
+        assert left["columns"] or right["columns"]
+        for branch in (left, right):
+            if branch["columns"]:
+                assert f"more {', '.join(branch['columns'])}" in text
+        assert f"Join {node['node']}: " in text
+
+
+def test_every_join_is_drawn_where_the_tree_has_it(four):
+    model, _ = four
+    page = report.render(report.summarise(model, results.row_table(model)))
+    drawn = re.search(r'joins" role="img".*?</svg>', page, flags=re.DOTALL).group()
+    assert drawn.count("<line") == 3 * 3
+    assert re.findall(r">(\d+)</text>", drawn) == ["6", "5", "4"]
+    ends = [float(x) for x in re.findall(r'x2="([\d.]+)%"', drawn)]
+    heights = model.tree_[:, 2]
+    assert max(ends) == pytest.approx(92)
+    assert 92 * heights[0] / heights[-1] == pytest.approx(min(e for e in ends if e), 1)
+
+
+def test_one_cluster_has_no_tree():
+    page = render(*EDGES["one cluster"])
+    assert 'id="tree"' not in page
+    assert 'href="#tree"' not in page
+
+
+def test_forty_clusters_have_all_their_joins():
+    page = render(*EDGES["forty clusters"])
+    assert page.count('<li id="node-') == 39
+    assert "The 27 lower joins" in page
+
+
+def test_names_in_the_tree_are_text():
+    model, X = hostile()
+    summary = report.summarise(model, results.row_table(model, X), column_names=HOSTILE)
+    markup = report.render(summary)
+    section = markup[markup.index('<h2 id="tree"') : markup.index('<h2 id="heat-map"')]
+    assert "<script" not in section
+    assert "<img" not in section
+
+
+@pytest.fixture(scope="module")
+def measured(four):
+    model, X = four
+    return model, X, model.stability(X, n_resamples=2)
+
+
+def test_stability_stands_on_the_cards_and_in_the_tree(measured):
+    model, X, table = measured
+    text = page_of(model, results.row_table(model), stability=table)
+    jaccard = table["jaccard"][0]
+    assert f"found again in halves of the rows ({jaccard:.2f}, stable)" in text
+    assert "set apart by a division that is more than chance" in text
+    assert text.count("; division more than chance (adjusted p ") == 3
+    assert "Found again" in text
+    assert report.Report(model, X, stability=table).summary["clusters"][0]["trusted"]
+
+
+def test_what_may_be_chance_is_said_and_dashed(measured):
+    model, _, table = measured
+    table = {name: np.array(table[name]) for name in table}
+    table["real"][[0, 5]], table["p_adjusted"][5] = False, 0.4
+    table["real"][4], table["p_adjusted"][4] = False, np.nan
+    table["jaccard"][:3] = [0.6, 0.3, np.nan]
+    summary = report.summarise(model, results.row_table(model), stability=table)
+    json.dumps(summary, allow_nan=False)
+    text = " ".join(report.render(summary).split())
+    assert "(0.60, between stable and dissolved); the division that sets" in text
+    assert "(0.30, dissolves); set apart" in text
+    assert "division may be chance (adjusted p 0.400)" in text
+    assert "division not tested, as a division above it may be chance" in text
+    assert text.count('class="branch chance"') == 6
+
+
+def test_without_stability_nothing_is_said_of_it(four):
+    model, _ = four
+    text = page_of(model, results.row_table(model))
+    assert "chance" not in text.split("Glossary")[0].replace("for chance", "")
+    assert "Found again" not in text
+
+
+def test_stability_of_another_fit_is_refused(measured):
+    _, X, table = measured
+    other = fitted(X, 3)
+    with pytest.raises(ValueError, match="stability has 7 lines, but 3 clusters"):
+        report.summarise(other, results.row_table(other), stability=table)
+
+
+def test_dispersion_temperature_and_confidence_are_said(four):
+    model, _ = four
+    called = {"rows": "sites", "columns": "species"}
+    summary = report.summarise(model, results.row_table(model), called=called)
+    text = " ".join("".join(Page(report.render(summary)).text).split())
+    assert f"species vary {model.dispersion_:#.3g} times as much as Poisson" in text
+    assert f"vary {model.temperature_:#.3g} times as much (T)" in text
+    means = results.fit_facts(model)["confidence"]
+    assert [cluster["confidence"] for cluster in summary["clusters"]] == means
+    assert text.count("mean confidence ") == 4
+
+
+def test_a_fit_without_confidence_says_nothing_of_it():
+    X, _ = planted(3, 20)
+    model = fitted(X, "auto", max_clusters=4).k_path_.best_estimator
+    text = page_of(model, results.row_table(model))
+    assert "confidence" not in text.lower()
+
+
+def chosen(totals):
+    """A model of four clusters, and a path with these totals over K = 2 to 7."""
+    X, _ = planted(4, 40)
+    ks = np.arange(2, 2 + len(totals))
+    names = np.full(len(ks), "mdl", dtype=object)
+    table = {"n_clusters": ks, "found": ks, "loss": ks, "total": np.array(totals)}
+    return fitted(X, 4), table | {"criterion": names, "relevant": ks}
+
+
+@pytest.mark.parametrize(
+    ("totals", "doubts"),
+    [
+        ([900.0, 500, 100, 200, 300], ""),
+        (
+            [900.0, 500, 100, 103, 300],
+            ", but the path is flat (K = 4 and 5 lie within 1 % of the gain)",
+        ),
+        (
+            [900.0, 500, 100],
+            ", but the total still falls at K = 4, the end of the path",
+        ),
+    ],
+)
+def test_the_first_sentence_says_what_speaks_against_the_choice(totals, doubts):
+    model, path = chosen(totals)
+    findings = report.summarise(model, results.row_table(model), path=path)["findings"]
+    assert findings[0].startswith(f"190 rows in 4 clusters{doubts}: the largest has ")
+    assert choice_of(path).doubts == doubts.removeprefix(", but ")
+    page = report.render(report.summarise(model, results.row_table(model), path=path))
+    assert f'<p class="lead">190 rows in 4 clusters{doubts}' in page
+
+
+def test_one_cluster_chosen_says_so_with_its_doubts():
+    model, _ = EDGES["one cluster"]
+    path = chosen([100.0, 100.5, 900])[1]
+    first = report.summarise(model, results.row_table(model), path=path)["findings"][0]
+    assert first.startswith("50 rows: one cluster only, but the path is flat (K = 2")
+
+
+def test_the_report_of_a_choice_says_what_lies_below_and_beside():
+    X, _ = planted(3, 40)
+    model = ThreeCPO("auto", max_clusters=5, n_init=2, random_state=0).fit(X)
+    facts = results.choice_facts(model.k_path_)
+    assert facts["next_k"] == model.n_clusters_ + 1
+    text = " ".join("".join(Page(report.Report(model, X).html).text).split())
+    assert model.k_path_.sentence() in text
+    assert f"What becomes of each cluster with K = {facts['next_k']};" in text
+    assert "stays together" in text
+    parts = next(parts for parts in facts["below"] if len(parts) > 1)
+    assert " + ".join(map(str, parts)) in text
