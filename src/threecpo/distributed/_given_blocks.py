@@ -24,7 +24,7 @@ from ._patience import Patience
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
     from .._fit.budget import MemoryBudget

@@ -23,6 +23,8 @@ U = np.uint64
 # times them add exactly, in any order, up to column totals of 2^28 or so.
 COARSE = 2.0**-22
 FINE = 2.0**-48
+# Whether columns have weights, as loops know when they are compiled.
+PLAIN, WEIGHTED = 0, 1
 
 _BLOCK = types.UniTuple(i8, 2)
 _LABELS = array_type(i4)
@@ -74,11 +76,11 @@ def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     weights = rows.column_weights
     if len(weights) > 0:
         found, shared, size = _place_row(
-            rows, row, profile, width, weights, True, places, values
+            rows, row, profile, width, weights, WEIGHTED, places, values
         )
     else:
         found, shared, size = _place_row(
-            rows, row, profile, width, weights, False, places, values
+            rows, row, profile, width, weights, PLAIN, places, values
         )
     shared += profile.prior_shared
     size += profile.prior_size
