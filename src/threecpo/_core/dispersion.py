@@ -35,12 +35,12 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    expected = Expected.of(sums, groups)
-    return expected.dispersions(expected.ratio_sums(counts, labels))
+    terms = ratio_terms(sums, groups)
+    return terms.dispersions(ratio_sums(counts, labels, terms))
 
 
 @dataclass(frozen=True, eq=False)
-class Expected:
+class RatioTerms:
     """Expected counts of a fit, and what of them does not hang on single rows.
 
     ``shares`` has a line for each cluster, and last for the outliers (with batches: one
@@ -58,9 +58,10 @@ class Expected:
     used_weight: float
     n_rows: float
     n_free: float
+    n_batches: int
 
     @classmethod
-    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Expected:
+    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
         weights, noise = sums.column_weights, groups == NOISE
         if sums.batches is None:
             shares, sizes = _shares(sums, groups)
@@ -88,13 +89,15 @@ class Expected:
             used_weight=weight_of(weights, ~noise),
             n_rows=sums.n_rows,
             n_free=max(1, sums.n_rows - sums.n_clusters - n_batches + 1),
+            n_batches=n_batches,
         )
 
     def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
         """Sums over the stored counts of rows with these labels."""
         n_lines, n_columns = self.shares.shape
-        if counts.batches is not None and counts.n_batches > 1:
-            labels = labels * np.int32(counts.n_batches) + counts.batches
+        if self.n_batches > 1:
+            assert counts.batches is not None
+            labels = labels * np.int32(self.n_batches) + counts.batches
         slots = np.empty(n_columns, dtype=np.int32)
         column_loops.fill_slots(self.groups, slots)
         found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
@@ -119,6 +122,25 @@ class Expected:
         excess = (found.ratios + prior * inverses) / self.n_rows
         out = np.zeros(len(self.totals))
         return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
+
+
+def ratio_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
+    """Terms of fitted sums."""
+    return RatioTerms.of(sums, groups)
+
+
+def ratio_sums(
+    counts: Counts, labels: NDArray[np.int32], terms: RatioTerms
+) -> RatioSums:
+    """What dispersions need of rows; those of several blocks are added up."""
+    return terms.ratio_sums(counts, labels)
+
+
+def of_ratio_sums(
+    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
+) -> NDArray[np.float64]:
+    """φ_j from the sums of all rows."""
+    return ratio_terms(sums, groups).dispersions(found)
 
 
 def column_weights(
@@ -162,6 +184,13 @@ def _batch_shares(
     shares = cell_shares(sums, groups)[:, :n_batches].reshape(-1, n_columns)
     sizes = np.concatenate([cells.clusters, cells.outliers[None]])
     return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
+
+
+def _cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """The same as ``_shares`` by cluster, batch and column."""
+    assert sums.batches is not None
+    n_batches = len(sums.batches.totals)
+    return np.ascontiguousarray(cell_shares(sums, groups)[:, :n_batches])
 
 
 def _shares(

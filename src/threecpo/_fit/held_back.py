@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import inner_labels
-from .._core.dispersion import Expected, column_weights
+from .._core.dispersion import RatioTerms, column_weights
 from .._core.loops.records import RatioSums
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def weights_by(
     record: FitRecord, counts: Counts, max_dispersion: float
 ) -> NDArray[np.float64] | None:
     """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
-    expected = Expected.of(record.smoothed, record.groups)
+    expected = RatioTerms.of(record.smoothed, record.groups)
     labels = inner_labels(record.labels_of_rates, record.n_clusters)
     found = expected.ratio_sums(as_fitted(record, counts), labels)
     return column_weights(expected.dispersions(found), max_dispersion)
@@ -34,14 +34,14 @@ def weights_over(
     engine: Engine, record: FitRecord, max_dispersion: float
 ) -> NDArray[np.float64] | None:
     """Return the same of the rows of all blocks."""
-    expected = Expected.of(record.smoothed, record.groups)
+    expected = RatioTerms.of(record.smoothed, record.groups)
     work = partial(_ratio_sums, record.describer, expected)
     found = engine.fold(work, _added)
     return column_weights(expected.dispersions(found), max_dispersion)
 
 
 def _ratio_sums(
-    describer: RowDescriber, expected: Expected, _: int, counts: Counts
+    describer: RowDescriber, expected: RatioTerms, _: int, counts: Counts
 ) -> RatioSums:
     counts = counts.with_column_weights(describer.column_weights)
     rows = describer(counts)

@@ -27,7 +27,8 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out.
+    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out;
+    ``with_confidence`` asks how sure the fit is of its rows.
     Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
     median.
@@ -46,6 +47,7 @@ class Plan:
     column_weights: NDArray[np.float64] | None = None
     max_row_size: float | None = None
     hold_out: float = 0.0
+    with_confidence: bool = False
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

@@ -20,7 +20,12 @@ from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
-from .stored_names import cluster_names_from_arrays, names_from_arrays, names_to_arrays
+from .stored_names import (
+    batch_names_from,
+    cluster_names_from_arrays,
+    names_from_arrays,
+    names_to_arrays,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -210,6 +215,7 @@ class FitRecord:
             self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
             column_weights=self.sums.column_weights,
+            batch_names=self.batch_names,
         )
 
     @property
@@ -284,7 +290,7 @@ class FitRecord:
         arrays |= {} if self.fine is None else self.fine.to_arrays()
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
-            arrays |= self.rows.arrays
+            arrays |= self.rows.arrays()
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
@@ -345,7 +351,7 @@ class FitRecord:
             column_names=names_from_arrays("column_names", arrays, sizes["m"]),
             cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
-            batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
+            batch_names=batch_names_from(facts.get("batches", []), sums.batches),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
