@@ -16,16 +16,10 @@ from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored
+from . import stored, stored_names
 from .choosing import Chooser
 from .confidence import Confidence
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
-from .stored_names import (
-    batch_names_from,
-    cluster_names_from_arrays,
-    names_from_arrays,
-    names_to_arrays,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -294,7 +288,7 @@ class FitRecord:
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
-            arrays |= names_to_arrays(names, getattr(self, names))
+            arrays |= stored_names.names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
             "settings": stored.settings_to_facts(self.settings),
@@ -347,11 +341,15 @@ class FitRecord:
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
             rows=RowResults.from_arrays(arrays, sizes),
-            row_names=names_from_arrays("row_names", arrays, sizes["d"]),
-            column_names=names_from_arrays("column_names", arrays, sizes["m"]),
-            cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
+            row_names=stored_names.names_from_arrays("row_names", arrays, sizes["d"]),
+            column_names=stored_names.names_from_arrays(
+                "column_names", arrays, sizes["m"]
+            ),
+            cluster_names=stored_names.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
-            batch_names=batch_names_from(facts.get("batches", []), sums.batches),
+            batch_names=stored_names.batch_names_from(
+                facts.get("batches", []), sums.batches
+            ),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
