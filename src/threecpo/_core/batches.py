@@ -77,11 +77,9 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
     room = np.empty(balancing.WIDTH)
     most = int(np.clip(MOST_WORK / (scales.size * by_batch.shape[1]), *MOST_TURNS))
-    kept = [np.empty_like(each) for each in (batches, scales) for _ in range(3)]
     n_turns = balancing.fit_rates(
-        tuple(map(_read_only, (by_cluster, by_batch, cell_totals))),
-        *(n_feeding, scales, clusters, batches, np.empty_like(scales)),
-        *(tuple(kept), TOLERANCE, most, room),
+        *(by_cluster, by_batch, cell_totals, n_feeding, scales, clusters, batches),
+        *(np.empty_like(scales), TOLERANCE, most, room),
     )
     # Where all rows of a batch are outliers, any β is as good: that of its margins.
     outside = cell_totals.sum(axis=0) == 0
@@ -159,13 +157,6 @@ def _columns_in_use(
     )
     n_feeding = len(relevant) + bool(len(shared))
     return by_cluster, by_batch, cell_totals, n_feeding
-
-
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """View as loops take it in a tuple."""
-    view = array.view()
-    view.setflags(write=False)
-    return view
 
 
 def _first_effects(by_batch: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -135,7 +135,7 @@ def read_row_labels(path: Path, column: str) -> list[str | None]:
         raise DataFormatError(message)
     with block_errors(path), _opened(path, _limit(path)) as file:
         elements.check_anndata(file)
-        found = elements.read_labels(file["obs"], column)
+        found = elements.read_labels(file["obs"], [column])
     names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
     return [None if code < 0 else str(names[code]) for code in codes]
 
