@@ -60,7 +60,7 @@ class TestPredictedRows:
     def test_rows_of_the_fit_have_the_columns_of_its_table(self, any_model):
         rows = results.row_table(any_model)
         again = results.predicted_rows(any_model, X)
-        assert list(again) == list(rows)[:5]
+        assert list(again) == list(rows)[:6]
         for name, values in again.items():
             assert values.dtype == rows[name].dtype
             assert values.tolist() == rows[name].tolist()

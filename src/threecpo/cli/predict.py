@@ -62,6 +62,7 @@ def command(
     """
     from ..persistence import load
     from ..results import predicted_rows
+    from ..results.label_comparison import label_columns
 
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
@@ -69,6 +70,7 @@ def command(
         table = read_for(fitted, source)
         table, facts = aligned(fitted, table, source.path, zero=missing == "zero")
         rows = predicted_rows(fitted, table)
+        rows |= label_columns(table, len(rows["row"]))
         write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
