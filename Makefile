@@ -37,14 +37,14 @@ test: $(VENV)/.test
 test-oldest: $(VENV)/.pip
 	@$(PYTHON) -m venv .venv-oldest
 	@.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	@.venv-oldest/bin/python -m pip --quiet install --editable ".[all]" --group test-oldest \
+	@.venv-oldest/bin/python -m pip --quiet install --editable ".[all]" --group test-base \
 	  --constraint tests/oldest.txt
 	@.venv-oldest/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
 test-bare: $(VENV)/.pip
 	@$(PYTHON) -m venv .venv-bare
 	@.venv-bare/bin/python -m pip --quiet install --upgrade "pip>=25.1"
-	@.venv-bare/bin/python -m pip --quiet install --editable . pytest pytest-randomly pytest-xdist hypothesis
+	@.venv-bare/bin/python -m pip --quiet install --editable . --group test-base
 	@.venv-bare/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" \
 	  tests/cluster tests/core tests/fit tests/select tests/test_extras.py tests/test_import.py
 
