@@ -62,6 +62,10 @@ class TestSeveralKinds:
             assert f"adjusted Rand index with {kind}: {ari:.3f} (purity " in done.out
             assert "\n".join(compared.sentences) in done.out
 
+    def test_rows_are_called_as_asked_for(self, run, csv):
+        done = run("fit", csv, "-k", 3, *self.asked, "--rows", "plots", "-o", "out")
+        assert done.out.count(" plots): ") == 3
+
     def test_every_kind_is_a_column_beside_ours(self, run, csv):
         assert run("fit", csv, "-k", 3, *self.asked, "-o", "out").code == 0
         rows = results.read_table("out/labels.csv")

@@ -236,7 +236,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         empty = number_of(facts["rows_without_counts"], "row")
         print_line(f"{empty} without counts in these columns, in no cluster")
     for cluster, name in enumerate(facts["cluster_names"]):
-        print_line(f"cluster {cluster} ({number_of(sizes[cluster], 'row')}): {name}")
+        size = row.count(sizes[cluster], plain=True)
+        print_line(f"cluster {cluster} ({size}): {name}")
     if "choice" in facts:
         print_choice(facts["choice"], sizes, row)
     print_line(

@@ -62,6 +62,7 @@ def draw(part: dict[str, Any], labels: list[str], ax: Any) -> Any:
                 textcoords="offset points",
                 ha="center",
             )
+    ax.margins(y=0.08)
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
     return ax
