@@ -35,6 +35,7 @@ COMMANDS = {
     "datasets": "datasets",
     "reproduce": "reproduce",
     "demo": "demo",
+    "completion": "completion",
 }
 
 

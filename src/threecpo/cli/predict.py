@@ -10,7 +10,7 @@ import click
 
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file
-from ._printing import listed, number_of, print_json, print_note
+from ._printing import listed, number_of, print_json, print_line, print_note
 from ._shared_options import (
     examples,
     force_option,
@@ -77,6 +77,21 @@ def command(
         print_json(facts | extra)
     elif output is None:
         _print(rows)
+    else:
+        print_line(f"{_done(fitted, rows)}: {output}")
+
+
+def _done(model: ThreeCPO, rows: Table) -> str:
+    """How many rows were put in which clusters."""
+    from .._core.codes import NO_COUNTS, OUTLIER
+
+    labels = rows["cluster"].tolist()
+    named = enumerate(model.cluster_names_.tolist())
+    found = [f"{labels.count(k)} in {k} ({name})" for k, name in named if k in labels]
+    for code, what in ((OUTLIER, "outliers"), (NO_COUNTS, "without counts")):
+        if code in labels:
+            found.append(f"{labels.count(code)} {what}")
+    return f"{number_of(len(labels), 'row')}, {listed(found)}"
 
 
 def read_for(model: ThreeCPO, source: InputFile) -> CountTable:

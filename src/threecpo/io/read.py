@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from .formats import FORMATS, find_format
 from .limits import parse_limit
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
@@ -148,7 +148,7 @@ def read_counts(
     (['p1', 'p2'], ['field', 'wood'])
     >>> folder.cleanup()
     """
-    given = Path(path)
+    given = Path(_checked(path))
     options = ReadOptions(
         layer=layer,
         labels=_listed(labels),
@@ -178,3 +178,14 @@ def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names of columns, each once."""
     given = (names,) if isinstance(names, str) else names or ()
     return tuple(dict.fromkeys(given))
+
+
+def _checked(path: Any) -> Any:
+    """Refuse tables in memory."""
+    if isinstance(path, str | os.PathLike):
+        return path
+    message = (
+        f"read_counts reads files, not a {type(path).__name__}: a table in memory goes "
+        "to fit, or to CountTable, as it is."
+    )
+    raise ValueError(message)
