@@ -23,6 +23,8 @@ U = np.uint64
 # times them add exactly, in any order, up to column totals of 2^28 or so.
 COARSE = 2.0**-22
 FINE = 2.0**-48
+# Whether columns have weights, as loops know when they are compiled.
+PLAIN, WEIGHTED = 0, 1
 
 _BLOCK = types.UniTuple(i8, 2)
 _LABELS = array_type(i4)
@@ -44,21 +46,42 @@ def _batch(rows, row):
 
 
 @inlined
-def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
-    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
-    width = U(len(scores))
+def _place_row(rows, row, profile, width, weights, weighted, places, values):
+    """Write places and values of the counts in C1; return how many, and two sums.
+
+    ``weighted`` is known when this is compiled: no test of it is left in the loop.
+    """
     found = U(0)
     shared = 0.0
     size = 0.0
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         slot = profile.slots[U(rows.indices[t])]
         value = rows.data[t]
+        if weighted:
+            value *= weights[U(rows.indices[t])]
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
         found += U(slot >= 0)
         size += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
+    return found, shared, size
+
+
+@inlined
+def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
+    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
+    width = U(len(scores))
+    # Fetched from the record inside of a loop, weights would make it slow.
+    weights = rows.column_weights
+    if len(weights) > 0:
+        found, shared, size = _place_row(
+            rows, row, profile, width, weights, WEIGHTED, places, values
+        )
+    else:
+        found, shared, size = _place_row(
+            rows, row, profile, width, weights, PLAIN, places, values
+        )
     shared += profile.prior_shared
     size += profile.prior_size
     # The row of zeros behind the last slot makes the number even.
@@ -222,6 +245,8 @@ def score_rows(rows, block, profile, out):
 @compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, SUMS)
 def sum_rows(rows, block, labels, slots, prior_size, sums):
     """Add up rows whose labels are known."""
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         if labels[i] != NOWHERE:
             _add_row(rows, i, labels[i], 1.0, sums)
@@ -231,7 +256,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
             j = U(rows.indices[t])
             sums.totals[batch, j] += weight * rows.data[t]
             if slots[j] >= SHARED_SLOT:
-                size += rows.data[t]
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         _add_log_size(rows, i, size, sums)
 
 
@@ -241,12 +266,15 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
 
     Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
     """
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
         size = prior_size
         for t in range(first, last):
-            if slots[U(rows.indices[t])] >= SHARED_SLOT:
-                size += rows.data[t]
+            j = U(rows.indices[t])
+            if slots[j] >= SHARED_SLOT:
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         k, weight = U(labels[i]), _weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
         out.inverse_sizes[k] += weight * inverse
