@@ -39,7 +39,7 @@ test-oldest: $(VENV)/.pip
 	@.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
 	@.venv-oldest/bin/python -m pip --quiet install --editable ".[all]" --group test-base \
 	  --constraint tests/oldest.txt
-	@.venv-oldest/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
+	@SCIPY_ARRAY_API=1 .venv-oldest/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
 
 test-bare: $(VENV)/.pip
 	@$(PYTHON) -m venv .venv-bare
