@@ -73,7 +73,7 @@ class WeightedColumns:
 def _weigh(
     weights: NDArray[np.float64] | None, work: Work[T], index: int, counts: Counts
 ) -> T:
-    return work(index, counts)
+    return work(index, counts.with_column_weights(weights))
 
 
 def _expect(

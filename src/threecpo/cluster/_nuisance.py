@@ -80,11 +80,11 @@ class NuisanceEffects(PoissonClusterer):
         Examples
         --------
         >>> from threecpo import ThreeCPO
-        >>> X = [[9, 1, 5], [8, 2, 5], [1, 7, 5], [2, 9, 5]] * 5
-        >>> X = [[*row, 900 * (i % 7 == 0)] for i, row in enumerate(X)]
-        >>> model = ThreeCPO(2, max_dispersion=10, random_state=0).fit(X)
-        >>> list(model.held_back_columns()["column"])
-        [3]
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> model = ThreeCPO(3, max_dispersion=10, random_state=0).fit(X)
+        >>> list(model.held_back_columns())
+        ['column', 'group', 'dispersion', 'weight']
         """
         check_is_fitted(self)
         return frame(_held_columns(self.record_, self.column_weights_))

@@ -23,8 +23,6 @@ U = np.uint64
 # times them add exactly, in any order, up to column totals of 2^28 or so.
 COARSE = 2.0**-22
 FINE = 2.0**-48
-# Whether columns have weights, as loops know when they are compiled.
-PLAIN, WEIGHTED = 0, 1
 
 _BLOCK = types.UniTuple(i8, 2)
 _LABELS = array_type(i4)
@@ -46,42 +44,34 @@ def _batch(rows, row):
 
 
 @inlined
-def _place_row(rows, row, profile, width, weights, weighted, places, values):
-    """Write places and values of the counts in C1; return how many, and two sums.
-
-    ``weighted`` is known when this is compiled: no test of it is left in the loop.
-    """
+def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
+    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
+    width = U(len(scores))
     found = U(0)
     shared = 0.0
     size = 0.0
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         slot = profile.slots[U(rows.indices[t])]
         value = rows.data[t]
-        if weighted:
-            value *= weights[U(rows.indices[t])]
         # Written always, kept only for C1: no branch to mispredict.
         places[found] = U(slot) * width
         values[found] = value * (profile.linear + profile.square * value)
         found += U(slot >= 0)
         size += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
-    return found, shared, size
-
-
-@inlined
-def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
-    """Write the scores of one row; return its sums over C0 and over C0 and C1."""
-    width = U(len(scores))
-    # Fetched from the record inside of a loop, weights would make it slow.
     weights = rows.column_weights
-    if len(weights) > 0:
-        found, shared, size = _place_row(
-            rows, row, profile, width, weights, WEIGHTED, places, values
-        )
-    else:
-        found, shared, size = _place_row(
-            rows, row, profile, width, weights, PLAIN, places, values
-        )
+    if len(weights) > 0:  # again: a test inside of the loop would slow down all fits
+        found = U(0)
+        shared = 0.0
+        size = 0.0
+        for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+            j = U(rows.indices[t])
+            slot = profile.slots[j]
+            value = rows.data[t] * weights[j]
+            values[found] = value * (profile.linear + profile.square * value)
+            found += U(slot >= 0)
+            size += value if slot >= SHARED_SLOT else 0.0
+            shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
     size += profile.prior_size
     # The row of zeros behind the last slot makes the number even.
