@@ -25,7 +25,7 @@ def fit(
     shown = RunBar() if sys.stderr.isatty() else nullcontext()
     with shown as progress:
         if isinstance(counts, FileInBlocks):
-            counts.fit(model, progress)
+            counts.fit(model, progress, batch)
         else:
             model.fit(counts, batch=batch, progress=progress)
 
