@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench fuzz reproduce tutorials clean
+.PHONY: help demo test quick lint bench fuzz reproduce tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench      measure speed"
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
 	@echo "make tutorials  run the tutorials where their data are, and write what they say"
+	@echo "make docs       make the documentation site, docs/_build/html"
 	@echo "make reproduce  repeat the paper's results"
 	@echo "make clean      remove .venv, caches and results"
 	@echo "Another Python: make demo PYTHON=python3.13"
@@ -47,18 +48,24 @@ fuzz: $(VENV)/.test
 
 # The data lie beside the checkout, in ../shared; pages without theirs stay as they are.
 tutorials: $(VENV)/.test
-	@for page in cells texts sites customers; do \
+	@for page in cells texts sites customers digits; do \
 	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $$folder && \
 	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
 	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md --update); \
 	  rm -rf $$folder; \
 	done
 
+# Everything is made afresh, so that no page of a name that has gone stays.
+docs: $(VENV)/.docs
+	@rm -rf docs/_build docs/_made docs/api
+	@$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs docs/_build/html
+	@$(BIN)/python docs/_ext/built_pages.py docs/_build/html
+
 reproduce: $(VENV)/.test
 	@$(BIN)/python -m experiments all --output docs/results
 
 clean:
-	rm -rf $(VENV) demo build dist fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) demo build dist docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src experiments fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
@@ -85,4 +92,9 @@ $(VENV)/.test: $(VENV)/.installed
 $(VENV)/.lint: $(VENV)/.test
 	@echo "Installing what the checks need ..."
 	@$(PIP) install --group lint
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	@echo "Installing what the documentation needs ..."
+	@$(PIP) install --group docs
 	@touch $@

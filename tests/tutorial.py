@@ -12,11 +12,15 @@ import re
 import shlex
 import shutil
 import sys
+import textwrap
+import traceback
 from pathlib import Path
 
 from threecpo.cli import main
 
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(
+    r"^( *)```(python|console)\n(.*?)^ *```$", flags=re.DOTALL | re.MULTILINE
+)
 PYTHON, CONSOLE = doctest.ELLIPSIS, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -26,10 +30,11 @@ class Page:
 
     def run(self, block):
         """Return a block with what its lines say now."""
-        kind, text = block.groups()
+        margin, kind, text = block.groups()
         self.blocks += 1
+        text = textwrap.dedent(text)
         lines = self.commands(text) if kind == "console" else self.python(text)
-        return f"```{kind}\n{''.join(lines)}```"
+        return textwrap.indent(f"```{kind}\n{''.join(lines)}```", margin)
 
     def python(self, text):
         for part in doctest.DocTestParser().parse(text):
@@ -37,14 +42,23 @@ class Page:
                 if part.strip():
                     yield part
                 continue
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                code = compile(part.source, "<page>", "single")
-                exec(code, self.names)
+            said = self.output(part)
             source = part.source.replace("\n", "\n... ").removesuffix("... ")
-            shown = self.checked(part.source, part.want, said.getvalue(), PYTHON)
+            shown = self.checked(part.source, part.want, said, PYTHON)
             yield f">>> {source}{shown}"
         yield "\n"
+
+    def output(self, part):
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            try:
+                exec(compile(part.source, "<page>", "single"), self.names)
+            except Exception as error:
+                if part.exc_msg is None:
+                    raise
+                last = traceback.format_exception_only(error)[-1]
+                return part.want.replace(part.exc_msg, last)
+        return said.getvalue()
 
     def commands(self, text):
         for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:

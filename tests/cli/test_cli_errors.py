@@ -13,6 +13,7 @@ from running import X, assert_one_line, everything, runner, started, table, writ
 
 import threecpo
 from threecpo.cli import _main, main
+from threecpo.cli._option_names import as_options
 from threecpo.cli._printing import clean, listed, print_json, print_table
 
 
@@ -174,10 +175,13 @@ def test_lines_are_clean(text, cleaned):
         ("out exists; pass force=True to", "out exists; pass --force to"),
         ("pass it as labels= or index=.", "pass it as --labels or --index."),
         ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
+        ("by drop=['a', \"b's\"]", "by --drop 'a' --drop \"b's\""),
+        ("pass index='my id'", "pass --index 'my id'"),
+        ("with hold_out_deepest=0.05.", "with --hold-out-deepest 0.05."),
     ],
 )
 def test_messages_name_the_options_of_commands(text, printed):
-    assert _main._as_options(text) == printed
+    assert as_options(text) == printed
 
 
 def test_tables_show_few_digits_and_names_as_they_are(capsys):

@@ -580,3 +580,19 @@ def test_triples_among_more_columns(run, tmp_path):
     assert (facts["rows"], facts["columns"], facts["total"]) == (2, 2, 3)
     done = run("fit", "sales.csv", "-k", 1, "--triples", "who", "what", "n", "-o", "c")
     assert done.code == 0, done.err
+
+
+class TestHoldOut:
+    def test_the_deepest_rows_are_left_out_of_the_fit(self, run, npz):
+        for given in ("10%", "0.1"):
+            options = ("--hold-out-deepest", given, "--no-report", "--force")
+            facts = run("fit", npz, "-k", 3, "-o", "out", *options, "--json").json
+            assert facts["parameters"]["hold_out_deepest"] == 0.1
+        alone = threecpo.ThreeCPO(3, hold_out_deepest=0.1, random_state=0)
+        assert facts["loss"] == alone.fit(threecpo.read_counts(npz)).loss_
+
+    @pytest.mark.parametrize("given", ["100%", "-1", "x", "5 rows", "nan"])
+    def test_what_is_no_share(self, run, npz, given):
+        done = run("fit", npz, "-k", 3, f"--hold-out-deepest={given}")
+        assert done.code == 2
+        assert "is no part of the rows, such as 5% or 0.05" in done.err

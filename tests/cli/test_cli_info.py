@@ -162,6 +162,43 @@ class TestTraps:
         assert (facts["total_rows"], facts["total_columns"]) == ([], [])
         assert (facts["id_columns"], facts["copied_rows"]) == ([], 0)
 
+    def test_fit_says_them_before_it_begins_and_keeps_them(self, run, tmp_path):
+        counts = np.random.default_rng(0).poisson(4, (40, 3))
+        table = np.column_stack([np.arange(1001, 1041), counts])
+        self.write(tmp_path / "t.csv", table, "customer,a,b,c")
+        done = run("fit", "t.csv", "-k", 2, "-o", "out", "--no-report")
+        line = (
+            "column customer looks like numbers of rows, no counts: pass --index "
+            "'customer' or --drop 'customer'"
+        )
+        assert f"threecpo: note: {line}" in done.err
+        assert f"! {line}" in run("info", "out").out
+        assert run("info", "out", "--json").json["warnings"][0] == line
+        again = run("fit", "t.csv", "-k", 2, "--index", "customer", "-o", "other")
+        assert "looks like numbers" not in again.err
+
+
+class TestResults:
+    def test_few_columns_that_separate_are_named(self, run, tmp_path):
+        array = X.copy()
+        array[:, 0] *= 30
+        names = [*COLUMNS, *(f"more {j}" for j in range(15))]
+        wide = np.column_stack([array, np.ones((len(X), 15), dtype=int)])
+        written_csv(tmp_path / "t.csv", wide, ROWS, names)
+        printed = run("fit", "t.csv", "-k", 3, "-o", "out").out
+        (line,) = [line for line in printed.splitlines() if "what separates" in line]
+        told = run("info", "out").out
+        assert f"  separation      {line[0].lower()}{line[1:]}\n" in told
+        column = run("info", "out", "--json").json["separation"]["columns"][0]
+        assert line.split(": ")[1].startswith(column)
+
+    def test_the_matrix_that_was_fitted_is_named(self, run, tmp_path):
+        anndata = pytest.importorskip("anndata")
+        adata = anndata.AnnData(X.astype(np.float32), layers={"counts": X})
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+        done = run("fit", "cells.h5ad", "-k", 3, "-o", "out", "--no-report")
+        assert done.out.startswith("read: counts of layer 'counts'\n")
+
 
 class TestFits:
     def test_of_a_folder_of_results(self, run):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.row_checks import check_batches, check_weights
+from .._core.row_checks import check_batches, check_weights, without_deepest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +35,13 @@ class BlockRows:
             return cls(weights, None, ())
         codes, names = check_batches(batch, n_rows)
         return cls(weights, codes if len(names) > 1 else None, names)
+
+    def without_deepest(self, engine: Engine, share: float) -> BlockRows:
+        """Return the same without the deepest rows, whose sums take one more pass."""
+        if not share:
+            return self
+        sums = np.concatenate(engine.fold(_row_sums, tuple.__add__))
+        return replace(self, weights=without_deepest(sums, self.weights, share))
 
     @property
     def given(self) -> bool:
@@ -92,6 +99,10 @@ class BlockReader:
         if rows is not None and len(rows) != counts.n_rows:
             return counts  # a block that has changed, which is found out elsewhere
         return counts.with_rows(self.weights, self.batches, self.batch_names)
+
+
+def _row_sums(_: int, counts: Counts) -> tuple[NDArray[np.float64], ...]:
+    return (counts.row_lengths(1),)
 
 
 class WeightedRows:

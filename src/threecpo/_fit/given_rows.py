@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._core.row_checks import without_deepest
 from .._core.rules import EXACT
 from .starting import given_labels
 
@@ -26,6 +27,15 @@ def check_rule(settings: Settings, n_batches: int) -> None:
             "assignment='exact' (of PoissonC and PoissonL: PoissonL)."
         )
         raise ValueError(message)
+
+
+def held_out(plan: Plan, counts: Counts) -> Counts:
+    """Give the deepest rows weight 0, as far as the plan leaves them out."""
+    if not plan.hold_out:
+        return counts
+    sums = counts.row_lengths(1)
+    weights = without_deepest(sums, counts.weights, plan.hold_out)
+    return counts.with_rows(weights, counts.batches, counts.batch_names)
 
 
 def weighted_rows(plan: Plan, counts: Counts) -> tuple[Plan, Counts]:

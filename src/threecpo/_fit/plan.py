@@ -27,7 +27,7 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered.
+    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Plan:
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str = "size"
+    hold_out: float = 0.0
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

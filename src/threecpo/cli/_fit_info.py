@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What run.json knows beside the model.
-_OF_THE_RUN = ("command", "finished", "choice", "stability", "agreement")
+_OF_THE_RUN = ("command", "finished", "choice", "stability", "agreement", "warnings")
 
 
 def fit_of(path: Path) -> Path | None:
@@ -33,7 +33,8 @@ def described_fit(model: Path) -> dict[str, Any]:
     if not is_results(model.parent):
         return facts
     run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))
-    if not all(isinstance(run.get(name, {}), dict) for name in ("choice", "stability")):
+    kinds = {"choice": dict, "stability": dict, "warnings": list}
+    if not all(isinstance(run.get(name, kind()), kind) for name, kind in kinds.items()):
         message = f"{model.parent / RUN_FILE} is damaged; run threecpo fit again."
         raise ValueError(message)
     return facts | {name: run[name] for name in _OF_THE_RUN if name in run}
@@ -41,6 +42,8 @@ def described_fit(model: Path) -> dict[str, Any]:
 
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
+    from ..results.steering import separation_line
+
     groups = facts["column_groups"]
     lines = {
         "clusters": _clusters(facts),
@@ -50,6 +53,8 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
         "temperature T": _temperature(facts["temperature"]),
         "confidence": _confidence(facts["confidence"]),
     }
+    if line := separation_line(facts):
+        lines["separation"] = line
     if "choice" in facts:
         lines["chosen"] = str(facts["choice"].get("sentence"))
     if "stability" in facts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 import warnings
 from contextlib import contextmanager
@@ -14,9 +13,9 @@ from typing import TYPE_CHECKING
 import click
 
 from .. import __version__
-from ._block_input import BLOCK_OPTIONS
 from ._endings import ended_by_signals, write_to_nowhere
-from ._input_file import READING, with_named_triples
+from ._input_file import with_named_triples
+from ._option_names import as_options
 from ._printing import print_note
 from ._shared_options import examples
 
@@ -99,7 +98,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        print_note(_as_options(_about(error)))
+        print_note(as_options(_about(error)))
         return 2
     except MemoryError:
         print_note("not enough memory for this; try a part of the rows or columns.")
@@ -119,24 +118,6 @@ def _about(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
     return str(error)
-
-
-def _as_options(text: str) -> str:
-    """Options of functions, which messages name, as those of commands."""
-
-    def as_option(found: re.Match[str]) -> str:
-        name, value = found[1].replace("_", "-"), found[2] or found[3]
-        if found[2]:
-            # Options of several values are given several times.
-            return " ".join(f"--{name} {one}" for one in re.findall(quoted, value))
-        if value in ("", "True"):
-            return f"--{name}"
-        return f"--no-{name}" if value == "False" else f"--{name} {value}"
-
-    names = "|".join(("force", "max_unpacked", *READING, *BLOCK_OPTIONS))
-    quoted, value = r"(?:'[^']*'|\"[^\"]*\")", r"([\w'-]*)"
-    some = rf"\[({quoted}(?:, {quoted})*)\]"
-    return re.sub(rf"\b({names})=(?:{some}|{value})", as_option, text)
 
 
 @contextmanager

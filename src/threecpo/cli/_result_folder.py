@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
 from ..report.words import nouns
+from ._option_names import as_options
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
@@ -62,6 +64,7 @@ def fit_to_folder(
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         counts = source.read()
+        warn_of_traps(counts)
         read = time.perf_counter()
         fit(model, counts, batch)
         if names is not None:
@@ -76,6 +79,16 @@ def fit_to_folder(
         if with_stability:
             facts |= write_stability(folder, model, counts)
         return write_results(folder, model, counts, facts, with_report=with_report)
+
+
+def warn_of_traps(counts: CountTable | FileInBlocks) -> None:
+    """Say before a long fit what is no count, and what will steer the clusters."""
+    from ..results.trap_lines import trap_facts, trap_lines
+    from ..table import CountTable
+
+    if isinstance(counts, CountTable):
+        for line in trap_lines(trap_facts(counts)):
+            warnings.warn(as_options(line), UserWarning, stacklevel=2)
 
 
 def write_results(
@@ -193,9 +206,14 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     if as_json:
         print_json(facts | {"output": target.absolute()})
         return
+    from ..results.steering import separation_line
+
     sizes, groups = facts["cluster_sizes"], facts["column_groups"]
     outliers = facts["outliers"]
     row, column = nouns(facts.get("called"))
+    source = facts.get("input", {})
+    if "path" in source and source.get("description"):
+        print_line(f"read: {source['description']}")
     print_line(
         f"{row.count(facts['rows'], plain=True)} in {number_of(len(sizes), 'cluster')} "
         f"({', '.join(map(str, sizes))})"
@@ -212,6 +230,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         f"{column.count(facts['columns'], plain=True)}: {groups['relevant']} relevant, "
         f"{groups['shared']} shared, {groups['noise']} noise"
     )
+    if line := separation_line(facts, column.many):
+        print_line(f"{line[0].upper()}{line[1:]}")
     if "stability" in facts:
         print_stability(facts["stability"])
     if "agreement" in facts:

@@ -55,6 +55,26 @@ class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
+class Share(click.ParamType):  # type: ignore[type-arg]
+    """A part of the rows: 5% or 0.05."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        if isinstance(value, float):
+            return value
+        number = value.strip().removesuffix("%")
+        try:
+            share = float(number) / (1 if number == value.strip() else 100)
+        except ValueError:
+            share = -1.0
+        if not 0 <= share < 1:
+            self.fail(
+                f"{value!r} is no part of the rows, such as 5% or 0.05.", param, ctx
+            )
+        return share
+
+
 AT_LEAST_ONE = click.IntRange(min=1)
 NOT_NEGATIVE = click.FloatRange(min=0)
 
@@ -150,6 +170,13 @@ def run_options(n_init: str) -> Decorator:
         ),
         click.option(
             "--prior", type=NOT_NEGATIVE, help="Added to counts. [default: 0.001]"
+        ),
+        click.option(
+            "--hold-out-deepest",
+            type=Share(),
+            metavar="SHARE",
+            help="Leave out the rows with most counts, such as 5%, and put them in "
+            "clusters afterwards. [default: none]",
         ),
         seed_option,
         jobs_option,

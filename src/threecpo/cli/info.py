@@ -8,6 +8,7 @@ import click
 
 from ._fit_info import described_fit, fit_lines, fit_of
 from ._input_file import InputFile, source_options
+from ._option_names import as_options
 from ._printing import clean, listed, number_of, print_json, print_line
 from ._shared_options import examples, json_option
 
@@ -51,7 +52,7 @@ def described(table: CountTable) -> dict[str, Any]:
     from ..results import describe_counts
 
     facts = describe_counts(table)
-    return facts | {"warnings": list(_warnings(facts))}
+    return facts | {"warnings": list(map(as_options, _warnings(facts)))}
 
 
 def _lines(facts: dict[str, Any]) -> dict[str, str]:
@@ -81,34 +82,12 @@ def _some(names: list[str] | None, n: int) -> str:
 
 
 def _warnings(facts: dict[str, Any]) -> Iterator[str]:
-    if facts["log_normalised"]:
-        yield "looks log-normalised: use the raw counts instead (h5ad: --layer)"
-    elif not facts["whole"]:
-        yield "holds values that are not whole numbers: these are no counts"
-    for kind in ("row", "column"):
-        if empty := facts[f"empty_{kind}s"]:
-            yield f"{number_of(empty, kind)} with no counts"
-    sums = facts["row_sums"]
-    if facts["rows"] > 1 and sums["least"] == sums["most"] > 0:
-        yield f"all rows have the sum {sums['most']:g}: looks normalised or rarefied"
-    if facts["whole"] and facts["most"] == 1:
-        yield "all counts are 0 or 1: presence and absence"
+    from ..results.trap_lines import trap_lines, value_lines
+
+    yield from value_lines(facts)
+    if empty := facts["empty_columns"]:
+        yield f"{number_of(empty, 'column')} with no counts"
     for kind in ("row", "column"):
         if repeated := facts[f"repeated_{kind}_names"]:
             yield f"{kind} names that occur more than once: {listed(repeated, 3)}"
-    yield from _no_counts(facts)
-
-
-def _no_counts(facts: dict[str, Any]) -> Iterator[str]:
-    """What is counted, but should not be."""
-    for name in facts["total_rows"]:
-        yield f"row {name} is the sum of all others: remove it from the file"
-    for name in facts["total_columns"]:
-        yield f"column {name} is the sum of all others: leave it out by --drop '{name}'"
-    for name in facts["id_columns"]:
-        yield (
-            f"column {name} looks like numbers of rows, no counts: pass --index "
-            f"'{name}' or --drop '{name}'"
-        )
-    if copies := facts["copied_rows"]:
-        yield f"{number_of(copies, 'row')} the same as one above: copies, perhaps"
+    yield from trap_lines(facts)

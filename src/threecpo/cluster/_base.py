@@ -79,7 +79,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
-        from .._fit.given_rows import check_rule
+        from .._fit.given_rows import check_rule, held_out
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
@@ -91,6 +91,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         counts = with_given_rows(check_counts(X, self), sample_weight, batch)
         check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
+        counts = held_out(plan, counts)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
             self._measured(record, counts).with_names(
@@ -196,6 +197,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
             order=self._checked_order(),
+            hold_out=_options.check_share(
+                "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
+            ),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:

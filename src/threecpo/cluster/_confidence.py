@@ -54,7 +54,7 @@ class RowConfidence(ClusterTree):
 
         Returns
         -------
-        ndarray of shape (n_rows, n_clusters_)
+        ndarray of shape (n_rows, n_clusters)
             Rows sum to 1.
 
         Examples

@@ -44,7 +44,7 @@ default="poisson-k-means++"
     ----------
     labels_ : ndarray of shape (n_rows,)
         Cluster of each row, the largest first.
-    cluster_rates_ : ndarray of shape (n_clusters_, n_columns)
+    cluster_rates_ : ndarray of shape (n_clusters, n_columns)
         Rates of each column inside each cluster.
     row_scales_ : ndarray of shape (n_rows,)
         Size of each row; they sum to 1.

@@ -50,7 +50,7 @@ default="k-means++"
     labels_ : ndarray of shape (n_rows,)
         Cluster of each row, the largest first. Rows of zeros have no direction and go
         to the first cluster.
-    cluster_centers_ : ndarray of shape (n_clusters_, n_columns)
+    cluster_centers_ : ndarray of shape (n_clusters, n_columns)
         Centres, of length 1.
     inertia_ : float
         Sum over rows of 1 minus the cosine to their centre.

@@ -94,6 +94,10 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
+    hold_out_deepest : float, default=0.0
+        Share of the rows, those with the largest sums, to leave out of the fit; they
+        are put in its clusters afterwards. 0.05 helps where a few rows hold most of the
+        counts, and costs elsewhere (docs/files.md). Such a fit has no probabilities.
     order : {"size", "kinship", "given"}, default="size"
         How clusters are numbered: the largest first, neighbours in the tree next to
         each other, or as ``init`` numbers them, where that is labels or a model.
@@ -121,7 +125,7 @@ default="information"
         Log-likelihood of each column as noise, shared and relevant, price included;
         minus infinity for a group that ``groups`` forbids. ``column_groups_`` is the
         arg-max, ties (relative 1e-12) going to noise before shared before relevant.
-    cluster_rates_ : ndarray of shape (n_clusters_, n_columns)
+    cluster_rates_ : ndarray of shape (n_clusters, n_columns)
         Rates of each column inside each cluster.
     shared_rates_ : ndarray of shape (n_columns,)
         Column totals.
@@ -148,13 +152,13 @@ default="information"
         Number of clusters found.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
-    cluster_names_ : ndarray of shape (n_clusters_,)
+    cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: given by :meth:`name_clusters`, else made of the columns
         that mark it.
-    tree_ : ndarray of shape (n_clusters_ - 1, 4)
+    tree_ : ndarray of shape (n_clusters - 1, 4)
         Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
-    probabilities_ : ndarray of shape (n_rows, n_clusters_)
+    probabilities_ : ndarray of shape (n_rows, n_clusters)
         How sure the cluster of each row is: P(k|i), the row scored in its own cluster
         as if it had not been in it, over ``temperature_``. See ``predict_proba``.
     temperature_ : float
@@ -225,6 +229,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
+        hold_out_deepest: float = 0.0,
         order: str = "size",
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -243,6 +248,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
+        self.hold_out_deepest = hold_out_deepest
         self.order = order
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -266,7 +272,7 @@ default="information"
 
         Returns
         -------
-        ndarray of shape (n_rows, n_clusters_)
+        ndarray of shape (n_rows, n_clusters)
             Scores in nats; larger is better.
         """
         counts = self._counts_of(X, batch)

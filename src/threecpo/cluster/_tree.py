@@ -37,7 +37,7 @@ class ClusterTree(PoissonClusterer):
     def tree_(self) -> NDArray[np.float64]:
         """Joins of the clusters, as ``scipy.cluster.hierarchy`` has them.
 
-        Of shape (n_clusters_ - 1, 4): the two nodes that are joined, the height, and
+        Of shape (n_clusters - 1, 4): the two nodes that are joined, the height, and
         how many clusters are below. The height is the likelihood that the join loses,
         in nats a row, with all columns held in their groups, or that of an earlier join
         which lost more. Outliers are not in it.

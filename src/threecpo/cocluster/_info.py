@@ -108,8 +108,8 @@ class CoclustInfo(RectangularCocluster):
 
     Notes
     -----
-    With P the block sums over their total, the criterion is Σ P_kl log δ_kl where
-    δ_kl = P_kl / (P_k. P_.l). Row i goes to the k that maximises Σ_l A_il log δ_kl,
+    With P the block sums over their total, the criterion is Σ P_kl log δ_kl where δ_kl
+    is ``P_kl / (P_k. P_.l)``. Row i goes to the k that maximises Σ_l A_il log δ_kl,
     A_il being its sum over column cluster l; columns are treated alike. Where δ is 0 it
     is replaced by the smaller of 0.0001 and a hundredth of the smallest positive δ. But
     for this floor, the criterion never falls. Rows and columns of zeros are left out.

@@ -171,12 +171,12 @@ class TauCC(BaseCocluster):
     Notes
     -----
     With T the block sums over their total and t its margins, row moves raise
-    Δ_x = Σ_kl T_kl² / t_.l - Σ_k t_k.² (columns fixed), column moves the same with the
-    roles changed; tau of the rows is Δ_x / (1 - Σ_k t_k.²). Row i is similar to cluster
-    k by Σ_l A_il T_kl / t_.l - p_i t_k., where A_il is its sum over column cluster l,
-    p_i its whole sum, both over the total. The phases raise different quantities, so
-    nothing is monotone over rounds. Rows and columns of zeros are left out. A phase
-    takes time O(nnz), each of its passes O(n K L).
+    ``Δ_x = Σ_kl T_kl² / t_.l - Σ_k t_k.²`` (columns fixed), column moves the same with
+    the roles changed; tau of the rows is ``Δ_x / (1 - Σ_k t_k.²)``. Row i is similar to
+    cluster k by ``Σ_l A_il T_kl / t_.l - p_i t_k.``, where A_il is its sum over column
+    cluster l, p_i its whole sum, both over the total. The phases raise different
+    quantities, so nothing is monotone over rounds. Rows and columns of zeros are left
+    out. A phase takes time O(nnz), each of its passes O(n K L).
 
     References
     ----------

@@ -165,6 +165,7 @@ def fit(
         else:
             work = _on_cluster(plan, source, budget, client, waiting, stack)
         rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
+        rows = rows.without_deepest(work.engine, plan.hold_out)
         work, plan = _with_rows(work, plan, rows)
         if target is None:
             budget.check_rows(sum(work.n_rows))

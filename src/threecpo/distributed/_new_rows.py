@@ -109,7 +109,7 @@ def row_scores(
 
     Returns
     -------
-    ndarray of shape (n_rows, n_clusters_) or None
+    ndarray of shape (n_rows, n_clusters) or None
         The scores that ``model.row_scores`` would give; None with ``write_to``.
 
     Examples

@@ -1,10 +1,13 @@
 """MatrixMarket: counts without names.
 
-Bodies are read by our own code, as scipy's reader crashes on some damaged files.
+Bodies are read by our own compiled code, as scipy's reader crashes on some damaged
+files.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,12 +20,12 @@ from .._writing import open_new
 from ._file_content import FileContent, check_size, no_count, shown
 from .archives import opened
 from .delimited.column_roles import is_number
-from .delimited.cut_blocks import Cut
 from .delimited.lines import Lines, decoded
 from .limits import check_unpacked, limit_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -39,6 +42,7 @@ WRITTEN_BY = "written by threecpo"
 
 # Bytes of a count with its places.
 _OF_COUNT = 16
+_THREADS = 2
 
 
 class Header(NamedTuple):
@@ -57,9 +61,17 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 def read_matrix(path: Path, limit: int | None = None) -> Any:
     """Return the matrix of a file, plain or compressed, as it lies there."""
     with open_matrix(path, limit) as (header, blocks):
-        found = list(blocks) or [_entries(np.zeros((0, header.width)), 0, header)]
-    rows, columns, counts = (np.concatenate(part) for part in zip(*found, strict=True))
-    return sp.coo_array((counts, (rows, columns)), shape=header.shape)
+        # More would be refused, and memory is taken only when it is filled.
+        most = min(header.n_entries, limit_of(path, limit) // _OF_COUNT)
+        most *= 2 if header.symmetric else 1
+        rows, columns = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
+        counts, done = np.empty(most), 0
+        for part in blocks:
+            end = done + len(part[0])
+            rows[done:end], columns[done:end], counts[done:end] = part
+            done = end
+    places = (rows[:done], columns[:done])
+    return sp.coo_array((counts[:done], places), shape=header.shape)
 
 
 @contextmanager
@@ -110,32 +122,58 @@ def _header(lines: Lines) -> Header:
 def _blocks(lines: Lines, header: Header, limit: int) -> Iterator[Entries]:
     """Yield counts, which take so many bytes at most."""
     done = 0
-    while block := lines.block():
-        numbers = _tidy(block, header)
-        if numbers is None:
-            numbers = _by_line(block, lines.number, header)
-        lines.number += block.count(b"\n")
-        done += len(numbers)
+    for block, n_lines, entries in _parsed(lines, header):
+        found = entries
+        if found is None:
+            found = _of_numbers(_by_line(block, lines.number, header), header)
+        lines.number += n_lines
+        done += len(found[2])
         check_unpacked(_OF_COUNT * done, limit)
         if done > header.n_entries:
             break
-        yield _entries(numbers, done, header)
+        yield _complete(found, done, header)
     if done != header.n_entries:
         message = f"it holds {done} or more counts, not the {header.n_entries} it says"
         raise DataFormatError(message)
 
 
-def _tidy(block: bytes, header: Header) -> NDArray[np.float64] | None:
-    """Numbers of lines that hold so many; None if something is odd."""
-    cut = Cut.of(block, " ", header.width)
-    if cut is None:
-        return None
-    columns = [cut.numbers(place) for place in range(header.width)]
-    given = [column for column in columns if column is not None]
-    if len(given) < header.width:
-        return None
-    numbers = np.column_stack(given)
-    return numbers if not _is_wrong(numbers, header).any() else None
+def _parsed(
+    lines: Lines, header: Header
+) -> Iterator[tuple[bytes, int, Entries | None]]:
+    """Yield blocks with the entries of those that are tidy; threads parse the next."""
+    waiting: deque[tuple[bytes, Future[tuple[int, Entries | None]]]] = deque()
+    with ThreadPoolExecutor(_THREADS) as pool:
+        while True:
+            while len(waiting) <= _THREADS and (block := lines.block()):
+                waiting.append((block, pool.submit(_tidy, block, header)))
+            if not waiting:
+                return
+            block, parsed = waiting.popleft()
+            yield block, *parsed.result()
+
+
+def _tidy(block: bytes, header: Header) -> tuple[int, Entries | None]:
+    """Number of lines, and their entries; None for those if something is odd."""
+    from .._core.loops.entries import parse_entries
+
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    most = block.count(b"\n")
+    rows, columns = np.empty((2, most), dtype=np.int32)
+    counts, odd = np.empty(most), np.empty(3 * most, dtype=np.int64)
+    text = np.frombuffer(block, dtype=np.uint8)
+    done, n_odd = parse_entries(
+        text, header.width, *header.shape, rows, columns, counts, odd
+    )
+    if done < 0:
+        return most, None
+    for entry, start, end in odd[: 3 * n_odd].reshape(-1, 3).tolist():
+        counts[entry] = float(block[start:end])
+    counts = counts[:done]
+    # NaN and infinite numbers have letters, which are left to slower code.
+    if done and not counts.max() < EXACT:
+        return most, None
+    return most, (rows[:done], columns[:done], counts)
 
 
 def _is_wrong(numbers: NDArray[np.float64], header: Header) -> NDArray[np.bool_]:
@@ -181,14 +219,20 @@ def _wrong_line(row: NDArray[np.float64], number: int, header: Header) -> Except
     )
 
 
-def _entries(numbers: NDArray[np.float64], done: int, header: Header) -> Entries:
+def _of_numbers(numbers: NDArray[np.float64], header: Header) -> Entries:
     counts = np.ones(len(numbers)) if header.width == 2 else numbers[:, -1]
+    places = numbers[:, :2].astype(np.int32) - 1
+    return places[:, 0], places[:, -1], counts
+
+
+def _complete(entries: Entries, done: int, header: Header) -> Entries:
+    """Entries with the places of a full matrix, and both halves of a symmetric one."""
+    rows, columns, counts = entries
     if header.width == 1:
-        at = np.arange(done - len(numbers), done)
-        columns, rows = np.divmod(at, header.shape[0])
-    else:
-        rows, columns = numbers[:, 0] - 1, numbers[:, 1] - 1
-    rows, columns = rows.astype(np.int32), columns.astype(np.int32)
+        at = np.arange(done - len(counts), done)
+        columns, rows = (
+            part.astype(np.int32) for part in np.divmod(at, header.shape[0])
+        )
     if header.symmetric:
         other = rows != columns
         rows, columns = (

@@ -53,12 +53,12 @@ class _Limited(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        data = self._file.read(min(len(buffer), self._left + 1))
-        self._left -= len(data)
+        most = min(len(buffer), self._left + 1)
+        n_bytes: int = self._file.readinto(memoryview(buffer)[:most])  # type: ignore[attr-defined]
+        self._left -= n_bytes
         if self._left < 0:
             raise unpacks_too_far(self._limit)
-        buffer[: len(data)] = data
-        return len(data)
+        return n_bytes
 
 
 @contextmanager

@@ -1,11 +1,12 @@
-"""The two sentences that a report begins with."""
+"""The sentences that a report begins with."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from ..results import figure_data
-from ._formatting import percent, whole
+from ..results.steering import separation, separation_line
+from ._formatting import percent, shown, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
@@ -52,3 +53,10 @@ def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
         f"only {follow} the size of {rows.with_article} and {whole(noise)} "
         f"{'is' if noise == 1 else 'are'} noise."
     )
+
+
+def about_separation(record: FitRecord, columns: Noun) -> list[str]:
+    """The few columns that make most of what separates the clusters, if so few do."""
+    facts = {"columns": record.n_columns, "separation": separation(record)}
+    line = separation_line(facts, columns.many)
+    return [f"{shown(line[0].upper() + line[1:])}."] if line else []

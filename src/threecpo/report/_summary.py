@@ -11,7 +11,7 @@ from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
 from ._clusters import clusters, n_top
-from ._findings import about_columns, about_rows
+from ._findings import about_columns, about_rows, about_separation
 from ._formatting import cut, finite, number, one_line, shown
 from ._labels import label_parts
 from ._packed_numbers import pack
@@ -118,6 +118,7 @@ are noise.'
         "findings": [
             about_rows(record, row_noun, chosen["doubts"] if chosen else ""),
             about_columns(record, row_noun, column_noun),
+            *about_separation(record, column_noun),
         ],
         "clusters": clusters(record, rows, names, titles, beside, trusted),
         "tree": tree_part(model, names, trusted),

@@ -23,6 +23,7 @@ from ._typical_rows import typical_rows
 from .cluster_path import cluster_path
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 from .label_comparison import LabelComparison, label_tables
+from .trap_lines import traps
 
 if TYPE_CHECKING:
     from ._csv_tables import Table as Table
@@ -48,6 +49,7 @@ __all__ = [
     "scanpy_dendrogram",
     "share_table",
     "top_table",
+    "traps",
     "tree_figure",
     "tree_nodes",
     "typical_rows",

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._validation import check_counts, looks_log_normalised
-from ._traps import find_traps
+from .._validation import check_counts
+from .trap_lines import trap_facts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,11 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         ``row_sums`` and ``overdispersion``; names and labels; and what may be wrong:
         ``log_normalised``, ``empty_rows``, ``empty_columns``, repeated names,
         ``total_rows`` and ``total_columns`` (sums of all others), ``id_columns``
-        (numbers of rows) and how many are ``copied_rows``.
+        (numbers of rows), ``measures`` (years, ages), ``thousands`` (1.234 for 1234)
+        and how many are ``copied_rows``; and what may steer clusters: the share of the
+        counts in the ``deepest_rows`` (5 %) and in the ``largest_columns``, and the
+        ``dispersion`` of columns and of rows in a sample. :func:`traps` says it in
+        words.
 
     Examples
     --------
@@ -49,10 +53,12 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
     """
     counts = check_counts(table)
     sums = counts.row_lengths(1)
+    found = trap_facts(table)
     n_rows, n_columns = table.shape
     stored = len(counts.data)
     all_stored = stored == n_rows * n_columns
     return {
+        **found,
         "description": table.description,
         "rows": n_rows,
         "columns": n_columns,
@@ -68,15 +74,12 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
             "median": float(np.median(sums)),
         },
         "overdispersion": _summary(overdispersion(counts)),
-        "log_normalised": counts.fractional and looks_log_normalised(counts),
-        "empty_rows": int(np.count_nonzero(sums == 0)),
         "empty_columns": _n_empty_columns(counts),
         "first_row_names": _first(table.row_names),
         "first_column_names": _first(table.column_names),
         "repeated_row_names": _repeated(table.row_names),
         "repeated_column_names": _repeated(table.column_names),
         "labels": table.label_names,
-        **find_traps(table),
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..cluster.naming import cluster_names_of
 from . import figure_data
 from .fitted import mean_confidence, record_of
+from .steering import separation
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -28,7 +29,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
         ``iterations``; the ``loss``; the ``temperature`` T, the ``dispersion`` φ (the
         median of the columns) and the mean ``confidence`` in the rows of each cluster,
-        None where they were not measured; and ``cluster_names``.
+        None where they were not measured; ``cluster_names`` and ``separation`` (the
+        columns, at most three, that make half of what separates the clusters, and
+        their share of it).
 
     Examples
     --------
@@ -56,6 +59,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,
+        "separation": separation(record),
         "temperature": record.confidence and record.confidence.temperature,
         "dispersion": record.confidence and record.confidence.dispersion,
         "confidence": mean_confidence(record),

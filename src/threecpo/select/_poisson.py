@@ -104,19 +104,20 @@ class PoissonFamily:
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once."""
-        from .._fit.given_rows import check_rule
+        from .._fit.given_rows import check_rule, held_out
         from .._fit.memory import fit_path
 
         plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
         table = as_table(X, self.estimator)
         check_rule(plan.settings, table.counts.n_batches)
         warn_if_fractional(table.counts, plan.name)
+        counts = held_out(plan, table.counts)
         names = {"columns": table.column_names, "rows": table.row_names}
         before = time.perf_counter()
-        for record in fit_path(plan, n_clusters, table.counts, progress):
+        for record in fit_path(plan, n_clusters, counts, progress):
             now = time.perf_counter()
             named = record.with_names(**names)
-            yield PoissonFit.of(named, table.counts, now - before)
+            yield PoissonFit.of(named, counts, now - before)
             before = now
 
     def finish(self, _: Any, fits: list[PoissonFit], __: str) -> list[PoissonFit]:

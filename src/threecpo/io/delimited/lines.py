@@ -50,7 +50,8 @@ class Lines:
             block = b"".join(self._back)
             self._back.clear()
             return block
-        return self._file.read(BLOCK) + self._file.readline(LONGEST)
+        block = self._file.read(BLOCK)
+        return block if block.endswith(b"\n") else block + self._file.readline(LONGEST)
 
     def give_back(self, block: bytes) -> None:
         """Let the lines of a block be taken one by one."""
