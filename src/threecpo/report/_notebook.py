@@ -92,4 +92,5 @@ def _table(table: dict[str, Any], best: int) -> str:
 
 
 def _cell(value: Any) -> str:
-    return whole(value) if isinstance(value, np.integer) else number(float(value))
+    counted = isinstance(value, np.integer)
+    return whole(int(value)) if counted else number(float(value))
