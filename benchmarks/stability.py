@@ -13,11 +13,15 @@ import json
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from _common import DATA, add_data_option, load, missing_data, say
 from threecpo import ThreeCPO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 N_ROWS, N_COLUMNS, MEAN = 500, 200, 5.0
 NULLS = (
@@ -31,7 +35,7 @@ NULLS = (
 )
 FITTED = 5
 PLANTED = (2, 3, 5, 8, 10)
-DISTANCES = (0.5, 0.4, 0.3, 0.25, 0.2, 0.15)
+DISTANCES = (1.0, 0.7, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15)
 # Share of the columns that differ between planted clusters.
 DIFFERENT = 0.2
 
@@ -43,31 +47,38 @@ def main() -> None:
     parser.add_argument("--tables", type=int, help="[200, or 50 for power]")
     parser.add_argument("--first", type=int, default=0, help="seed of the first table")
     parser.add_argument("--kinds", nargs="+", default=NULLS, choices=NULLS)
+    parser.add_argument("--only", nargs="+", default=DATA, help="names of data sets")
     parser.add_argument("--output", type=Path, help="JSON file, for figure to draw")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.part == "figure":
         draw_power(options.output)
         return
+    found = []
+    for line in measured(options, parser):
+        found.append(line)
+        if options.output:
+            text = json.dumps(found, indent=1)
+            options.output.write_text(text + "\n", encoding="utf-8")
+
+
+def measured(
+    options: argparse.Namespace, parser: argparse.ArgumentParser
+) -> Iterator[dict[str, object]]:
+    """Yield one line of results after the other."""
     if options.part == "data":
-        missing = missing_data(options.data, DATA)
+        missing = missing_data(options.data, options.only)
         if missing:
             parser.error(missing)
-        found = [on_data(options.data, name) for name in DATA]
+        for name in options.only:
+            yield on_data(options.data, name)
     elif options.part == "nulls":
-        found = [
-            without_clusters(kind, options.first, options.tables or 200)
-            for kind in options.kinds
-        ]
+        for kind in options.kinds:
+            yield without_clusters(kind, options.first, options.tables or 200)
     else:
-        found = [
-            with_clusters(k, distance, options.tables or 50)
-            for k in PLANTED
-            for distance in DISTANCES
-        ]
-    if options.output:
-        text = json.dumps(found, indent=1)
-        options.output.write_text(text + "\n", encoding="utf-8")
+        for k in PLANTED:
+            for distance in DISTANCES:
+                yield with_clusters(k, distance, options.tables or 50)
 
 
 def base_means(rng: np.random.Generator) -> np.ndarray:

@@ -16,15 +16,12 @@ INITS = (
     "rf-k-means",
 )
 X, TRUE = planted(n_background=20)
-_WEIGHTED = "asks for probabilities, which weighted rows have none of; see test_weights"
 _PROBABILITIES = "takes all that has predict_proba for a classifier of four classes"
 # Checks of scikit-learn that cannot pass; tests of our own do the same on counts.
 EXPECTED_FAILURES = {
     "check_clustering": "feeds negative data, which are no counts",
     "check_estimator_sparse_array": _PROBABILITIES,
     "check_estimator_sparse_matrix": _PROBABILITIES,
-    "check_sample_weight_equivalence_on_dense_data": _WEIGHTED,
-    "check_sample_weight_equivalence_on_sparse_data": _WEIGHTED,
 }
 GROUPS = [1, 1, 1, 1, 1, 1, 0, 0, -1, -1]
 

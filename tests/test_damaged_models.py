@@ -209,6 +209,29 @@ def test_joined_clusters_that_do_not_fit_are_a_clear_error(name, path):
         threecpo.load(path)
 
 
+DAMAGED_BATCHES = {
+    "a batch too many": ("batches", lambda batches: batches + 2),
+    "a batch below": ("batches", lambda batches: batches - 1),
+    "batches of other rows": ("batches", lambda batches: batches[1:]),
+    "cells of other columns": ("fine_cells", lambda cells: cells[:, 1:]),
+    "cells that are too many": ("fine_cells", lambda cells: 2 * cells),
+    "negative cells": ("fine_cells", np.negative),
+    "members of other cells": ("fine_cell_members", lambda members: members[::-1]),
+    "masses of fewer cells": ("fine_cell_masses", lambda masses: masses[1:]),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED_BATCHES)
+def test_batches_that_do_not_fit_are_a_clear_error(name, path):
+    field, change = DAMAGED_BATCHES[name]
+    model = threecpo.ThreeCPO(4, random_state=0, n_init=2)
+    model.fit(X, batch=np.arange(len(X)) % 2)
+    model.cut(2).save(path)
+    rewrite(path, lambda arrays: arrays.update({field: change(arrays[field])}))
+    with pytest.raises(ValueError, match=rf"damaged .*{field}"):
+        threecpo.load(path)
+
+
 @pytest.mark.parametrize("field", ["fine_into", "fine_groups", "fine_ranks"])
 def test_joined_clusters_that_lack_a_part_are_a_clear_error(field, path):
     fit(n_clusters=4).cut(2).save(path)

@@ -26,6 +26,8 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 HELPERS = {
     "_errors": (),
     "_extras": (),
+    "_input_kinds": (),
+    "_labels": (),
     "_names": (),
     "_plain": (),
     "_progress": ("_fit",),

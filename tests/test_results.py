@@ -141,7 +141,7 @@ class TestFiles:
 class TestRows:
     def test_columns_are_those_of_the_file(self, any_model):
         table = results.row_table(any_model, X)
-        expected = "row,cluster,nearest,margin,outlier_score,scale,map_x,map_y"
+        expected = "row,cluster,name,nearest,margin,outlier_score,scale,map_x,map_y"
         assert ",".join(table) == expected
         for name, attribute in [
             ("cluster", "labels_"),

@@ -60,7 +60,7 @@ class TestPredictedRows:
     def test_rows_of_the_fit_have_the_columns_of_its_table(self, any_model):
         rows = results.row_table(any_model)
         again = results.predicted_rows(any_model, X)
-        assert list(again) == list(rows)[:5]
+        assert list(again) == list(rows)[:6]
         for name, values in again.items():
             assert values.dtype == rows[name].dtype
             assert values.tolist() == rows[name].tolist()
@@ -129,3 +129,16 @@ class TestCounts:
         facts = results.describe_counts(table)
         assert facts["repeated_row_names"] == ["a"]
         assert facts["repeated_column_names"] == []
+
+
+def test_columns_in_another_order_keep_labels_and_names_of_rows():
+    kinds = {"type": ["x", "y"], "donor": ["1", ""]}
+    table = CountTable(
+        [[1, 2], [3, 4]], row_names=["r", "s"], column_names=["a", "b"], labels=kinds
+    )
+    matched = results.match_columns(["b", "a"], table).table
+    assert matched.X.toarray().tolist() == [[2, 1], [4, 3]]
+    assert list(matched.column_names) == ["b", "a"]
+    assert list(matched.row_names) == ["r", "s"]
+    found = {kind: texts.tolist() for kind, texts in matched.label_kinds.items()}
+    assert found == kinds

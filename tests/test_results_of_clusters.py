@@ -1,6 +1,7 @@
 """Labels beside clusters, typical rows and indicator values."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.metrics import completeness_score, homogeneity_score
 
@@ -63,9 +64,39 @@ class TestLabels:
         assert compared.counts.sum() == (TRUE >= 0).sum()
         assert results.label_tables(model, CountTable(X)) == {}
 
-    def test_a_wrong_number_of_labels_is_refused(self, model):
-        with pytest.raises(ValueError, match="labels 'batch' has 2 values for"):
-            results.label_tables(model, {"batch": ["a", "b"]})
+    def test_kinds_come_as_a_dict_a_table_a_frame_or_a_series(self, model):
+        kinds = {"type": KINDS, "donor": [i % 2 for i in range(len(X))]}
+        expected = results.label_tables(model, kinds)
+        frame = pd.DataFrame(kinds)
+        for given in (CountTable(X, labels=kinds), frame):
+            found = results.label_tables(model, given)
+            assert list(found) == ["type", "donor"]
+            for kind, compared in found.items():
+                assert compared.counts.tolist() == expected[kind].counts.tolist()
+                assert compared.scores == expected[kind].scores
+        (compared,) = results.label_tables(model, frame["donor"]).values()
+        assert (compared.name, compared.labels) == ("donor", ("0", "1"))
+
+    def test_missing_values_of_pandas_are_no_label(self):
+        model = ThreeCPO(1, random_state=0).fit(X[:4])
+        column = pd.Series([1, None, 2, pd.NA], dtype="Int64", name="donor")
+        compared = results.label_tables(model, column)["donor"]
+        assert compared.of_rows.tolist() == ["1", "", "2", ""]
+        compared = results.label_tables(model, column.astype(float))["donor"]
+        assert compared.of_rows.tolist() == ["1", "", "2", ""]
+
+    @pytest.mark.parametrize(
+        ("labels", "reason"),
+        [
+            ({"batch": ["a", "b"]}, "labels 'batch' has 2 values for"),
+            ("cell_type", "labels 'label' must be a sequence of one label"),
+            ({"donor": 3}, "labels 'donor' must be a sequence"),
+            (np.zeros((len(X), 2)), "must be a sequence of one label for each row"),
+        ],
+    )
+    def test_what_is_no_labels_is_refused(self, labels, reason, model):
+        with pytest.raises(ValueError, match=reason):
+            results.label_tables(model, labels)
 
 
 def test_parts_of_classes_are_homogeneous():

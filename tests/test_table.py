@@ -146,6 +146,44 @@ def test_it_is_frozen_and_can_be_changed_into_another():
         replace(made, row_names=["a"])
 
 
+def test_labels_of_several_kinds():
+    made = table(labels={"type": ["b", None], "year": [2021.0, 2020]})
+    assert made.labels.tolist() == [0, -1]
+    assert (list(made.label_names), made.label_kind) == (["b"], "type")
+    kinds = {kind: texts.tolist() for kind, texts in made.label_kinds.items()}
+    assert kinds == {"type": ["b", ""], "year": ["2021", "2020"]}
+    assert list(made.other_labels) == ["year"]
+    again = pickle.loads(pickle.dumps(replace(made, name="a")))
+    assert list(again.label_kinds) == ["type", "year"]
+    # Other labels of the first kind leave the second.
+    other = replace(made, labels=[1, 0], label_names=["x", "y"])
+    assert other.label_kinds["type"].tolist() == ["y", "x"]
+    assert other.label_kinds["year"].tolist() == ["2021", "2020"]
+    assert table(labels={}).labels is None
+    assert table(labels=[0, 1]).label_kinds["label"].tolist() == ["0", "1"]
+    assert table().label_kinds == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"labels": {"a": ["x", "y", "z"]}}, "labels has shape"),
+        ({"labels": {"a": ["x", "y"], "b": ["x"]}}, "labels 'b' has 1 values for 2"),
+        ({"labels": {"a": "xy"}}, "labels 'a' must be a sequence"),
+        ({"labels": {"": ["x", "y"]}}, "must be called by a name"),
+        ({"labels": {1: ["x", "y"]}}, "must be called by a name"),
+        ({"labels": {"a": ["x", "y"]}, "label_names": ["x"]}, "not with a dict"),
+        (
+            {"labels": [0, 1], "other_labels": {"label": ["x", "y"]}},
+            "Two kinds of labels are called 'label'",
+        ),
+    ],
+)
+def test_kinds_of_labels_that_are_none(options, reason):
+    with pytest.raises(ValueError, match=reason):
+        table(**options)
+
+
 def test_it_can_be_pickled():
     again = pickle.loads(pickle.dumps(table(row_names=["a", "b"])))
     assert list(again.row_names) == ["a", "b"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._labels import LABEL, label_texts, labels_of_kinds
 from ._validation import check_counts
 
 if TYPE_CHECKING:
@@ -38,12 +40,19 @@ class CountTable:
         copied: do not change it afterwards.
     row_names, column_names : sequence of str, default=None
         A name for each row and each column.
-    labels : sequence of int, default=None
-        True cluster of each row, from 0; -1 where none is known.
+    labels : sequence of int, or dict of str to sequence, default=None
+        True cluster of each row, from 0; -1 where none is known. Or several kinds of
+        labels by name, such as ``{"cell type": ..., "donor": ...}``, of any values;
+        None, NaN and empty text mean that a row has none. The first kind is numbered
+        and becomes ``labels`` and ``label_names``.
     label_names : sequence of str, default=None
         Name of each label.
     row_titles : sequence of str, default=None
         A line that shows what each row is, such as the first line of a text.
+    label_kind : str, default="label"
+        What ``labels`` are labels of, such as the column of a file they were in.
+    other_labels : dict of str to sequence, default=None
+        Labels of other kinds: for each name a value for each row.
     name, description, citation, licence, source : str, default=""
         What the table is called, what it holds, whom to cite, under which terms it may
         be used and where it was found.
@@ -59,6 +68,8 @@ class CountTable:
         Numbers of rows and columns.
     n_clusters : int or None
         Number of different labels; None without labels.
+    label_kinds : dict of str to ndarray
+        Labels of all kinds as text, empty where a row has none; ``labels`` come first.
 
     Examples
     --------
@@ -72,6 +83,10 @@ class CountTable:
            [0., 5.]])
     >>> table.to_frame()["bees"].sum()
     np.int64(5)
+    >>> kinds = {"habitat": ["wood", None], "year": [2020, 2021]}
+    >>> table = CountTable(counts, labels=kinds)
+    >>> list(table.label_kinds), table.labels, list(table.label_names)
+    (['habitat', 'year'], array([ 0, -1]), ['wood'])
     """
 
     counts: Counts
@@ -80,6 +95,8 @@ class CountTable:
     labels: NDArray[np.int64] | None
     label_names: NDArray[np.object_] | None
     row_titles: NDArray[np.object_] | None
+    label_kind: str
+    other_labels: Mapping[str, NDArray[np.object_]]
     name: str
     description: str
     citation: str
@@ -91,7 +108,7 @@ class CountTable:
         X: Any = None,
         row_names: Sequence[str] | NDArray[Any] | None = None,
         column_names: Sequence[str] | NDArray[Any] | None = None,
-        labels: Sequence[int] | NDArray[Any] | None = None,
+        labels: Sequence[int] | NDArray[Any] | Mapping[str, Any] | None = None,
         label_names: Sequence[str] | NDArray[Any] | None = None,
         name: str = "",
         description: str = "",
@@ -100,11 +117,18 @@ class CountTable:
         source: str = "",
         *,
         row_titles: Sequence[str] | NDArray[Any] | None = None,
+        label_kind: str = LABEL,
+        other_labels: Mapping[str, Any] | None = None,
         counts: Counts | None = None,
     ) -> None:
         # dataclasses.replace passes the field `counts`, and perhaps another X.
         checked = check_counts(counts if X is None else X)
         n_rows, n_columns = checked.shape
+        if isinstance(labels, Mapping):
+            found = labels_of_kinds(labels, label_names)
+            labels, label_names = found.get("labels"), found.get("label_names")
+            label_kind = found.get("label_kind", LABEL)
+            other_labels = found.get("other_labels")
         fields = {
             "counts": checked,
             "row_names": _names("row_names", row_names, n_rows, "rows"),
@@ -112,6 +136,10 @@ class CountTable:
             "labels": _labels(labels, n_rows),
             "label_names": _names("label_names", label_names),
             "row_titles": _names("row_titles", row_titles, n_rows, "rows"),
+            "label_kind": _kind(label_kind),
+            "other_labels": _other_labels(
+                other_labels, None if labels is None else label_kind, n_rows
+            ),
             "name": name,
             "description": description,
             "citation": citation,
@@ -148,6 +176,19 @@ class CountTable:
         if self.labels is None:
             return None
         return len(np.unique(self.labels[self.labels >= 0]))
+
+    @property
+    def label_kinds(self) -> dict[str, NDArray[np.object_]]:
+        first: dict[str, NDArray[np.object_]] = {}
+        if self.labels is not None:
+            codes, names = self.labels.tolist(), self.label_names
+            texts = np.empty(len(codes), dtype=object)
+            texts[:] = [
+                "" if code < 0 else str(code if names is None else names[code])
+                for code in codes
+            ]
+            first = {self.label_kind: texts}
+        return first | dict(self.other_labels)
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
@@ -209,6 +250,23 @@ def _names(
     names = np.empty(len(listed), dtype=object)
     names[:] = [str(name) for name in listed]
     return names
+
+
+def _kind(name: Any) -> str:
+    if not isinstance(name, str) or not name.strip():
+        message = f"labels must be called by a name, not {name!r}."
+        raise ValueError(message)
+    return name
+
+
+def _other_labels(
+    given: Mapping[str, Any] | None, first: str | None, n_rows: int
+) -> Mapping[str, NDArray[np.object_]]:
+    kinds = {_kind(name): values for name, values in (given or {}).items()}
+    if first in kinds:
+        message = f"Two kinds of labels are called {first!r}."
+        raise ValueError(message)
+    return {name: label_texts(name, values, n_rows) for name, values in kinds.items()}
 
 
 def _labels(given: Any, n_rows: int) -> NDArray[np.int64] | None:

@@ -31,6 +31,6 @@ class TestDemo:
         model = ThreeCPO(10, outliers="final", random_state=0).fit(digits.data)
         assert same(threecpo.load(folder / "model.npz").labels_, model.labels_)
         facts = json.loads((folder / "run.json").read_text())
-        assert facts["agreement"]["ARI"] > 0.6
+        assert facts["agreement"]["label"]["ARI"] > 0.6
         names = threecpo.load(folder / "model.npz").feature_names_in_
         assert names[[0, 9, 63]].tolist() == ["pixel 0,0", "pixel 1,1", "pixel 7,7"]

@@ -260,7 +260,7 @@ def test_a_reader_that_goes_away_is_no_traceback(run):
     done = subprocess.run(
         program, shell=True, capture_output=True, text=True, check=True
     )
-    assert done.stdout == "row,cluster,nearest,margin,outlier_score\n"
+    assert done.stdout == "row,cluster,name,nearest,margin,outlier_score,label\n"
     assert "Traceback" not in done.stderr
 
 

@@ -24,7 +24,7 @@ import threecpo
 from threecpo import CountTable, results
 from threecpo.cli.predict import aligned
 
-NAMES = ["row", "cluster", "nearest", "margin", "outlier_score"]
+NAMES = ["row", "cluster", "name", "nearest", "margin", "outlier_score"]
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def fitted_rows():
 
 def assert_rows(path, expected):
     read = results.read_table(path)
-    assert list(read) == NAMES
+    assert list(read)[: len(NAMES)] == NAMES
     for name in NAMES:
         assert same(read[name], expected[name]), name
 
@@ -52,7 +52,10 @@ def assert_rows(path, expected):
 @pytest.mark.parametrize("model", ["model", "model/model.npz"])
 def test_the_rows_of_the_fit_get_their_labels_again(model, run):
     done = run("predict", model, "cells.npz", "-o", "new.csv")
-    assert done == (0, "", "")
+    assert (done.code, done.err) == (0, "")
+    labels = fitted_rows()["cluster"].tolist()
+    assert done.out.startswith(f"{len(labels)} rows, {labels.count(0)} in 0 (gene ")
+    assert done.out.endswith(f"{labels.count(-1)} outliers: new.csv\n")
     assert_rows("new.csv", fitted_rows())
 
 
@@ -68,7 +71,8 @@ def test_columns_are_found_by_name(run, tmp_path):
     order = np.random.default_rng(0).permutation(X.shape[1])
     names = [COLUMNS[j] for j in order]
     written_csv(tmp_path / "mixed.csv", X[:, order], ROWS, names)
-    assert run("predict", "model", "mixed.csv", "-o", "new.csv") == (0, "", "")
+    done = run("predict", "model", "mixed.csv", "-o", "new.csv")
+    assert (done.code, done.err) == (0, "")
     assert_rows("new.csv", fitted_rows())
 
 
@@ -175,7 +179,7 @@ def test_fractions_are_reported(run, tmp_path):
 
 def test_printed_tables_can_be_read(run):
     lines = io.StringIO(run("predict", "model", "cells.npz").out).read().splitlines()
-    assert lines[0].split(",") == NAMES
+    assert lines[0].split(",") == [*NAMES, "label"]
     assert len(lines) == len(X) + 1
 
 

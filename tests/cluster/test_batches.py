@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from threecpo import ThreeCPO, distributed, load, select_n_clusters
+import oracle
+from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
+from threecpo._core.workers import SERIAL
 from threecpo._fit.budget import MemoryBudget
+from threecpo._fit.starting import placed_by
 from threecpo.cluster import PoissonC, PoissonL
+from threecpo.cluster.fitting import as_table
 
 
 def planted(seed=0, n_batches=2, n_rows=400, effect=0.8):
@@ -234,11 +238,6 @@ def test_a_fit_without_clusters_in_a_batch_of_outliers_ends():
     assert np.isfinite(model.loss_)
 
 
-def test_clusters_with_batches_are_not_joined(data, fitted):
-    with pytest.raises(ValueError, match="fit again with another n_clusters"):
-        fitted.merge([[0, 1]])
-
-
 def test_the_anndata_door_takes_batches(data, fitted):
     anndata = pytest.importorskip("anndata")
     from threecpo.anndata import cluster
@@ -250,3 +249,114 @@ def test_the_anndata_door_takes_batches(data, fitted):
     np.testing.assert_array_equal(adata.obs["threecpo"].astype(int), fitted.labels_)
     with pytest.raises(ValueError, match="'donor' is no column of obs"):
         cluster(adata, 3, batch_key="donor")
+
+
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_confidence_agrees_with_the_labels(data, outliers, tmp_path):
+    X, _, batch = data
+    model = ThreeCPO(3, random_state=0, outliers=outliers).fit(X, batch=batch)
+    found = model.probabilities_
+    own = found[np.arange(len(X)), model.nearest_labels_]
+    assert (own >= found.max(axis=1)).all()
+    new = model.predict_proba(X, batch=batch)
+    np.testing.assert_array_equal(new.argmax(axis=1), model.nearest_labels_)
+    inside = np.arange(len(X)), model.nearest_labels_
+    assert new[inside].mean() > found[inside].mean()
+    assert model.temperature_ < 2.0
+    model.save(tmp_path / "model.npz")
+    assert load(tmp_path / "model.npz").probabilities_.tobytes() == found.tobytes()
+    readers = [lambda i=i: X[i : i + 93] for i in range(0, 400, 93)]
+    blocks = ThreeCPO(3, random_state=0, outliers=outliers, n_jobs=2)
+    distributed.fit(blocks, readers, batch=batch)
+    assert blocks.temperature_ == model.temperature_
+    assert blocks.probabilities_.tobytes() == found.tobytes()
+
+
+def test_confidence_is_measured_again_with_the_batches(data):
+    X, _, batch = data
+    path = select_n_clusters(X, [3], batch=batch, random_state=0, n_init=2)
+    model = path.estimator(3)
+    with pytest.raises(ValueError, match="fitted with batch="):
+        model.measure_confidence(X)
+    with pytest.raises(ValueError, match="not that of the fit"):
+        model.measure_confidence(X, batch=np.arange(400) % 3)
+    measured = model.measure_confidence(X, batch=batch)
+    labels = measured.probabilities_.argmax(axis=1)
+    np.testing.assert_array_equal(labels, model.labels_)
+
+
+def assert_joined_in_batches(model, X, batch, tmp_path):
+    """Predict, loss, scales and file of a fit with batches and joined clusters."""
+    prior, labels = model.record_.settings.prior, model.labels_
+    codes = np.unique(batch, return_inverse=True)[1]
+    np.testing.assert_array_equal(model.predict(X, batch=batch), labels)
+    of_rates, groups = model.record_.labels_of_rates, model.column_groups_
+    loss = oracle.batch_loss(X + prior, of_rates, groups, codes, model.column_penalty)
+    assert model.loss_ == pytest.approx(loss, rel=1e-7)
+    assert model.score(X, batch=batch) == pytest.approx(-model.loss_, rel=1e-9)
+    counts = model.record_.in_batches(CountTable(X).counts, batch)
+    scales = model.record_.describe(counts).row_scales
+    np.testing.assert_allclose(model.row_scales_, scales, rtol=1e-9)
+    model.save(tmp_path / "joined.npz")
+    again = load(tmp_path / "joined.npz")
+    np.testing.assert_array_equal(again.predict(X, batch=batch), labels)
+    assert again.loss_ == model.loss_
+    assert again.score(X, batch=batch) == model.score(X, batch=batch)
+    np.testing.assert_array_equal(again.tree_, model.tree_)
+
+
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_cut_and_merge_keep_the_promises(data, outliers, tmp_path):
+    X, _, batch = data
+    model = ThreeCPO(4, random_state=0, outliers=outliers).fit(X, batch=batch)
+    readers = [lambda i=i: X[i : i + 93] for i in range(0, 400, 93)]
+    blocks = ThreeCPO(4, random_state=0, outliers=outliers)
+    distributed.fit(blocks, readers, batch=batch)
+    joins = [
+        lambda model: model.cut(2),
+        lambda model: model.cut(1),
+        lambda model: model.merge([[0, 3]]),
+        lambda model: model.cut(3).cut(2),
+    ]
+    for join in joins:
+        joined, other = join(model), join(blocks)
+        assert_joined_in_batches(joined, X, batch, tmp_path)
+        assert joined.loss_ == other.loss_
+        assert joined.labels_.tobytes() == other.labels_.tobytes()
+        assert joined.column_groups_.tobytes() == other.column_groups_.tobytes()
+        found = joined.probabilities_
+        own = found[np.arange(len(X)), joined.nearest_labels_]
+        assert (own >= found.max(axis=1)).all()
+
+
+def test_cut_and_split_go_on_with_the_batches(data, tmp_path):
+    X, _, batch = data
+    model = ThreeCPO(4, random_state=0).fit(X, batch=batch)
+    refined = model.cut(3, X=X, batch=batch)
+    assert refined.loss_ <= model.cut(3).loss_ + 1e-6
+    assert refined.batch_names_.tolist() == model.batch_names_.tolist()
+    assert_joined_in_batches(refined, X, batch, tmp_path)
+    divided = model.split(X, 0, batch=batch)
+    assert divided.n_clusters_ == 5
+    assert divided.loss_ == pytest.approx(
+        ThreeCPO(5, random_state=0).fit(X, batch=batch).loss_, rel=1e-3
+    )
+    np.testing.assert_array_equal(divided.predict(X, batch=batch), divided.labels_)
+    for go_on in (lambda: model.cut(2, X=X), lambda: model.split(X, 0)):
+        with pytest.raises(ValueError, match="fitted with batch="):
+            go_on()
+
+
+def test_a_start_knows_batches_by_their_names(data, fitted):
+    X, _, batch = data
+    plain = ThreeCPO(3, random_state=0).fit(X)
+    more = np.where(np.arange(400) < 10, "lab 0", batch)  # others move up by one
+    counts = as_table(X, batch=more).counts
+    for start in (plain, fitted):
+        placed = placed_by(start.record_, counts, start.record_.settings, SERIAL)
+        np.testing.assert_array_equal(placed[10:], start.labels_[10:])
+    unknown = fitted.predict(X[:10])
+    np.testing.assert_array_equal(placed[:10], unknown)
+    many = as_table(X, batch=np.arange(400)).counts
+    placed = placed_by(fitted.record_, many, fitted.record_.settings, SERIAL)
+    np.testing.assert_array_equal(placed, fitted.predict(X))

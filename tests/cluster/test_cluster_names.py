@@ -159,3 +159,29 @@ def test_joined_clusters_lose_their_names_and_others_keep_them(named):
 def test_names_go_with_their_clusters_to_other_numbers(named):
     record = named.name_clusters(["a", "b", "c"]).record_
     assert record.taken(np.array([2, 0, 1])).cluster_names == ("c", "a", "b")
+
+
+DAMAGED = {
+    "another type": {"cluster_names": np.zeros(3)},
+    "too few": {"cluster_names_ends": np.array([1, 3])},
+    "no ends": {"cluster_names_ends": None},
+    "ends that fall": {"cluster_names_ends": np.array([2, 1, 3])},
+    "ends beyond": {"cluster_names_ends": np.array([1, 2, 99])},
+    "a negative end": {"cluster_names_ends": np.array([-1, 2, 3])},
+    "twice": {"cluster_names": np.frombuffer(b"aba", dtype=np.uint8)},
+    "no text": {"cluster_names": np.frombuffer(b"a\xff\xfe", dtype=np.uint8)},
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_names_of_a_file_are_one_line(name, named, tmp_path):
+    path = tmp_path / "model.npz"
+    named.name_clusters(["a", "b", "c"]).save(path)
+    with np.load(path, allow_pickle=False) as file:
+        arrays = dict(file) | DAMAGED[name]
+    np.savez(path, **{key: each for key, each in arrays.items() if each is not None})
+    with pytest.raises(
+        ValueError, match=r"model\.npz is a damaged threecpo model: "
+    ) as caught:
+        threecpo.load(path)
+    assert "\n" not in str(caught.value)

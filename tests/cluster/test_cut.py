@@ -128,6 +128,20 @@ class TestTree:
         for rows, clusters in zip(table["rows"], table["clusters"], strict=True):
             assert rows == np.isin(model.labels_, clusters).sum()
 
+    def test_the_table_has_heights_in_units_of_both_dispersions(self):
+        model = fit(np.random.default_rng(0).negative_binomial(X + 1, 0.2), 4)
+        assert 3 < model.dispersion_ != model.temperature_ > 1
+        for cut, heights in ((model, model.tree_[:, 2]), (model.cut(3), np.nan)):
+            table = cut.tree_table()
+            over = heights / model.dispersion_
+            np.testing.assert_array_equal(table["height_over_dispersion"], over)
+            over = cut.tree_[:, 2] / model.temperature_
+            np.testing.assert_array_equal(table["height_over_temperature"], over)
+        path = threecpo.select_n_clusters(X, [3], n_init=2, random_state=0)
+        table = path.estimator(3).tree_table()
+        assert np.isnan(table["height_over_dispersion"]).all()
+        assert np.isnan(table["height_over_temperature"]).all()
+
     def test_outliers_are_in_no_branch(self):
         model = fit(n_clusters=4, outliers="iterative")
         assert (model.labels_ == -1).any()

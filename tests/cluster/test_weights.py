@@ -85,6 +85,74 @@ def test_rows_of_weight_zero_are_left_out_and_get_labels(data):
     np.testing.assert_array_equal(model.labels_, part.predict(X))
 
 
+@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+def test_confidence_with_whole_weights_is_that_of_repeated_rows(data, outliers):
+    X, weights = data
+    many = np.repeat(X, weights, axis=0)
+    weighted, repeated = (
+        ThreeCPO(3, random_state=0, outliers=outliers) for _ in range(2)
+    )
+    weighted.fit(X, sample_weight=weights)
+    repeated.fit(many)
+    assert weighted.temperature_ == pytest.approx(repeated.temperature_, rel=1e-9)
+    there = weights > 0
+    copies = np.repeat(weighted.probabilities_, weights, axis=0)
+    np.testing.assert_allclose(copies, repeated.probabilities_, atol=1e-9)
+    # Rows that are left out are new to the model.
+    new = weighted.predict_proba(X)
+    np.testing.assert_allclose(weighted.probabilities_[~there], new[~there])
+    assert (weighted.probabilities_[there] != new[there]).any()
+
+
+def test_confidence_is_measured_again_with_the_weights(data, tmp_path):
+    X, weights = data
+    path = select_n_clusters(X, [3], sample_weight=weights, random_state=0, n_init=2)
+    model = path.estimator(3)
+    with pytest.raises(ValueError, match="fitted with sample_weight"):
+        model.measure_confidence(X)
+    measured = model.measure_confidence(X, sample_weight=weights)
+    measured.save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    assert again.probabilities_.tobytes() == measured.probabilities_.tobytes()
+    chosen = ThreeCPO("auto", max_clusters=3, random_state=0)
+    chosen.fit(X, sample_weight=weights)
+    assert chosen.probabilities_.shape == (len(X), chosen.n_clusters_)
+
+
+@pytest.mark.parametrize("penalty", ["mdl", "bic"])
+def test_tree_cut_and_merge_with_whole_weights_are_those_of_repeated_rows(
+    data, penalty, tmp_path
+):
+    X, weights = data
+    many = np.repeat(X, weights, axis=0)
+    weighted, repeated = (
+        ThreeCPO(5, random_state=0, column_penalty=penalty) for _ in range(2)
+    )
+    weighted.fit(X, sample_weight=weights)
+    repeated.fit(many)
+    np.testing.assert_allclose(weighted.tree_, repeated.tree_, rtol=1e-12)
+    np.testing.assert_allclose(
+        weighted.tree_table()["net"], repeated.tree_table()["net"], rtol=1e-9
+    )
+    for join in (lambda model: model.cut(2), lambda model: model.merge([[0, 2]])):
+        one, two = join(weighted), join(repeated)
+        assert one.loss_ == two.loss_
+        np.testing.assert_array_equal(one.column_groups_, two.column_groups_)
+        np.testing.assert_array_equal(np.repeat(one.labels_, weights), two.labels_)
+        np.testing.assert_array_equal(one.predict(X), one.labels_)
+        one.save(tmp_path / "cut.npz")
+        again = load(tmp_path / "cut.npz")
+        np.testing.assert_array_equal(again.predict(X), one.labels_)
+        assert again.score(X, sample_weight=weights) == one.score(
+            X, sample_weight=weights
+        )
+        assert one.score(X, sample_weight=weights) == pytest.approx(-one.loss_)
+    refined = weighted.cut(2, X=X, sample_weight=weights)
+    assert refined.loss_ == repeated.cut(2, X=many).loss_
+    divided = weighted.split(X, 0, sample_weight=weights)
+    assert divided.loss_ == repeated.split(many, 0).loss_
+
+
 def test_fractional_weights_have_the_same_bits_for_any_threads(data):
     X, _ = data
     weights = np.random.default_rng(1).random(len(X))

@@ -2,40 +2,57 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, priors
 from threecpo._core import confidence
+from threecpo._core.batch_model import rates_of
 from threecpo._core.codes import inner_labels
 from threecpo._core.counts import from_dense
+from threecpo._core.describe import scores
+from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 
 
-def found_for(Y, labels, groups, prior):
+def found_for(Y, labels, groups, prior, weights=None, batches=None):
     n_clusters = int(labels.max()) + 1
-    counts = from_dense(Y)
+    names = () if batches is None else tuple(map(str, range(batches.max() + 1)))
+    counts = from_dense(Y).with_rows(weights, batches, names)
     inside = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inside, n_clusters, groups, prior).smoothed(prior)
-    found = confidence.left_out_scores(counts, labels, sums, groups, SERIAL)
-    return found, sums
+    exact = scores(counts, EXACT.profile(sums, groups), SERIAL)
+    terms = confidence.left_out_terms(sums, groups)
+    return confidence.left_out_scores(counts, labels, terms, exact, SERIAL), sums
 
 
-def dense_scores(Y, labels, groups, prior):
+def numerators_left(c, y, weight, prior):
+    """Sums without one copy of a row, or without it where its weight is less than 1.
+
+    Of a lighter row the prior stays, which is nobody's own.
+    """
+    floor = prior or 1e-3
+    if weight >= 1:
+        return np.maximum(c - (y + prior), floor)
+    return np.where(y > 0, np.maximum(c - weight * y, weight * floor), c)
+
+
+def dense_scores(Y, labels, groups, prior, weights=None):
     """S'_ik as the definition has it, row by row."""
-    X, floor = Y + prior, prior or 1e-3
+    X, w = Y + prior, np.ones(len(Y)) if weights is None else weights
     relevant, shared = groups == 1, groups == 0
     n_clusters = labels.max() + 1
     out = np.zeros((len(X), n_clusters))
     for i, x in enumerate(X):
         for k in range(n_clusters):
-            c = X[labels == k].sum(axis=0)
-            own = k == labels[i]
-            tops = c[relevant] - own * x[relevant]
-            zero = c[shared].sum() - own * x[shared].sum()
-            if own:
-                tops, zero = np.maximum(tops, floor), max(zero, floor)
+            c = (w[:, None] * X)[labels == k].sum(axis=0)
+            tops, zero = c[relevant], c[shared].sum()
+            if k == labels[i] and w[i] > 0:
+                tops = numerators_left(tops, Y[i, relevant], w[i], prior)
+                extra = prior * (shared.sum() - 1) * (w[i] >= 1)
+                zero = numerators_left(zero - extra, Y[i, shared].sum(), w[i], prior)
             values = np.append(x[relevant], x[shared].sum())
             tops = np.append(tops, zero) if shared.any() else tops
             values = values[: len(tops)]
@@ -44,7 +61,7 @@ def dense_scores(Y, labels, groups, prior):
                 terms = values * np.log(tops / total)
             out[i, k] = np.where(values > 0, terms, 0.0).sum() if relevant.any() else 0
     for i, a in enumerate(labels):
-        if a >= 0:
+        if a >= 0 and w[i] > 0:
             others = np.delete(out[i], a)
             out[i, a] = max(out[i, a], others.max(initial=-np.inf))
     return out
@@ -84,6 +101,104 @@ def test_scores_without_the_row(case, prior):
     expected = dense_scores(case.Y, case.labels, case.groups, prior)
     size = size_of_terms((case.Y + prior).sum()) * 10
     assert_agrees(found.scores, expected, size)
+
+
+@given(labelled_counts(min_rows=2, huge=False), priors, st.data())
+def test_scores_without_a_weighted_row(case, prior, data):
+    weight = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
+    n_rows = len(case.Y)
+    weights = np.array(data.draw(st.lists(weight, min_size=n_rows, max_size=n_rows)))
+    # Sums of a cluster without any weight are nothing, and so are its shares.
+    assume(all((weights[case.labels == k] > 0).any() for k in set(case.labels)))
+    found, _ = found_for(case.Y, case.labels, case.groups, prior, weights)
+    expected = dense_scores(case.Y, case.labels, case.groups, prior, weights)
+    size = size_of_terms((case.Y + prior).sum()) * 10
+    assert_agrees(found.scores, expected, size)
+
+
+@pytest.mark.parametrize("prior", [1e-3, 0.0])
+def test_whole_weights_are_repeated_rows(prior, seed):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(0, 4, size=80)
+    labels = rng.integers(3, size=80)
+    Y = rng.poisson(rng.dirichlet(np.ones(6), size=3)[labels] * 60).astype(float)
+    groups = np.array([1, 1, 1, 1, 0, 0], dtype=np.int8)
+    weighted, sums = found_for(Y, labels, groups, prior, weights.astype(float))
+    copies = (np.repeat(each, weights, axis=0) for each in (Y, labels))
+    repeated, same = found_for(*copies, groups, prior)
+    assert_agrees(np.repeat(weighted.scores, weights, axis=0), repeated.scores, 1e6)
+    ratio = confidence.dispersion_ratio(weighted, sums, groups)
+    again = confidence.dispersion_ratio(repeated, same, groups)
+    assert ratio == pytest.approx(again, rel=1e-9)
+
+
+def test_t_hangs_on_no_unit_of_light_weights(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(2, size=60)
+    Y = rng.poisson(rng.dirichlet(np.ones(6), size=2)[labels] * 60).astype(float)
+    groups, weights = np.ones(6, dtype=np.int8), rng.uniform(0.1, 0.9, 60)
+    ratios = []
+    for unit in (1.0, 1e-3):
+        found = found_for(Y, labels, groups, 1e-3, unit * weights)
+        ratios.append(confidence.dispersion_ratio(*found, groups))
+    assert ratios[0] == pytest.approx(ratios[1], rel=1e-9)
+
+
+def batched(seed):
+    """Counts of three clusters, overdispersed, in two batches with effects."""
+    rng = np.random.default_rng(seed)
+    labels, batches = rng.integers(3, size=200), rng.integers(2, size=200)
+    rates = rng.dirichlet(np.ones(6), size=3)[labels] * rng.gamma(5, 20, (200, 1))
+    rates *= np.exp(rng.normal(0, 0.7, (2, 6)))[batches]
+    Y = rng.poisson(rates * rng.gamma(2, 0.5, rates.shape)).astype(float)
+    return Y, labels, batches.astype(np.int32)
+
+
+@pytest.mark.parametrize("shared", [0, 2])
+@pytest.mark.parametrize("prior", [1e-3, 1.0])
+def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
+    """Rates of the cluster from the sums without the row, all else held."""
+    Y, labels, batches = batched(seed)
+    groups = np.array([1] * (6 - shared) + [0] * shared, dtype=np.int8)
+    found, sums = found_for(Y, labels, groups, prior, batches=batches)
+    fit = rates_of(sums, groups)
+    X = np.column_stack([Y[:, groups == 1], Y[:, groups == 0].sum(axis=1)])
+    X += prior * np.array([1] * (6 - shared) + [shared])
+    width = 7 - shared if shared else 6
+    X, rates, effects = X[:, :width], fit.clusters[:, :width], fit.batches[:, :width]
+    c = np.array([X[labels == k].sum(axis=0) for k in range(3)])
+    expected, cells = np.empty((len(X), 3)), {}
+    for i, (x, a, b) in enumerate(zip(X, labels, batches, strict=True)):
+        own = rates.copy()
+        own[a] *= np.maximum(c[a] - x, prior) / c[a]
+        totals = (own * effects[b]).sum(axis=1)
+        expected[i] = x @ np.log(own).T - x.sum() * np.log(totals)
+        others = np.where(np.arange(3) == a, -np.inf, expected[i])
+        expected[i, a] = max(expected[i, a], others.max())
+        cells.setdefault((a, others.argmax(), b), []).append(i)
+    np.testing.assert_allclose(found.scores, expected, rtol=1e-7)
+    top = bottom = 0.0
+    for (a, rival, b), rows in cells.items():
+        if len(rows) >= 5:
+            z, r = expected[rows, a] - expected[rows, rival], X[rows].sum(axis=1)
+            p, q = (each * effects[b] for each in (rates[a], rates[rival]))
+            p, q = p / p.sum(), q / q.sum()
+            d = np.log(p / q)
+            top += ((z - r * z.sum() / r.sum()) ** 2 / r).sum()
+            bottom += len(rows) * ((p * d**2).sum() - (p * d).sum() ** 2)
+    ratio = confidence.dispersion_ratio(found, sums, groups)
+    assert ratio == pytest.approx(top / bottom, rel=1e-6)
+    assert ratio > 1.5
+
+
+def test_a_row_of_no_weight_is_in_no_cluster(seed):
+    Y, labels, batches = batched(seed)
+    weights = np.ones(len(Y))
+    weights[:20] = 0.0
+    groups = np.ones(6, dtype=np.int8)
+    found, _ = found_for(Y, labels, groups, 1e-3, weights, batches)
+    assert (found.owner[:20] == -1).all()
+    assert (found.owner[20:] == labels[20:]).all()
 
 
 @pytest.mark.parametrize("prior", [1e-3, 0.0])

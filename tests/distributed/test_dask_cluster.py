@@ -159,6 +159,35 @@ class TestArrays:
             assert_same_bits(fit(as_dask(X, 100), **LONG), expected)
 
 
+@pytest.mark.parametrize("name", ["cut", "merge"])
+def test_cut_and_merge_give_the_same_bits(client, X, folder, expected, name):
+    def joined(model, **counts):
+        if name == "cut":
+            return model.cut(3, **counts)
+        return model.merge([[0, 2], [1, 4]], **counts)
+
+    readers = evenly(X, 7)
+    fits = fit(readers, **LONG), fit(folder, fitting={"client": client}, **LONG)
+    for model in fits:
+        assert_same_bits(joined(model), joined(expected))
+        assert joined(model).tree_.tobytes() == joined(expected).tree_.tobytes()
+    # With the rows: in memory, in blocks, and where the current client has them.
+    refined = joined(expected, X=X)
+    start = joined(fits[0])
+    going_on = model_of(**LONG | {"n_clusters": start.n_clusters_, "init": start})
+    assert_same_answer(ours.fit(going_on, readers), refined)
+    blocks = da.from_array(X.toarray(), chunks=(90, -1))
+    with client.as_current():
+        on_dask = joined(fits[1], X=blocks)
+    assert_same_answer(on_dask, refined)
+    assert on_dask.loss_ == refined.loss_
+    assert on_dask.labels_.tobytes() == refined.labels_.tobytes()
+    assert on_dask.column_groups_.tobytes() == refined.column_groups_.tobytes()
+    assert on_dask.init == refined.init
+    assert on_dask.record_.parameters == refined.record_.parameters
+    assert on_dask.probabilities_.tobytes() == refined.probabilities_.tobytes()
+
+
 def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
     """Bytes that a pass sends to the driver, and tasks that it makes."""
     from threecpo._fit.blocks import BlockFit
@@ -189,8 +218,8 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
             patch.setattr(BlockFit, "_pass", recording)
             model = fit(folder, fitting={"client": counter}, **LONG | {"max_iter": 3})
         moved[n_blocks] = set(sizes)
-        # The passes, the first look, the sample, the results and how sure they are.
-        n_folds = 4 + len(sizes)
+        # The passes, the first look, the sample and the results.
+        n_folds = 3 + len(sizes)
         # What is asked, four shares for each of two threads, one addition; and once the
         # shares themselves.
         assert counter.n_tasks == n_folds * (1 + 8 + 1) + 8

@@ -34,8 +34,8 @@ def asked(monkeypatch):
 def test_a_block_is_read_once_a_pass_for_all_runs(n_init, asked):
     readers = evenly(counts_of()[0], 6)
     fit(readers, **SLOW | {"n_init": n_init})
-    # The first look, the sample, the passes, the results and how sure they are.
-    assert {read.reads for read in readers} == {4 + len(asked)}
+    # The first look, the sample, the passes and the results with how sure they are.
+    assert {read.reads for read in readers} == {3 + len(asked)}
     assert asked[0] == n_init
 
 

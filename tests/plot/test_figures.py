@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from containers import planted
 from fitting import X, fit
 from threecpo import ThreeCPO, plot, results
-from threecpo.plot.style import CLUSTERS, GREY, cluster_style
+from threecpo.plot.style import CLUSTERS, GREY, cluster_labels, cluster_style
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -172,3 +172,52 @@ def test_many_rows_are_drawn_by_some_of_them():
     many = np.tile(counts, (80, 1))
     ax = plot.row_map(fit(many, 2), many)
     assert sum(len(line.get_xdata()) for line in ax.get_lines()) == 4000
+
+
+class TestNames:
+    """Names of clusters stand wherever their numbers do."""
+
+    names = ("T cells", "$B_$ cells", "x" * 50)
+
+    @pytest.fixture
+    def named(self, with_outliers):
+        return with_outliers.name_clusters(self.names)
+
+    def shown(self, length):
+        *short, long = (f"{k}: {name}" for k, name in enumerate(self.names))
+        return [*short, f"{long[: length + 3]}…"]
+
+    @pytest.mark.parametrize("name", ["cluster_sizes", "heat_map"])
+    def test_below_an_axis(self, name, named):
+        ax = FIGURES[name](named)
+        ax.figure.canvas.draw()
+        found = [text.get_text() for text in ax.get_xticklabels()]
+        assert found[:3] == self.shown(23)
+
+    def test_beside_the_map(self, named):
+        ax = plot.row_map(named, X)
+        ax.figure.canvas.draw()
+        found = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert found == ["outliers", *self.shown(31)]
+        assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
+
+    def test_beside_shares(self, named):
+        classes = ["ab"[i % 2] for i in range(len(X))]
+        ax = plot.cluster_shares(named, classes)
+        ax.figure.canvas.draw()
+        found = {text.get_text() for text in ax.get_legend().get_texts()}
+        assert {*self.shown(31)} <= found
+
+    def test_given_columns_name_the_clusters_of_a_heat_map(self, model):
+        columns = [f"gene {j}" for j in range(X.shape[1])]
+        ax = plot.heat_map(model, column_names=columns)
+        table = model.top_columns(1, feature_names=columns)
+        found = [text.get_text() for text in ax.get_xticklabels()]
+        for k, text in enumerate(found):
+            best = table["column"][(table["group"] == 1) & (table["cluster"] == k)]
+            assert text.startswith(f"{k}: {best.iloc[0]}")
+
+    def test_very_many_clusters_have_numbers(self):
+        assert cluster_labels([f"n{k}" for k in range(26)])[-1] == "25"
+        assert cluster_labels([f"n{k}" for k in range(25)])[-1] == "24: n24"
+        assert cluster_labels(["cluster 0", "ants"]) == ["0", "1: ants"]

@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from .batch_model import rates_of
 from .codes import RELEVANT, SHARED
-from .describe import scores
 from .loops import columns as column_loops
 from .loops import left_out as left_out_loops
 from .loops.left_out import LeftOut
 from .loops.records import rows_of
-from .rules import EXACT
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from .counts import Counts
@@ -35,37 +36,53 @@ ROWS_PER_PAIR = 5
 class LeftOutScores(NamedTuple):
     """Score of every row in every cluster, in its own as if it were not there.
 
-    ``owner`` is the cluster whose sums a row is in (-1: none), ``sizes`` is r_i.
+    ``owner`` is the cluster whose sums a row is in (-1: none), ``rivals`` the best
+    other one, ``sizes`` is r_i; ``weights`` and ``batches`` are None where all are the
+    same.
     """
 
     scores: NDArray[np.float64]
     owner: NDArray[np.int32]
+    rivals: NDArray[np.int32]
     sizes: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
+    batches: NDArray[np.int32] | None = None
+
+    @classmethod
+    def stacked(cls, parts: Sequence[LeftOutScores]) -> LeftOutScores:
+        """Scores of the rows of several blocks below each other."""
+        columns = zip(*parts, strict=True)
+        return cls._make(
+            None if each[0] is None else np.concatenate(each) for each in columns
+        )
 
 
 def left_out_scores(
     counts: Counts,
     owner: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
+    terms: LeftOut,
+    exact: NDArray[np.float64],
     workers: Workers,
 ) -> LeftOutScores:
-    """Exact scores S, for its own cluster S'; that is raised to the best other one."""
-    out = scores(counts, EXACT.profile(sums, groups), workers)
-    own, sizes = np.zeros(counts.n_rows), np.empty(counts.n_rows)
-    rows, terms = rows_of(counts), _terms(sums, groups)
+    """Exact scores S, and for its own cluster S', at least the best other score.
+
+    Writes into ``exact``. Of a row of weight w one copy is left out, or w of it where
+    that is less; a row of weight 0 is in no cluster.
+    """
     labels = np.ascontiguousarray(owner, dtype=np.int32)
+    if counts.weights is not None:
+        labels = np.where(counts.weights > 0, labels, np.int32(-1))
+    rivals, sizes = np.zeros(counts.n_rows, np.int32), np.empty(counts.n_rows)
+    rows = rows_of(counts)
 
     def one(block: tuple[int, int]) -> None:
-        left_out_loops.score_left_out(rows, block, labels, terms, sizes, own)
+        out = exact, rivals, sizes
+        left_out_loops.score_left_out(rows, block, labels, terms, *out)
 
     for _ in workers.map(one, counts.blocks):
         pass
-    inside = np.flatnonzero(labels >= 0)
-    places = inside, labels[inside]
-    out[places] = -np.inf
-    out[places] = np.maximum(own[inside], out[inside].max(axis=1))
-    return LeftOutScores(out, labels, sizes)
+    batches = counts.batches if len(terms.effects) else None
+    return LeftOutScores(exact, labels, rivals, sizes, counts.weights, batches)
 
 
 def temperature(
@@ -91,34 +108,42 @@ def pair_sums(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Variance between each pair of clusters, measured and of Poisson counts (K x K).
 
-    Row a, column b: of rows of a whose best other cluster is b. 0 for pairs with few.
+    Row a, column b: of rows of a whose best other cluster is b, around the mean of
+    those in the same batch. 0 for pairs with few.
     """
     k = found.scores.shape[1]
-    measured, expected = np.zeros((k, k)), np.zeros((k, k))
+    expected = _variances(sums, groups)
+    n_batches, n_cells = expected.shape[2], expected.size
     inside = np.flatnonzero(found.owner >= 0)
     if k == 1 or not len(inside):
-        return measured, expected
-    own = found.owner[inside]
-    others = found.scores[inside]
-    top = others[np.arange(len(inside)), own]
-    others[np.arange(len(inside)), own] = -np.inf
-    best = others.argmax(axis=1)
+        return np.zeros((k, k)), np.zeros((k, k))
+    own, rival = found.owner[inside].astype(np.intp), found.rivals[inside]
     with np.errstate(invalid="ignore"):
-        z = top - others[np.arange(len(inside)), best]
+        z = found.scores[inside, own] - found.scores[inside, rival]
     r = np.maximum(found.sizes[inside], 1.0)
-    pair = np.where(np.isfinite(z), own * k + best, k * k)
+    cell = (own * k + rival) * n_batches
+    if found.batches is not None:
+        cell += found.batches[inside]
+    cell = np.where(np.isfinite(z), cell, n_cells)
     z = np.where(np.isfinite(z), z, 0.0)
-    # bincount adds in the order of the rows, for any blocks and threads.
-    n, sum_z, sum_r = (
-        np.bincount(pair, weights, k * k + 1) for weights in (None, z, r)
-    )
-    mean = sum_z / np.maximum(sum_r, 1.0)
-    squares = np.bincount(pair, (z - r * mean[pair]) ** 2 / r, k * k + 1)
-    enough = n[:-1] >= ROWS_PER_PAIR
-    variances = _variances(sums, groups).ravel()
-    measured.ravel()[enough] = squares[:-1][enough]
-    expected.ravel()[enough] = (n[:-1] * variances)[enough]
-    return measured, expected
+    w = None if found.weights is None else found.weights[inside]
+
+    def added(values: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        # bincount adds in the order of the rows, for any blocks and threads.
+        if values is not None and w is not None:
+            values = w * values
+        weights = w if values is None else values
+        return np.bincount(cell, weights, n_cells + 1).astype(np.float64, copy=False)
+
+    n, sum_z, sum_r = added(None), added(z), added(r)
+    mean = sum_z / np.where(sum_r > 0, sum_r, 1.0)
+    squares = added((z - r * mean[cell]) ** 2 / r)
+    # Light rows count once, heavy ones as often as their weight says.
+    enough = np.maximum(n, np.bincount(cell, None, n_cells + 1)) >= ROWS_PER_PAIR
+    shape = expected.shape
+    measured = np.where(enough, squares, 0.0)[:-1].reshape(shape)
+    expected = np.where(enough[:-1], n[:-1], 0.0).reshape(shape) * expected
+    return measured.sum(axis=2), expected.sum(axis=2)
 
 
 def probabilities(
@@ -145,39 +170,81 @@ def of_joined(
     return out
 
 
-def _terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
-    prior, relevant = sums.prior, groups == RELEVANT
-    floor = prior or LEAST
+def left_out_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
+    """What scores rows without themselves, from the sums that they are in."""
+    prior, floor = sums.prior, sums.prior or LEAST
     slots = np.empty(len(groups), dtype=np.int32)
     n_shared, _ = column_loops.fill_slots(groups, slots)
-    inside = np.ascontiguousarray(sums.clusters[:, relevant])
+    values = _numerators(sums, groups)
+    inside, (rates, effects) = values[:, :-1], _rates(sums, groups)
     nothing = np.maximum(inside - prior, floor)
     terms = prior * np.log(nothing)
+    logs = prior * (np.log(rates[:, :-1]) if len(rates) else np.zeros_like(inside))
+    with np.errstate(divide="ignore"):
+        lighter = prior * np.log(inside) if prior else np.zeros_like(inside)
+    expected = rates[:, None, :-1] * effects[:, :-1] if len(rates) else np.ones(1)
     arrays = (
         slots,
-        inside,
-        sums.clusters[:, groups == SHARED].sum(axis=1),
-        terms,
-        terms.sum(axis=1),
-        nothing.sum(axis=1),
+        values,
+        np.ascontiguousarray(terms),
+        (terms + logs).sum(axis=1),
+        (nothing[:, None] * expected).sum(axis=2),
+        (lighter + logs).sum(axis=1),
+        (inside[:, None] * expected).sum(axis=2),
+        rates,
+        effects,
     )
     for array in arrays:
         array.setflags(write=False)
     return LeftOut(*arrays, prior=prior, n_shared=n_shared, floor=floor)
 
 
+def _numerators(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """Sums of each cluster in C1 and, last, over C0."""
+    shared = sums.clusters[:, groups == SHARED].sum(axis=1)
+    return np.ascontiguousarray(
+        np.column_stack([sums.clusters[:, groups == RELEVANT], shared])
+    )
+
+
+def _rates(
+    sums: SmoothedSums, groups: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Rate of each cluster over its numerator, and the effects of the batches.
+
+    What batches and other rows expect of a column is held when a row is left out.
+    Empty where there is one batch.
+    """
+    if sums.batches is None:
+        return np.empty((0, 0)), np.empty((0, 0))
+    found = rates_of(sums, groups)
+    exposures = np.zeros_like(found.clusters)
+    for scales, effects in zip(found.scales.T, found.batches, strict=True):
+        exposures += scales[:, None] * effects
+    inverse = np.divide(
+        1.0, exposures, out=np.ones_like(exposures), where=exposures > 0
+    )
+    return inverse, np.ascontiguousarray(found.batches)
+
+
 def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
-    """V_ab: variance of the score of a against b, for one count of cluster a."""
-    values = sums.clusters[:, groups == RELEVANT]
-    if (groups == SHARED).any():
-        shared = sums.clusters[:, groups == SHARED].sum(axis=1, keepdims=True)
-        values = np.hstack([values, shared])
+    """V_ab by batch: variance of the score of a against b, for one count of a."""
+    values, (rates, effects) = _numerators(sums, groups), _rates(sums, groups)
     values = np.maximum(values, sums.prior or LEAST)
-    shares = values / values.sum(axis=1, keepdims=True)
-    logs = np.log(shares)
-    out = np.empty((len(shares), len(shares)))
-    for a, (share, log) in enumerate(zip(shares, logs, strict=True)):
-        difference = log - logs
-        mean = difference @ share
-        out[a] = np.maximum(difference**2 @ share - mean**2, 0.0)
+    if len(rates):
+        values *= rates
+    if not (groups == SHARED).any():
+        values, effects = values[:, :-1], effects[:, :-1]
+    k, logs = len(values), np.log(values)
+    out = np.empty((k, k, max(1, len(effects))))
+    for batch in range(out.shape[2]):
+        here = values * effects[batch] if len(effects) else values
+        totals = here.sum(axis=1, keepdims=True)
+        totals = np.maximum(totals, np.finfo(float).tiny)
+        shares, own = here / totals, logs - np.log(totals)
+        for a, share in enumerate(shares):
+            difference = own[a] - own
+            mean = (share * difference).sum(axis=1)
+            square = (share * difference**2).sum(axis=1)
+            out[a, :, batch] = np.maximum(square - mean**2, 0.0)
     return out

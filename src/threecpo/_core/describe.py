@@ -33,10 +33,12 @@ def describe(
     profile: Profile,
     workers: Workers,
     clusters: NDArray[np.int32] | None = None,
+    row_scores: NDArray[np.float64] | None = None,
 ) -> RowDescription:
     """Describe every row by a profile that has a background.
 
     ``clusters`` is what each cluster of the profile is called; several may share one.
+    ``row_scores`` takes the score of every row in every cluster, if it is given.
     """
     n_rows = counts.n_rows
     out = RowDescription(
@@ -48,9 +50,10 @@ def describe(
     names = np.arange(profile.n_clusters, dtype=np.int32)
     if clusters is not None:
         names = clusters.astype(np.int32)
+    out_scores = np.empty((n_rows, 0)) if row_scores is None else row_scores
 
     def one(block: tuple[int, int]) -> None:
-        row_loops.describe_rows(rows, block, profile, names, *columns)
+        row_loops.describe_rows(rows, block, profile, names, *columns, out_scores)
 
     for _ in workers.map(one, counts.blocks):
         pass

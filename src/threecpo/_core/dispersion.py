@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,26 +32,58 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    if sums.batches is not None:
-        return _batch_dispersions(counts, labels, sums, groups)
-    return of_ratio_sums(ratio_sums(counts, labels, sums, groups), sums, groups)
+    found = ratio_sums(counts, labels, ratio_terms(sums, groups))
+    return of_ratio_sums(found, sums, groups)
+
+
+class RatioTerms(NamedTuple):
+    """What ratios of counts to their expectation are made of: r_i / μ_ij.
+
+    ``inverse_shares`` has a line for each cluster and, last, for the outliers, in each
+    batch.
+    """
+
+    inverse_shares: NDArray[np.float64]
+    slots: NDArray[np.int32]
+    prior: float
+    prior_size: float
+    n_batches: int
+
+
+def ratio_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
+    """Terms of fitted sums."""
+    slots = np.empty(len(groups), dtype=np.int32)
+    prior_size = sums.prior * sum(column_loops.fill_slots(groups, slots))
+    n_batches = 1 if sums.batches is None else len(sums.batches.totals)
+    if sums.batches is None:
+        shares, _ = _shares(sums, groups)
+    else:
+        shares = _cell_shares(sums, groups).reshape(-1, len(groups))
+    return RatioTerms(_inverse(shares), slots, sums.prior, prior_size, n_batches)
 
 
 def ratio_sums(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
+    counts: Counts, labels: NDArray[np.int32], terms: RatioTerms
 ) -> RatioSums:
     """What dispersions need of rows; those of several blocks are added up."""
-    inverse_shares = _inverse(_shares(sums, groups)[0])
-    return _ratio_sums(counts, labels, inverse_shares, groups, sums.prior)
+    lines = labels
+    if terms.n_batches > 1:
+        assert counts.batches is not None
+        lines = labels * np.int32(terms.n_batches) + counts.batches
+    n_lines, n_columns = terms.inverse_shares.shape
+    found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
+    options = (terms.slots, terms.prior, terms.prior_size, terms.inverse_shares)
+    for block in counts.blocks:
+        row_loops.add_ratios(rows_of(counts), block, lines, *options, found)
+    return found
 
 
 def of_ratio_sums(
     found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> NDArray[np.float64]:
-    """φ_j from the sums of all rows, without batches."""
+    """φ_j from the sums of all rows."""
+    if sums.batches is not None:
+        return _of_batches(found, sums, groups)
     n_rows, prior = sums.n_rows, sums.prior
     shares, size_sums = _shares(sums, groups)
     inverse_shares, noise = _inverse(shares), groups == NOISE
@@ -86,41 +118,16 @@ def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
 
 
-def _ratio_sums(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    inverse_shares: NDArray[np.float64],
-    groups: NDArray[np.int8],
-    prior: float,
-) -> RatioSums:
-    """Sums over the stored counts, by the shares of each label."""
-    n_lines, n_columns = inverse_shares.shape
-    slots = np.empty(n_columns, dtype=np.int32)
-    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
-    sums = np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines)
-    found = RatioSums(*sums)
-    rows, options = rows_of(counts), (slots, prior, prior_size, inverse_shares)
-    for block in counts.blocks:
-        row_loops.add_ratios(rows, block, labels, *options, found)
-    return found
-
-
-def _batch_dispersions(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
+def _of_batches(
+    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> NDArray[np.float64]:
     """φ_j with the expected counts of each cluster and batch."""
     cells, prior = sums.batches, sums.prior
     assert cells is not None
-    assert counts.batches is not None
     n_batches, n_columns = cells.totals.shape
-    shares = cell_shares(sums, groups)[:, :n_batches]
-    flat = np.ascontiguousarray(shares).reshape(-1, n_columns)
+    shares = _cell_shares(sums, groups)
+    flat = shares.reshape(-1, n_columns)
     inverse_shares = _inverse(flat)
-    lines = labels * np.int32(n_batches) + counts.batches
-    found = _ratio_sums(counts, lines, inverse_shares, groups, prior)
     noise = groups == NOISE
     inverses = found.inverse_sizes @ inverse_shares
     of_batches = cells.row_masses[:, None] * _inverse(shares[0])
@@ -132,6 +139,13 @@ def _batch_dispersions(
     excess = (found.ratios + prior * inverses) / sums.n_rows
     free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
     return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+
+
+def _cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+    """The same as ``_shares`` by cluster, batch and column."""
+    assert sums.batches is not None
+    n_batches = len(sums.batches.totals)
+    return np.ascontiguousarray(cell_shares(sums, groups)[:, :n_batches])
 
 
 def _shares(

@@ -71,7 +71,7 @@ def cluster_tree(
         nodes[a] = n + step
     # Rounding can make a loss of nothing negative.
     lost = np.maximum(lost, 0.0)
-    linkage[:, 2] = np.maximum.accumulate(lost) / sums.n_rows
+    linkage[:, 2] = np.maximum.accumulate(lost) / sums.mass
     for array in (linkage, lost):
         array.setflags(write=False)
     return Tree(linkage, lost)

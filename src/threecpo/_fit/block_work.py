@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .engine import Engine
     from .first_look import FirstLook
-    from .row_results import RowDescriber, RowResults
+    from .row_results import RowDescriber
 
 
 def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
@@ -59,11 +59,6 @@ def sum_placed(
     labels = results.labels if with_outliers else results.nearest_labels
     labels = inner_labels(labels, n_clusters)
     return [sum_by_labels(counts, labels, n_clusters, groups, prior)]
-
-
-def describe_block(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
-    """Results of the rows of a block, as those of every block."""
-    return [describer(counts)]
 
 
 def x_log_x_above(prior: float, _: int, counts: Counts) -> NDArray[np.float64]:

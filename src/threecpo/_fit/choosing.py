@@ -57,8 +57,14 @@ class Chooser:
         """Arrays of clusters that were joined; none if they were not."""
         if self.into is None:
             return {}
-        weighted = self.sums.total_mass is not None
-        return ({"fine_masses": self.sums.masses} if weighted else {}) | {
+        more: dict[str, NDArray[Any]] = {}
+        if self.sums.total_mass is not None:
+            more["fine_masses"] = self.sums.masses
+        if self.sums.batches is not None:
+            more["fine_cells"] = self.sums.batches.cells
+            more["fine_cell_members"] = self.sums.batches.members
+            more["fine_cell_masses"] = self.sums.batches.masses
+        return more | {
             "fine_table": self.sums.table,
             "fine_members": self.sums.members,
             "fine_groups": self.groups,
@@ -75,8 +81,12 @@ class Chooser:
             return None
         n_fine = len(arrays["fine_ranks"])
         sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
-        weighted = sums.total_mass is not None
-        fields = stored.OF_FINE | (stored.OF_FINE_WEIGHTS if weighted else {})
+        fields = dict(stored.OF_FINE)
+        if sums.total_mass is not None:
+            fields |= stored.OF_FINE_WEIGHTS
+        if sums.batches is not None:
+            sizes["h"] = sizes["g"] * sizes["b"]
+            fields |= stored.OF_FINE_BATCHES
         found = stored.checked(arrays, fields, sizes)
         stored.check_totals(found, sums.totals)
         fine = replace(
@@ -84,6 +94,13 @@ class Chooser:
             table=found["fine_table"],
             members=found["fine_members"],
             masses=found.get("fine_masses", found["fine_members"].astype(np.float64)),
+            batches=sums.batches
+            and replace(
+                sums.batches,
+                cells=found["fine_cells"],
+                members=found["fine_cell_members"],
+                masses=found["fine_cell_masses"],
+            ),
         )
         named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
         return cls(fine, *named)

@@ -11,19 +11,23 @@ import numpy as np
 from .._core import confidence as numerics
 from .._core.codes import inner_labels
 from .._core.confidence import LeftOutScores, left_out_scores
-from .._core.dispersion import of_ratio_sums, ratio_sums, typical
+from .._core.describe import scores
+from .._core.dispersion import of_ratio_sums, ratio_sums, ratio_terms, typical
+from .._core.loops.records import RatioSums
+from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from . import stored
-from .row_results import read_only
+from .row_results import RowResults, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.loops.records import RatioSums
-    from .._core.model import SmoothedSums
+    from .._core.dispersion import RatioTerms
+    from .._core.loops.left_out import LeftOut
+    from .._core.loops.records import Profile
     from .._core.workers import Workers
     from .engine import Engine
     from .record import FitRecord
@@ -74,57 +78,81 @@ class Confidence:
         return cls(value, found["probabilities"], known)
 
 
-def measured(record: FitRecord, counts: Counts, workers: Workers) -> FitRecord:
-    """Return the fit with its confidence in these rows, those of the fit.
+@dataclass(frozen=True, eq=False)
+class SureDescriber:
+    """Describes rows of a fit, and scores each as if it had not been in it.
 
-    Rows with weights or batches cannot be left out one by one: they have none.
+    With it goes what the dispersion needs of them. ``exact`` is the profile of the
+    exact scores, None where labels were made by them.
     """
-    if record.sums.batches is not None or record.sums.total_mass is not None:
-        return record
-    owner = record.labels_of_rates
-    sums = record.smoothed
-    found = left_out_scores(counts, owner, sums, record.groups, workers)
-    return _with(record, found, _ratios(counts, owner, sums, record.groups))
+
+    describer: RowDescriber
+    terms: LeftOut
+    ratios: RatioTerms
+    exact: Profile | None
+
+    @classmethod
+    def of(cls, record: FitRecord) -> SureDescriber:
+        sums, groups = record.smoothed, record.groups
+        exact = None
+        if record.settings.rule is not EXACT or not _same(record):
+            exact = EXACT.profile(sums, groups)
+        terms = numerics.left_out_terms(sums, groups), ratio_terms(sums, groups)
+        return cls(record.describer, *terms, exact)
+
+    def __call__(
+        self, counts: Counts, workers: Workers = SERIAL
+    ) -> tuple[RowResults, LeftOutScores, RatioSums]:
+        describer = self.describer
+        counts = describer.in_batches(counts)
+        found = np.empty((counts.n_rows, describer.profile.n_clusters))
+        rows = describer(counts, workers, found)
+        if self.exact is not None:
+            found = scores(counts, self.exact, workers)
+        owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        scored = left_out_scores(counts, owner, self.terms, found, workers)
+        inner = inner_labels(owner, describer.profile.n_clusters)
+        return rows, scored, ratio_sums(counts, inner, self.ratios)
 
 
-def measured_over(engine: Engine, record: FitRecord) -> FitRecord:
-    """Return the same of the rows of all blocks."""
-    if record.sums.batches is not None or record.sums.total_mass is not None:
-        return record
-    work = partial(_score_block, record.describer, record.smoothed, record.groups)
-    scored, ratios = zip(*engine.fold(work, list.__add__), strict=True)
-    columns = zip(*scored, strict=True)
-    found = LeftOutScores(*map(np.concatenate, columns))
-    return _with(record, found, type(ratios[0])(*map(sum, zip(*ratios, strict=True))))
+def described(
+    record: FitRecord, counts: Counts, workers: Workers, *, sure: bool
+) -> FitRecord:
+    """Return the fit with results of these rows, its own, and how sure it is."""
+    if not sure:
+        return record.with_rows(record.describe(counts, workers))
+    return _with(record, *SureDescriber.of(record)(counts, workers))
 
 
-def _score_block(
-    describer: RowDescriber,
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
-    _: int,
-    counts: Counts,
-) -> list[tuple[LeftOutScores, RatioSums]]:
-    rows = describer(counts)
-    owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-    scored = left_out_scores(counts, owner, sums, groups, SERIAL)
-    return [(scored, _ratios(counts, owner, sums, groups))]
+def described_over(engine: Engine, record: FitRecord, *, sure: bool) -> FitRecord:
+    """Return the same of the rows of all blocks, which are read once."""
+    describer = SureDescriber.of(record) if sure else record.describer
+    parts = engine.fold(partial(_describe_block, describer), list.__add__)
+    if not sure:
+        return record.with_rows(RowResults.stacked(parts))
+    rows, found, ratios = zip(*parts, strict=True)
+    stacked = RowResults.stacked(rows), LeftOutScores.stacked(found)
+    return _with(record, *stacked, RatioSums._make(map(sum, zip(*ratios, strict=True))))
 
 
-def _ratios(
-    counts: Counts,
-    owner: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
-) -> RatioSums:
-    return ratio_sums(counts, inner_labels(owner, sums.n_clusters), sums, groups)
+def _describe_block(
+    describer: Callable[[Counts], Any], _: int, counts: Counts
+) -> list[Any]:
+    """What is said of the rows of a block, as of those of every block."""
+    return [describer(counts)]
 
 
-def _with(record: FitRecord, found: LeftOutScores, ratios: RatioSums) -> FitRecord:
+def _same(record: FitRecord) -> bool:
+    """Whether the labels were made by the sums of the labels themselves."""
+    arrays = zip(record.sums.arrays[:3], record.profile_sums.arrays[:3], strict=True)
+    return all(np.array_equal(a, b) for a, b in arrays)
+
+
+def _with(
+    record: FitRecord, rows: RowResults, found: LeftOutScores, ratios: RatioSums
+) -> FitRecord:
     sums, groups = record.smoothed, record.groups
     value = numerics.temperature(found, sums, groups)
     dispersion = typical(of_ratio_sums(ratios, sums, groups), record.sums.totals)
-    confidence = Confidence(
-        value, numerics.probabilities(found.scores, value), dispersion
-    )
-    return replace(record, confidence=confidence)
+    shares = numerics.probabilities(found.scores, value)
+    return replace(record, rows=rows, confidence=Confidence(value, shares, dispersion))

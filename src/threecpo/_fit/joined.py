@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOISE, RELEVANT
-from .._core.model import Scales, column_step, loss
+from .._core.model import column_step, loss
 from .._core.run import history_line, history_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
     step, groups = _regrouped(sums, record.groups, settings)
-    prices = settings.price(step.sums.totals, sums.n_clusters, sums.n_rows)
+    prices = settings.price(step.sums.totals, sums.n_clusters, sums.mass)
     value = loss(step.scores, groups)
     new = replace(
         record,
@@ -103,8 +103,9 @@ def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResu
     rows = record.rows.renumbered(into)
     if not (record.groups != NOISE).any():
         return rows
+    batches = 0 if rows.batches is None else rows.batches
     before, after = (
-        Scales.of(each.smoothed, each.groups).row_factors[each_labels]
+        each.row_factors[each_labels, batches]
         for each, each_labels in (
             (record, record.labels_of_rates),
             (new, new.with_rows(rows).labels_of_rates),

@@ -27,7 +27,8 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out.
+    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out;
+    ``with_confidence`` asks how sure the fit is of its rows.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Plan:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str = "size"
     hold_out: float = 0.0
+    with_confidence: bool = False
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

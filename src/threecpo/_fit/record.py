@@ -209,6 +209,7 @@ class FitRecord:
             self.settings.threshold,
             self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
+            batch_names=self.batch_names,
         )
 
     @property
@@ -282,7 +283,7 @@ class FitRecord:
         arrays |= {} if self.fine is None else self.fine.to_arrays()
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
-            arrays |= {name: getattr(self.rows, name) for name in stored.OF_ROWS}
+            arrays |= self.rows.arrays()
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
@@ -327,7 +328,7 @@ class FitRecord:
         lines = stored.checked(arrays, stored.of_history(history), sizes)
         rows = None
         if any(name in arrays for name in stored.OF_ROWS):
-            rows = RowResults(**stored.checked(arrays, stored.OF_ROWS, sizes))
+            rows = RowResults(**stored.checked(arrays, stored.of_rows(sizes), sizes))
         sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
         return cls(
             settings=settings,

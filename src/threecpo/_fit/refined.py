@@ -46,6 +46,7 @@ def divided(
         settings=replace(record.settings, outliers=None),
         init=MERGE,
         order="size",
+        with_confidence=False,
     )
     part = memory.fit(alone.with_clusters(into), counts.rows(members))
     assert part.rows is not None

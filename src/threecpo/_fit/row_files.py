@@ -1,8 +1,8 @@
-"""Results of the rows of a fit over blocks: gathered, or written block by block."""
+"""Results of the rows of a fit over blocks, written block by block."""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._writing import new_folder, replaced
-from .block_work import describe_block
-from .row_results import RowResults
 
 if TYPE_CHECKING:
     import os
@@ -21,12 +19,6 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .engine import Engine
     from .row_results import RowDescriber
-
-
-def gathered(engine: Engine, describer: RowDescriber) -> RowResults:
-    """All results as arrays."""
-    parts = engine.fold(partial(describe_block, describer), list.__add__)
-    return RowResults.stacked(parts)
 
 
 def written(engine: Engine, describer: RowDescriber, target: Path) -> None:
@@ -39,9 +31,9 @@ def _write_block(
     folder: Path, describer: RowDescriber, index: int, counts: Counts
 ) -> int:
     """Write the results of the rows of a block; return how many they are."""
-    results = describer(counts)
-    for each in fields(results):
-        save_block(folder, each.name, index, getattr(results, each.name))
+    results = replace(describer(counts), batches=None)  # who gave them has them
+    for name, array in results.arrays().items():
+        save_block(folder, name, index, array)
     return len(results.labels)
 
 

@@ -32,17 +32,27 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 @dataclass(frozen=True, eq=False)
 class RowResults:
-    """Results of each row; scores and margins are in nats."""
+    """Results of each row; scores and margins are in nats.
+
+    ``batches`` are numbers of batches, the one after the last unknown; None where there
+    is one.
+    """
 
     labels: NDArray[np.int32]
     nearest_labels: NDArray[np.int32]
     outlier_scores: NDArray[np.float64]
     margins: NDArray[np.float64]
     row_scales: NDArray[np.float64]
+    batches: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            object.__setattr__(self, each.name, read_only(getattr(self, each.name)))
+        for name, array in self.arrays().items():
+            object.__setattr__(self, name, read_only(array))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What there is of each row, by name."""
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: array for name, array in named if array is not None}
 
     def renumbered(self, new: NDArray[np.int32]) -> RowResults:
         """Return the same with other numbers of clusters; outliers stay."""
@@ -57,9 +67,11 @@ class RowResults:
     @classmethod
     def stacked(cls, parts: Sequence[RowResults]) -> RowResults:
         """Results of the rows of several blocks below each other."""
-        names = [each.name for each in fields(cls)]
         return cls(
-            *(np.concatenate([getattr(part, name) for part in parts]) for name in names)
+            **{
+                name: np.concatenate([getattr(part, name) for part in parts])
+                for name in parts[0].arrays()
+            }
         )
 
 
@@ -69,7 +81,7 @@ class RowDescriber:
 
     ``clusters`` is the cluster that each of the profile is, or has become part of.
     ``row_factors`` is λ^R_i / r_i for a row of each cluster and, last, for an outlier,
-    in each batch and, last, in an unknown one.
+    in each batch and, last, in an unknown one. ``batch_names`` are those of the fit.
     """
 
     profile: Profile
@@ -78,31 +90,49 @@ class RowDescriber:
     threshold: float
     row_factors: NDArray[np.float64]
     with_sizes: bool
+    batch_names: tuple[str, ...] = ()
 
-    def __call__(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
+    def __call__(
+        self,
+        counts: Counts,
+        workers: Workers = SERIAL,
+        row_scores: NDArray[np.float64] | None = None,
+    ) -> RowResults:
         """Describe rows of the fit, or others with the same columns."""
-        n_batches = len(self.profile.size_weights)
-        batches = np.zeros(counts.n_rows, np.int32)
-        if n_batches > 1:
-            batches = batches + np.int32(n_batches - 1)
-            if counts.batches is not None:
-                batches = counts.batches
-            names = tuple(map(str, range(n_batches)))
-            counts = counts.with_rows(counts.weights, batches, names)
-        rows = describe(counts, self.profile, workers, self.clusters)
+        counts = self.in_batches(counts)
+        rows = describe(counts, self.profile, workers, self.clusters, row_scores)
+        batches = counts.batches
         labels = rows.nearest
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
-        factors = self.row_factors[self.labels_of_rates(labels, rows.nearest), batches]
+        own = self.labels_of_rates(labels, rows.nearest)
+        factors = self.row_factors[own, 0 if batches is None else batches]
         return RowResults(
             labels,
             rows.nearest,
             rows.outlier_scores,
             rows.margins,
             rows.row_sizes * factors if self.with_sizes else factors,
+            batches,
         )
+
+    def in_batches(self, counts: Counts) -> Counts:
+        """Return counts with the numbers that the batches of their rows have here."""
+        n_batches = len(self.profile.size_weights)
+        if n_batches == 1:
+            return counts.with_rows(counts.weights)
+        names = (*self.batch_names, "")
+        if counts.batch_names in (names, names[:-1]) and counts.batches is not None:
+            return counts.with_rows(counts.weights, counts.batches, names)
+        unknown = n_batches - 1
+        codes = np.full(counts.n_rows, unknown, np.int32)
+        if counts.batches is not None:
+            known = {name: b for b, name in enumerate(self.batch_names)}
+            new = [known.get(name, unknown) for name in counts.batch_names]
+            codes = np.array(new, np.int32)[counts.batches]
+        return counts.with_rows(counts.weights, codes, names)
 
     def without_counts(self, rows: RowResults) -> NDArray[np.bool_]:
         """Which of rows described here have no counts in C1 and C0."""
@@ -139,7 +169,7 @@ class RowScorer:
         """Score rows of the fit, or others with the same columns."""
         found = scores(counts, self.profile, workers)
         n_clusters = int(self.clusters.max()) + 1
-        if len(self.clusters) == n_clusters:
+        if np.array_equal(self.clusters, np.arange(len(self.clusters))):
             return found
         out = np.full((counts.n_rows, n_clusters), -np.inf)
         for column, cluster in zip(found.T, self.clusters.tolist(), strict=True):

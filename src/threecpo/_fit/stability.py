@@ -142,6 +142,7 @@ def _half(
         n_init=RUNS_OF_HALF,
         entropy=tuple(rng.integers(2**32, size=4).tolist()),
         n_jobs=1,
+        with_confidence=False,
     )
     half = memory.fit(half_plan, counts.rows(chosen))
     shape = record.n_clusters, half.n_clusters

@@ -3,7 +3,7 @@
 Saved models and checkpoints share the fields. Letters of a shape stand for numbers that
 the file gives once: n rows, d described rows (with those of weight 0), m columns, k
 clusters, o clusters and outliers, b batches, c those in every batch, r runs, i
-iterations; f and g as k and o before clusters were joined.
+iterations; f, g and h as k, o and c before clusters were joined.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= 0) & (values < sizes["k"])).all())
 
 
+def _row_batches(values: NDArray[Any], sizes: Sizes) -> bool:
+    # The number after the last is that of an unknown batch.
+    return bool(((values >= 0) & (values <= sizes["b"])).all())
+
+
 def _shares(values: NDArray[Any], _: Sizes) -> bool:
     sums = values.sum(axis=1)
     return bool((values >= 0).all() and np.allclose(sums, 1.0, rtol=0, atol=1e-6))
@@ -136,8 +141,12 @@ OF_FINE = {
     "fine_into": Field("i4", "f", "every cluster at least once, no other", _into),
 }
 OF_FINE_WEIGHTS = {"fine_masses": _MASSES._replace(shape="g")}
+OF_FINE_BATCHES = {
+    f"fine_{name}": field._replace(shape=field.shape.replace("c", "h"))
+    for name, field in _LINES.items()
+}
 OF_CONFIDENCE = {
-    "probabilities": Field("f8", "nk", "shares of 1 for each row", _shares)
+    "probabilities": Field("f8", "dk", "shares of 1 for each row", _shares)
 }
 OF_ROWS = {
     "labels": Field("i4", "d", "numbers of clusters, or -1", _labels),
@@ -146,6 +155,12 @@ OF_ROWS = {
     "margins": _SCORES,
     "row_scales": _SCORES,
 }
+_ROW_BATCHES = Field("i4", "d", "numbers of batches", _row_batches)
+
+
+def of_rows(sizes: Sizes) -> dict[str, Field]:
+    """Fields of the results of rows, with batches where there are several."""
+    return OF_ROWS | ({"batches": _ROW_BATCHES} if "b" in sizes else {})
 
 
 def of_history(names: Sequence[str]) -> dict[str, Field]:
@@ -201,7 +216,7 @@ def check_totals(arrays: Mapping[str, Any], totals: NDArray[np.float64]) -> None
             message = f"{name} does not add up to the column totals"
             raise DamagedFieldError(message)
     for line, name in (("cells", "table"), ("cell_members", "members")):
-        for before in ("", "profile_"):
+        for before in ("", "profile_", "fine_"):
             if f"{before}{line}" not in arrays:
                 continue
             wanted, lines = arrays[before + name], arrays[before + line]

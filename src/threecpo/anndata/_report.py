@@ -10,33 +10,56 @@ from ._counts import check_anndata, counts_called
 from ._stored_model import model as stored_model
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from os import PathLike
 
     from anndata import AnnData
+    from numpy.typing import NDArray
 
     from ..cluster import ThreeCPO
+    from ..report import Report
     from ..table import CountTable
+
+
+CALLED = {"rows": "cells", "columns": "genes"}
 
 
 def report(
     adata: AnnData,
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
     key: str = "threecpo",
+    labels: str | Sequence[str] | None = None,
+    names: Any = None,
+    called: Mapping[str, str] | None = None,
     title: str = "",
-) -> None:
-    """Write the report about clusters that :func:`cluster` made, as one HTML file.
+) -> Report | None:
+    """Make the report about clusters that :func:`cluster` made, as one HTML page.
 
     Parameters
     ----------
     adata : AnnData
         Cells that :func:`cluster` was called on, with their counts, in any order.
-    path : str or path-like
-        File to write.
+    path : str or path-like, default=None
+        File to write; None returns the report, which a notebook shows.
     key : str, default="threecpo"
         Name of the results: ``key_added`` of :func:`cluster`.
+    labels : str or sequence of str, default=None
+        Columns of ``obs`` to compare the clusters with, such as ``"cell_type"`` or
+        ``["cell_type", "donor"]``.
+    names : sequence of str, dict or callable, default=None
+        Names of the clusters, as :meth:`threecpo.ThreeCPO.name_clusters` takes them;
+        None keeps those made of their genes.
+    called : mapping of str to str, default=None
+        What rows and columns are called; None is ``{"rows": "cells", "columns":
+        "genes"}``.
     title : str, default=""
         Heading of the report.
+
+    Returns
+    -------
+    threecpo.report.Report or None
+        The report, or None if it was written to a file.
 
     Examples
     --------
@@ -53,13 +76,42 @@ def report(
     ...     threecpo.anndata.report(adata, f"{folder}/cells.html", title="Cells")
     ...     "<h1>Cells</h1>" in Path(folder, "cells.html").read_text()
     True
+    >>> adata.obs["donor"] = ["d1", "d2"] * 150
+    >>> threecpo.anndata.report(adata, labels="donor")
+    Report(300 cells in 3 clusters: the largest has 106 cells (35 %), the smallest 95.)
     """
-    from ..report import write
+    from ..report import Report
 
     check_anndata(adata, "report")
     model = stored_model(adata, key=key)
+    given = labels_of(adata, labels, cells_of_fit(adata, model))
     table = counts_of_fit(adata, model, key)
-    write(model, table, path, title=title, run={"matrix": table.description})
+    made = Report(
+        model,
+        table,
+        title=title,
+        run={"matrix": table.description},
+        labels=given,
+        names=names,
+        called=CALLED if called is None else called,
+    )
+    if path is None:
+        return made
+    made.save(path)
+    return None
+
+
+def labels_of(
+    adata: AnnData, asked: str | Sequence[str] | None, cells: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Columns of ``obs`` in the order of these cells."""
+    columns = [asked] if isinstance(asked, str) else list(asked or ())
+    for name in columns:
+        if name not in adata.obs:
+            known = ", ".join(map(repr, adata.obs.columns)) or "no columns"
+            message = f"labels={name!r} is no column of obs, which has {known}."
+            raise ValueError(message)
+    return {name: adata.obs[name].iloc[cells] for name in columns}
 
 
 def counts_of_fit(adata: AnnData, model: ThreeCPO, key: str) -> CountTable:
@@ -87,7 +139,7 @@ def counts_of_fit(adata: AnnData, model: ThreeCPO, key: str) -> CountTable:
     )
 
 
-def cells_of_fit(adata: AnnData, model: ThreeCPO) -> Any:
+def cells_of_fit(adata: AnnData, model: ThreeCPO) -> NDArray[np.int64]:
     """Place of each cell of the fit in an AnnData that may have another order."""
     fitted: Any = model.record_.row_names
     names = adata.obs_names.astype(str)

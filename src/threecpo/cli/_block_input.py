@@ -58,7 +58,6 @@ BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", *ON_DASK, "patience"
 class FileInBlocks:
     """A file whose counts stay on disk, with what results show of it."""
 
-    labels = None
     citation = ""
     description = ""
 

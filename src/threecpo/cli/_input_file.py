@@ -36,7 +36,9 @@ _OPTIONS = {
     "labels": click.option(
         "--labels",
         metavar="COLUMN",
-        help="Column of true labels; it is not clustered, only compared with.",
+        multiple=True,
+        help="Column of labels, such as cell type or donor; it is not clustered, only "
+        "compared with. Repeats.",
     ),
     "index": click.option(
         "--index", metavar="COLUMN", help="Column of row names. [default: found]"
@@ -124,17 +126,12 @@ class InputFile(NamedTuple):
         with file_errors(self.path):
             name = find_format(self.path, self.options.get("format"))
         options, drop = dict(self.options), tuple(self.options.get("drop", ()))
-        labels = options.pop("labels", None)
+        labels = [each for each in options.pop("labels", ()) if each != column]
         drops = "drop" in FORMATS[name].options
-        if drops and (drop or labels is not None):
-            options["drop"] = (*drop, *([] if labels is None else [labels]))
+        if drops and (drop or labels):
+            options["drop"] = (*drop, *labels)
         table = InputFile(self.path, options | {"labels": column}).read()
-        assert table.labels is not None
-        names = table.label_names
-        batch = [
-            None if code < 0 else str(code if names is None else names[code])
-            for code in table.labels.tolist()
-        ]
+        batch = [text or None for text in table.label_kinds[column]]
         rest = self.options | ({"drop": (*drop, column)} if drops else {})
         return InputFile(self.path, rest), batch
 

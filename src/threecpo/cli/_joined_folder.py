@@ -51,6 +51,7 @@ def joined_folder(
     """Write the results of a changed model; return the content of run.json."""
     from ..persistence import load
     from ..results import read_table
+    from ..results.label_comparison import labels_in
     from ._result_folder import write_results
     from .predict import aligned, read_for
 
@@ -69,7 +70,8 @@ def joined_folder(
             table, _ = aligned(model, read_for(model, source), counts, zero=False)
             known = known | source.facts()
         model = change(model, table)
-        facts = run_facts(model, table) | {
+        labels = table if table is not None else labels_in(kept or {})
+        facts = run_facts(model, labels) | {
             "input": known,
             "joined_from": {"folder": str(folder), "clusters": before["clusters"]},
             "seconds": {"fit": time.perf_counter() - started},

@@ -36,6 +36,7 @@ COMMANDS = {
     "datasets": "datasets",
     "reproduce": "reproduce",
     "demo": "demo",
+    "completion": "completion",
 }
 
 

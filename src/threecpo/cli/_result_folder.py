@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from .._extras import require
+from .._labels import LABEL
+from .._writing import replaced
 from ..report.words import nouns
+from ._block_input import FileInBlocks
 from ._option_names import as_options
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder
 from ._printing import number_of, print_json, print_line
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from ..report.words import Noun
     from ..results import Table
     from ..table import CountTable
-    from ._block_input import FileInBlocks
 
 STABILITY = "stability.csv"
 # The rest of run.json the report knows from the model.
@@ -68,9 +70,9 @@ def fit_to_folder(
         read = time.perf_counter()
         fit(model, counts, batch)
         if names is not None:
-            model = model.name_clusters(names)
+            model = _named(model, names)
         fitted = time.perf_counter()
-        facts = run_facts(model, counts) | {
+        facts = run_facts(model, {} if isinstance(counts, FileInBlocks) else counts) | {
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
@@ -79,6 +81,16 @@ def fit_to_folder(
         if with_stability:
             facts |= write_stability(folder, model, counts)
         return write_results(folder, model, counts, facts, with_report=with_report)
+
+
+def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
+    """Name the clusters; names that do not fit them cost no results."""
+    try:
+        return model.name_clusters(names)
+    except ValueError as error:
+        advice = "--names was left out; `threecpo report DIR --names FILE` gives names."
+        warnings.warn(f"{error} {advice}", stacklevel=2)
+        return model
 
 
 def warn_of_traps(counts: CountTable | FileInBlocks) -> None:
@@ -125,6 +137,7 @@ def write_tables(
     ``kept`` is a table of the same rows, for what follows from counts alone.
     """
     from .. import results
+    from ..results.label_comparison import label_columns
     from ..table import CountTable
 
     # Counts that stay on disk have no map.
@@ -134,8 +147,7 @@ def write_tables(
         found = {name: rows[name] for name in rows if not name.startswith("map_")}
         rows = {**rows, **kept, **found}
     if in_memory is not None:
-        for kind, compared in results.label_tables(model, in_memory).items():
-            rows[kind] = compared.of_rows
+        rows |= label_columns(in_memory, len(rows["row"]))
     results.write_table(rows, folder / "labels.csv")
     results.write_table(results.column_table(model), folder / "columns.csv")
     results.write_table(results.top_table(model), folder / "top_columns.csv")
@@ -170,7 +182,8 @@ def write_stability(
 def write_run(folder: Path, facts: dict[str, Any]) -> None:
     """Write run.json."""
     text = json.dumps(facts, indent=2, allow_nan=False)
-    (folder / RUN_FILE).write_text(text + "\n", encoding="utf-8")
+    with replaced(folder / RUN_FILE) as beside:
+        beside.write_text(text + "\n", encoding="utf-8")
 
 
 def write_report(
@@ -223,7 +236,8 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         empty = number_of(facts["rows_without_counts"], "row")
         print_line(f"{empty} without counts in these columns, in no cluster")
     for cluster, name in enumerate(facts["cluster_names"]):
-        print_line(f"cluster {cluster} ({number_of(sizes[cluster], 'row')}): {name}")
+        size = row.count(sizes[cluster], plain=True)
+        print_line(f"cluster {cluster} ({size}): {name}")
     if "choice" in facts:
         print_choice(facts["choice"], sizes, row)
     print_line(
@@ -234,13 +248,13 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         print_line(f"{line[0].upper()}{line[1:]}")
     if "stability" in facts:
         print_stability(facts["stability"])
-    if "agreement" in facts:
-        scores = facts["agreement"]
+    for kind, scores in facts.get("agreement", {}).items():
+        beside = "the labels" if kind == LABEL else kind
         print_line(
-            f"adjusted Rand index with the labels: {scores['ARI']:.3f} "
+            f"adjusted Rand index with {beside}: {scores['ARI']:.3f} "
             f"(purity {scores['purity']:.3f}, homogeneity {scores['homogeneity']:.3f})"
         )
-        for sentence in facts["label_shares"]:
+        for sentence in facts["label_shares"][kind]:
             print_line(sentence)
     page = target / REPORT
     print_line(f"report: {page}" if page.exists() else f"results: {target}")

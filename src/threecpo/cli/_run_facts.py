@@ -16,7 +16,7 @@ from .. import __version__
 from ._output_paths import RUN_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
     from ..table import CountTable
@@ -27,9 +27,9 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def run_facts(
-    model: ThreeCPO, counts: CountTable | FileInBlocks | None
+    model: ThreeCPO, labels: CountTable | Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Facts about a fit, without those that only its caller knows."""
+    """Facts about a fit and its labels, without those that only its caller knows."""
     from ..results import choice_facts, fit_facts, label_tables
 
     facts = {
@@ -46,12 +46,11 @@ def run_facts(
     }
     if hasattr(model, "k_path_"):
         facts["choice"] = choice_facts(model.k_path_) | {"tree": _tree(model)}
-    if counts is None or counts.labels is None:
-        return facts
-    if (counts.labels >= 0).any():
-        (compared,) = label_tables(model, counts).values()
-        facts["agreement"] = compared.scores
-        facts["label_shares"] = compared.sentences
+    compared = label_tables(model, labels)
+    known = {kind: each for kind, each in compared.items() if each.scores}
+    if known:
+        facts["agreement"] = {kind: each.scores for kind, each in known.items()}
+        facts["label_shares"] = {kind: each.sentences for kind, each in known.items()}
     return facts
 
 

@@ -74,7 +74,8 @@ def command(
 
     The table has each method's agreement with the labels: adjusted Rand index (ARI),
     normalised mutual information (NMI), accuracy (ACC) and purity, 1 at best; the
-    number of clusters found, and seconds.
+    number of clusters found, and seconds. With several --labels it has a line for each
+    method and kind of labels, and the first says how many clusters there are.
     """
     chosen = _chosen(methods)
     with table_file(output, force=force) as write:
@@ -117,10 +118,13 @@ def compared(
     random_state: int,
 ) -> dict[str, list[Any]]:
     """Scores of each method; a method that cannot take these counts has none."""
+    from .._labels import encoded
     from ..results import SCORE_NAMES
 
+    kinds = {kind: encoded(texts) for kind, texts in table.label_kinds.items()}
+    several = ["labels"] if len(kinds) > 1 else []
     rows: dict[str, list[Any]] = {
-        name: [] for name in ("method", *SCORE_NAMES, "clusters", "seconds")
+        name: [] for name in ("method", *several, *SCORE_NAMES, "clusters", "seconds")
     }
     with progress("Methods", len(chosen), shown=sys.stderr.isatty()) as advance:
         for name, make in chosen.items():
@@ -129,10 +133,11 @@ def compared(
             started = time.perf_counter()
             labels = _labels(name, estimator, table)
             seconds = time.perf_counter() - started
-            for column, value in zip(
-                rows, (name, *_scores(table, labels), seconds), strict=True
-            ):
-                rows[column].append(value)
+            for kind, truth in kinds.items():
+                beside = [kind] if several else []
+                line = [name, *beside, *_scores(truth["labels"], labels), seconds]
+                for column, value in zip(rows, line, strict=True):
+                    rows[column].append(value)
             advance(1, name)
     return rows
 
@@ -147,10 +152,10 @@ def _labels(name: str, estimator: Any, table: CountTable) -> Any:
         return None
 
 
-def _scores(table: CountTable, labels: Any) -> list[Any]:
+def _scores(truth: Any, labels: Any) -> list[Any]:
     from ..results import SCORE_NAMES, agreement
 
-    if labels is None or table.labels is None:
+    if labels is None or not (truth >= 0).any():
         return [math.nan] * len(SCORE_NAMES) + [0]
-    scores = agreement(table.labels, labels)
+    scores = agreement(truth, labels)
     return [*(scores[name] for name in SCORE_NAMES), len(set(labels.tolist()) - {-1})]

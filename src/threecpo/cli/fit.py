@@ -127,6 +127,8 @@ def command(
             )
             raise ValueError(message)
         source, batch = source.with_batch(batch_column)
+    n_clusters = options["n_clusters"]
+    names = None if names_file is None else read_names(names_file, n_clusters)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
         blocks or source,
@@ -137,6 +139,6 @@ def command(
         called=given(called),
         with_stability=stability,
         batch=batch,
-        names=None if names_file is None else read_names(names_file),
+        names=names,
     )
     print_summary(facts, target, as_json=as_json)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @click.command(
     epilog=examples(
         "threecpo info atlas.h5ad",
+        "threecpo info atlas.h5ad --labels cell_type --labels donor",
         "threecpo info atlas.threecpo",
     )
 )
@@ -43,6 +44,8 @@ def command(source: InputFile, *, as_json: bool) -> None:
     print_line(f"{source.path}: {kind}{size}")
     for name, text in lines(facts).items():
         click.echo(f"  {name:15} {clean(text)}")
+    for text in _label_lines(facts.get("label_kinds")):
+        click.echo(f"  {'labels':15} {clean(text)}")
     for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
 
@@ -70,8 +73,19 @@ def _lines(facts: dict[str, Any]) -> dict[str, str]:
         ).format(**facts["overdispersion"]),
         "row names": _some(facts["first_row_names"], facts["rows"]),
         "column names": _some(facts["first_column_names"], facts["columns"]),
-        "labels": "none" if facts["labels"] is None else listed(facts["labels"]),
     }
+
+
+def _label_lines(kinds: dict[str, list[str]] | None) -> list[str]:
+    """A line for each kind of labels; none of a fit, which holds no labels."""
+    from .._labels import LABEL
+
+    if kinds is None:
+        return []
+    return [
+        f"{'' if kind == LABEL else f'{kind}: '}{listed(values) or 'no values'}"
+        for kind, values in kinds.items()
+    ] or ["none"]
 
 
 def _some(names: list[str] | None, n: int) -> str:

@@ -10,7 +10,7 @@ import click
 
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file
-from ._printing import listed, number_of, print_json, print_note
+from ._printing import listed, number_of, print_json, print_line, print_note
 from ._shared_options import (
     examples,
     force_option,
@@ -62,6 +62,7 @@ def command(
     """
     from ..persistence import load
     from ..results import predicted_rows
+    from ..results.label_comparison import label_columns
 
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
@@ -69,12 +70,28 @@ def command(
         table = read_for(fitted, source)
         table, facts = aligned(fitted, table, source.path, zero=missing == "zero")
         rows = predicted_rows(fitted, table)
+        rows |= label_columns(table, len(rows["row"]))
         write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
         print_json(facts | extra)
     elif output is None:
         _print(rows)
+    else:
+        print_line(f"{_done(fitted, rows)}: {output}")
+
+
+def _done(model: ThreeCPO, rows: Table) -> str:
+    """How many rows were put in which clusters."""
+    from .._core.codes import NO_COUNTS, OUTLIER
+
+    labels = rows["cluster"].tolist()
+    named = enumerate(model.cluster_names_.tolist())
+    found = [f"{labels.count(k)} in {k} ({name})" for k, name in named if k in labels]
+    for code, what in ((OUTLIER, "outliers"), (NO_COUNTS, "without counts")):
+        if code in labels:
+            found.append(f"{labels.count(code)} {what}")
+    return f"{number_of(len(labels), 'row')}, {listed(found)}"
 
 
 def read_for(model: ThreeCPO, source: InputFile) -> CountTable:

@@ -94,7 +94,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         counts = held_out(plan, counts)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
-            self._measured(record, counts).with_names(
+            record.with_names(
                 columns=getattr(self, "feature_names_in_", None),
                 rows=getattr(X, "row_names", None),
             )
@@ -176,10 +176,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
 
-    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:  # noqa: ARG002
-        """Fit with what follows from it for its rows, for models that say it."""
-        return record
-
     def _settings(self) -> Settings:
         raise NotImplementedError
 
@@ -200,6 +196,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             hold_out=_options.check_share(
                 "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
             ),
+            with_confidence=hasattr(type(self), "predict_proba"),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_counts
 from ._tree import ClusterTree
 from .fitting import fitted
 
@@ -39,7 +38,9 @@ class RowConfidence(ClusterTree):
         """P(k|i) of each row of the fit, judged as if it had not been in it."""
         return self._confidence().probabilities
 
-    def predict_proba(self, X: ArrayLike | Any) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
         """Probability of each cluster for rows that are new to the model.
 
         Softmax of :meth:`row_scores` over ``temperature_``. Rows that the model was
@@ -51,6 +52,8 @@ class RowConfidence(ClusterTree):
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             Counts of the same columns.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, as in :meth:`predict`.
 
         Returns
         -------
@@ -70,11 +73,17 @@ class RowConfidence(ClusterTree):
         from .._core.confidence import probabilities
 
         value = self._confidence().temperature
-        counts = check_counts(X, self, reset=False)
+        counts = self._counts_of(X, batch)
         with self._workers() as workers:
             return probabilities(self.record_.row_scores(counts, workers), value)
 
-    def measure_confidence(self, X: ArrayLike | Any) -> Self:
+    def measure_confidence(
+        self,
+        X: ArrayLike | Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+    ) -> Self:
         """Return the same fit with ``temperature_`` and ``probabilities_``.
 
         For fits that come without them: those of a path over K, of model files of
@@ -85,6 +94,8 @@ class RowConfidence(ClusterTree):
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
             The counts that the model was fitted on.
+        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+            Weights and batches of the fit, where it had any.
 
         Returns
         -------
@@ -92,7 +103,14 @@ class RowConfidence(ClusterTree):
             A new fitted model; this one stays as it is.
         """
         check_is_fitted(self)
-        record, counts = self.record_, check_counts(X, self, reset=False)
+        record = self.record_
+        counts = self._counts_to_go_on(X, sample_weight, batch)
+        if counts.batches is not None and counts.batch_names != record.batch_names:
+            message = "batch is not that of the fit; pass the rows of the fit."
+            raise ValueError(message)
+        if record.sums.total_mass is not None and counts.weights is None:
+            message = "This model was fitted with sample_weight=; pass it here, too."
+            raise ValueError(message)
         if counts.n_rows != record.n_rows:
             message = (
                 f"X has {counts.n_rows} rows, but the model was fitted on "
@@ -108,12 +126,12 @@ class RowConfidence(ClusterTree):
         return fitted(self, self._measured(record, counts))
 
     def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:
-        from .._fit.confidence import measured
+        """Fit with how sure it is of its rows."""
+        from .._fit.confidence import described
 
+        counts = self._without_deepest(counts, record)
         with self._workers() as workers:
-            if record.rows is None:
-                record = record.with_rows(record.describe(counts, workers))
-            return measured(record, counts, workers)
+            return described(record, counts, workers, sure=True)
 
     def _confidence(self) -> Confidence:
         check_is_fitted(self)

@@ -351,15 +351,13 @@ default="information"
         from ..select import auto_path
 
         return self._keep_path(
-            auto_path(
-                self, X, sample_weight=sample_weight, batch=batch, progress=progress
-            ),
-            X,
+            auto_path, X, progress, {"sample_weight": sample_weight, "batch": batch}
         )
 
-    def _keep_path(self, path: KPath, X: ArrayLike | Any) -> Self:
-        """Take over the best fit of a path to these counts."""
-        best = self._measured(path.best_record, as_table(X, self).counts)
+    def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
+        """Take over the best fit of the path to these counts."""
+        path: KPath = path_of(self, X, progress=progress, **rows)
+        best = self._measured(path.best_record, as_table(X, self, **rows).counts)
         self._keep(best.with_parameters(self._plain_parameters()))
         self.k_path_ = path
         return self

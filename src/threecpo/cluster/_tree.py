@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
 from .._extras import frame
-from .._validation import check_counts
+from .._validation import check_counts, with_given_rows
 from ._base import PoissonClusterer
 from .fitting import fitted, plan_of, warn_unless_converged
 from .tree_table import tree_table
@@ -53,10 +53,11 @@ class ClusterTree(PoissonClusterer):
         pandas.DataFrame or dict of str to ndarray or list
             ``node`` (numbered on from the clusters), ``left`` and ``right`` (what is
             joined), ``height`` (as in ``tree_``), ``lost`` (likelihood in nats),
-            ``height_over_dispersion`` (the height over ``temperature_``), ``net`` (how
-            the loss changes: what is lost less the price that C1 gives back; below 0
-            the join is a gain), ``rows`` and ``clusters`` of the node. A dict where
-            pandas is not installed.
+            ``height_over_dispersion`` and ``height_over_temperature`` (the height over
+            ``dispersion_`` and over ``temperature_``; nan where these are not known),
+            ``net`` (how the loss changes: what is lost less the price that C1 gives
+            back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A
+            dict where pandas is not installed.
         """
         check_is_fitted(self)
         return frame(tree_table(self.record_))
@@ -67,6 +68,8 @@ class ClusterTree(PoissonClusterer):
         *,
         height: float | None = None,
         X: ArrayLike | Any = None,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         order: str | None = None,
     ) -> Self:
         """Return a fit of fewer clusters: those that the tree joins below a cut.
@@ -77,11 +80,15 @@ class ClusterTree(PoissonClusterer):
             Number of clusters to be left.
         height : float, default=None
             In place of it: join what the tree joins at this height or below.
-        X : CountTable, array-like, frame or sparse matrix, default=None
+        X : CountTable, array-like, frame, sparse matrix or Dask array, default=None
             Counts to go on with. None uses the sums of the fit alone: columns move only
             between relevant and shared, and rows go on to be placed by the clusters as
             they were, so that ``predict`` gives ``labels_`` again. With counts the
-            result is an ordinary fit, which starts from there.
+            result is an ordinary fit, which starts from there; for rows in other
+            blocks give the cut as ``init`` to :func:`threecpo.distributed.fit`.
+        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+            Weights and batches of these rows, as in :meth:`fit`; a model of several
+            batches needs those of X.
         order : {"size", "kinship", "given"}, default=None
             How the clusters are numbered; "given" is the order of the lowest numbers
             that they had. None takes the parameter ``order``.
@@ -116,13 +123,16 @@ class ClusterTree(PoissonClusterer):
                 "this model; split divides a cluster."
             )
             raise ValueError(message)
-        return self._joined(tree.cut(n_left), X, order)
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        return self._joined(tree.cut(n_left), X, rows, order)
 
     def merge(
         self,
         clusters: Sequence[Iterable[int]],
         *,
         X: ArrayLike | Any = None,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         order: str | None = None,
     ) -> Self:
         """Return a fit with these clusters joined, chosen by hand.
@@ -131,8 +141,10 @@ class ClusterTree(PoissonClusterer):
         ----------
         clusters : sequence of sequences of int
             Clusters that become one, such as ``[[0, 3], [1, 2]]``; the others stay.
-        X : CountTable, array-like, frame or sparse matrix, default=None
+        X : CountTable, array-like, frame, sparse matrix or Dask array, default=None
             Counts to go on with, as in :meth:`cut`.
+        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+            Weights and batches of these rows, as in :meth:`cut`.
         order : {"size", "kinship", "given"}, default=None
             How the clusters are numbered, as in :meth:`cut`.
 
@@ -151,7 +163,9 @@ class ClusterTree(PoissonClusterer):
         array([0, 0, 0, 0, 1, 1], dtype=int32)
         """
         check_is_fitted(self)
-        return self._joined(_checked_unions(clusters, self.n_clusters_), X, order)
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        into = _checked_unions(clusters, self.n_clusters_)
+        return self._joined(into, X, rows, order)
 
     def split(
         self,
@@ -159,6 +173,8 @@ class ClusterTree(PoissonClusterer):
         cluster: int,
         into: int = 2,
         *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
         order: str | None = None,
     ) -> Self:
         """Return a fit with one cluster divided.
@@ -175,6 +191,8 @@ class ClusterTree(PoissonClusterer):
             The cluster to divide.
         into : int, default=2
             Number of clusters that it becomes.
+        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+            Weights and batches of these rows, as in :meth:`cut`.
         order : {"size", "kinship", "given"}, default=None
             How the clusters are numbered; with "given" the old ones keep their numbers
             and new ones follow. None takes the parameter ``order``.
@@ -198,12 +216,16 @@ class ClusterTree(PoissonClusterer):
         record = self.record_
         into = _options.check_integer("into", into, 2)
         (cluster,) = _checked_clusters([cluster], record.n_clusters)
-        counts = check_counts(X, self, reset=False)
+        counts = self._counts_to_go_on(X, sample_weight, batch)
         plan = self._plan_to_go_on(order)
-        return self._went_on(divided(plan, record, counts, cluster, into), counts, X)
+        return self._went_on(divided(plan, record, counts, cluster, into), X)
 
     def _joined(
-        self, into: NDArray[np.int32], X: ArrayLike | Any, order: str | None
+        self,
+        into: NDArray[np.int32],
+        X: ArrayLike | Any,
+        rows: dict[str, Any],
+        order: str | None,
     ) -> Self:
         """Fit with clusters in these new ones, refined where there are counts."""
         from .._fit.joined import joined
@@ -213,17 +235,51 @@ class ClusterTree(PoissonClusterer):
         record = joined(self.record_, into, plan.order)
         if X is None:
             return self._fitted_by(record)
+        if hasattr(X, "__dask_graph__"):
+            return self._refined_over_blocks(record, X, rows, plan)
+        counts = self._counts_to_go_on(X, **rows)
+        return self._went_on(refined(plan, record, counts), X)
+
+    def _refined_over_blocks(
+        self, record: FitRecord, X: Any, rows: dict[str, Any], plan: Plan
+    ) -> Self:
+        """Fit to the rows of a Dask array that starts from a record."""
+        self._check_batches_given(rows["batch"])
+        start = self._fitted_by(record)
+        going_on = clone(start).set_params(
+            init=start, column_init="information", order=plan.order
+        )
+        found = going_on.fit(X, **rows).record_
+        parameters = {**plan.parameters, "n_clusters": record.n_clusters}
+        return self._fitted_by(
+            found.with_parameters(parameters).with_names(
+                columns=self.record_.column_names, rows=found.row_names
+            )
+        )
+
+    def _counts_to_go_on(
+        self, X: ArrayLike | Any, sample_weight: Any, batch: Any
+    ) -> Counts:
+        """Counts with weights and batches of their rows."""
+        self._check_batches_given(batch)
         counts = check_counts(X, self, reset=False)
-        return self._went_on(refined(plan, record, counts), counts, X)
+        counts = with_given_rows(counts, sample_weight, batch)
+        return self._without_deepest(counts, self.record_)
+
+    def _without_deepest(self, counts: Counts, record: FitRecord) -> Counts:
+        """Counts in which rows that the fit holds out have no weight."""
+        from .._fit.given_rows import held_out
+
+        alone = clone(self).set_params(init="merge", order="size")
+        return held_out(plan_of(alone.set_params(n_clusters=record.n_clusters)), counts)
+
+    def _check_batches_given(self, batch: Any) -> None:
+        if batch is None and self.record_.sums.batches is not None:
+            message = "This model was fitted with batch=; pass that of X here, too."
+            raise ValueError(message)
 
     def _plan_to_go_on(self, order: str | None) -> Plan:
         """Plan of this estimator, the start still to be set."""
-        if self.record_.sums.batches is not None:
-            message = (
-                "Clusters of a fit with batches cannot be joined or divided; fit again "
-                "with another n_clusters."
-            )
-            raise ValueError(message)
         order = self.order if order is None else order
         _options.check_choice("order", order, _names.ORDERS)
         start = {"init": "merge", "column_init": "information", "order": "size"}
@@ -232,10 +288,9 @@ class ClusterTree(PoissonClusterer):
         parameters = {**self.record_.parameters, **start, "order": order}
         return replace(plan_of(plain), order=order, parameters=parameters)
 
-    def _went_on(self, record: FitRecord, counts: Counts, X: ArrayLike | Any) -> Self:
+    def _went_on(self, record: FitRecord, X: ArrayLike | Any) -> Self:
         """Estimator of a fit to these rows."""
         warn_unless_converged(record, stacklevel=3)
-        record = self._measured(record, counts)
         names = getattr(X, "row_names", None)
         columns = self.record_.column_names
         return self._fitted_by(record.with_names(columns=columns, rows=names))

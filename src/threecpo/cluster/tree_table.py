@@ -32,22 +32,22 @@ def tree_table(record: FitRecord) -> dict[str, Any]:
     tree, n = record.tree, record.n_clusters
     left, right = tree.linkage[:, :2].astype(np.int64).T
     below = tree.members
-    sizes = record.sums.cluster_sizes
+    sizes, sure = record.sums.cluster_sizes, record.confidence
+    dispersion, temperature = (
+        (np.nan, np.nan) if sure is None else (sure.dispersion, sure.temperature)
+    )
     return {
         "node": n + np.arange(n - 1),
         "left": left,
         "right": right,
         "height": tree.heights,
         "lost": tree.lost,
-        "height_over_dispersion": tree.heights / _dispersion(record),
+        "height_over_dispersion": tree.heights / (dispersion or np.nan),
+        "height_over_temperature": tree.heights / temperature,
         "net": tree.lost - _price_given_back(record),
         "rows": np.array([sizes[each].sum() for each in below[n:]], dtype=np.int64),
         "clusters": below[n:],
     }
-
-
-def _dispersion(record: FitRecord) -> float:
-    return np.nan if record.confidence is None else record.confidence.temperature
 
 
 def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
@@ -57,6 +57,6 @@ def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
     if record.settings.price is lost_price:
         return np.full(record.n_clusters - 1, np.nan)
     totals = record.smoothed.totals[record.groups == RELEVANT]
-    price, n_rows = record.settings.price, record.n_rows
+    price, n_rows = record.settings.price, record.sums.mass
     each = [price(totals, k, n_rows).sum() for k in range(record.n_clusters, 0, -1)]
     return -np.diff(np.array(each))

@@ -15,7 +15,7 @@ from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.blocks import BlockFit
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
-from .._fit.confidence import measured_over
+from .._fit.confidence import described_over
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
 from .._fit.given_rows import check_rule, without_rows
@@ -177,8 +177,9 @@ def fit(
         record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
         record = record.with_names(columns=source.column_names, rows=source.row_names)
         record = record.with_batches(rows.batch_names)
-        limited = budget.limit is not None
-        _keep(estimator, record, work.engine, target, limited=limited)
+        # Probabilities, a number for each row and cluster, are left out of a budget.
+        sure = plan.with_confidence and budget.limit is None
+        _keep(estimator, record, work.engine, target, sure=sure)
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
@@ -197,19 +198,12 @@ def _keep(
     engine: Engine,
     target: Path | None,
     *,
-    limited: bool,
+    sure: bool,
 ) -> None:
-    """Keep a record, then its rows: if these fail, the model is there.
-
-    Probabilities, a number for each row and cluster, are left out of a budget.
-    """
+    """Keep a record, then its rows: if these fail, the model is there."""
     keep(estimator, record)
     if target is None:
-        rows = row_files.gathered(engine, record.describer)
-        record = record.with_rows(rows)
-        keep(estimator, record)
-        if hasattr(estimator, "predict_proba") and not limited:
-            keep(estimator, measured_over(engine, record))
+        keep(estimator, described_over(engine, record, sure=sure))
     else:
         row_files.written(engine, record.describer, target)
 

@@ -5,13 +5,16 @@ Groups and arrays are those of ``hdf5`` or of zarr, which look alike.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from ._file_content import encoded, label_text
+from .._labels import encoded, label_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SPARSE: dict[Any, Any] = {
     "csr_matrix": sp.csr_array,
@@ -138,8 +141,20 @@ def frame_names(frame: Any) -> list[str]:
     return [str(name) for name in _values(frame, index)]
 
 
-def read_labels(obs: Any, name: str) -> dict[str, Any]:
-    """Labels and their names, of a column of obs."""
+def read_labels(obs: Any, names: Sequence[str]) -> dict[str, Any]:
+    """Labels of columns of obs: numbers and names of the first, texts of others."""
+    if not names:
+        return {}
+    found = {name: _labels_of(obs, name) for name in names}
+    others = {name: _as_texts(**found[name]) for name in names[1:]}
+    return found[names[0]] | {"label_kind": names[0], "other_labels": others}
+
+
+def _as_texts(labels: Any, label_names: Sequence[str]) -> list[str | None]:
+    return [None if code < 0 else label_names[code] for code in labels.tolist()]
+
+
+def _labels_of(obs: Any, name: str) -> dict[str, Any]:
     columns = list(obs.fields) if is_array(obs) else list(obs)
     if name not in columns:
         message = f"obs has no column {name!r} for labels=, but {', '.join(columns)}"
@@ -158,7 +173,7 @@ def _values(frame: Any, name: str) -> list[Any]:
     categories = _categories(frame, name)
     if categories is not None:
         codes, names = categories
-        return [None if code < 0 else names[code] for code in codes.tolist()]
+        return _as_texts(codes, names)
     column = frame[name]
     if is_array(column):
         return _texts(_column(column))

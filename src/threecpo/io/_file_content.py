@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,14 +10,17 @@ import numpy as np
 from .._core.bad_entries import first_bad_entry
 from .._core.counts import EXACT, Counts, from_sparse
 from .._errors import DataFormatError
+from .._labels import LABEL
 from ..table import CountTable
 from .limits import check_unpacked, limit_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from .format_options import WriteOptions
 
 LARGEST = np.iinfo(np.int32).max
 # Rows or columns of which nothing but their number is known. In tables that somebody
@@ -37,6 +39,8 @@ class FileContent:
     column_names: Sequence[str] | None = None
     labels: NDArray[np.integer] | None = None
     label_names: Sequence[str] | None = None
+    label_kind: str = LABEL
+    other_labels: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     row_titles: Sequence[str] | None = None
     description: str = ""
 
@@ -67,6 +71,7 @@ def to_table(
         raise no_count(where, value)
     names: dict[str, Any] = {"row_names": rows, "column_names": columns}
     names |= {"labels": parts.labels, "label_names": parts.label_names}
+    names |= {"label_kind": parts.label_kind, "other_labels": parts.other_labels}
     names |= {"row_titles": parts.row_titles, "description": parts.description}
     return CountTable(counts, **names, name=_title(path), source=str(path))
 
@@ -122,46 +127,30 @@ def no_count(where: str, value: float) -> DataFormatError:
     return DataFormatError(f"{where} holds {what}")
 
 
-def encoded(values: Iterable[str | None]) -> dict[str, Any]:
-    """Labels by name: numbered in order, -1 where there is none."""
-    listed = list(values)
-    names = sorted({value for value in listed if value is not None}, key=_label_order)
-    number = {name: i for i, name in enumerate(names)}
-    labels = np.array([-1 if value is None else number[value] for value in listed])
-    return {"labels": labels, "label_names": names}
-
-
-def label_text(value: object) -> str | None:
-    """A label as text; None for one that is missing."""
-    if value is None or value != value:  # noqa: PLR0124
-        return None
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    text = value.decode() if isinstance(value, bytes) else str(value)
-    return text.strip() or None
-
-
 def written_names(names: Iterable[Any] | None, length: int) -> list[str]:
     """Names, or numbers from 0 where there are none."""
     return [str(i) for i in range(length)] if names is None else list(names)
 
 
-def written_labels(table: CountTable) -> list[str]:
-    """The name of each row's label; nothing for a row without one."""
-    labels = np.asarray(table.labels)
-    names = written_names(table.label_names, int(labels.max()) + 1)
-    return ["" if label < 0 else names[label] for label in labels.tolist()]
+def written_labels(
+    table: CountTable, options: WriteOptions, others: Iterable[str]
+) -> dict[str, list[str]]:
+    """Columns of labels, empty for rows without one, beside columns of other names."""
+    columns: dict[str, list[str]] = {}
+    taken = set(others)
+    for kind, texts in table.label_kinds.items():
+        first = table.labels is not None and not columns
+        name = kind if options.labels is None or not first else options.labels
+        if name in columns or name in taken:
+            message = f"a column is called {name!r}; pass another labels="
+            raise DataFormatError(message)
+        columns[name] = texts.tolist()
+    return columns
 
 
 def shown(text: str) -> str:
     """Return a piece of a file, short and on one line."""
     return repr(text if len(text) <= 40 else f"{text[:37]}...")
-
-
-def _label_order(name: str) -> tuple[bool, int, str]:
-    """Whole numbers by size, before words by the alphabet."""
-    whole = re.fullmatch(r"-?[0-9]{1,18}", name)
-    return whole is None, int(name) if whole else 0, name
 
 
 def _called(of: str, names: Sequence[str] | None, i: int) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from .._core.counts import from_dense
 from .._errors import DataFormatError
 from .._extras import require
+from .._labels import encoded
 from . import _anndata_elements as elements
-from ._file_content import FileContent, written_names
+from ._file_content import FileContent, written_labels, written_names
 from .guarded import open_hdf5
 
 if TYPE_CHECKING:
@@ -46,9 +47,8 @@ def read(path: Path, options: ReadOptions) -> FileContent:
                 f"counts, one of {elements.layer_choices(file)} ('X' takes X as it is)"
             )
             raise DataFormatError(message)
-        obs, labels = file["obs"], {}
-        if options.labels is not None:
-            labels = elements.read_labels(obs, options.labels)
+        obs = file["obs"]
+        labels = elements.read_labels(obs, options.labels)
         rows, columns = (elements.frame_names(frame) for frame in (obs, matrix.var))
         taken = f"counts of {matrix.called}"
         return FileContent(X, rows, columns, **labels, description=taken)
@@ -75,9 +75,11 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     import pandas as pd
 
     obs = pd.DataFrame(index=written_names(table.row_names, table.shape[0]))
-    if table.labels is not None:
-        names = written_names(table.label_names, int(table.labels.max()) + 1)
-        kinds = pd.Index(names)
-        obs[options.labels] = pd.Categorical.from_codes(table.labels, kinds)
+    for name, texts in written_labels(table, options, ()).items():
+        codes, kinds = encoded(texts).values()
+        if obs.empty and table.labels is not None:
+            kinds = written_names(table.label_names, int(table.labels.max()) + 1)
+            codes = table.labels
+        obs[name] = pd.Categorical.from_codes(codes, pd.Index(kinds))
     var = pd.DataFrame(index=written_names(table.column_names, table.shape[1]))
     anndata.AnnData(table.counts.whole_matrix(), obs=obs, var=var).write_h5ad(path)

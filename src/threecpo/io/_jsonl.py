@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._file_content import encoded, label_text, shown
+from .._labels import labels_of_kinds
+from ._file_content import shown
 from ._texts import counted
 from .archives import opened
 from .delimited.lines import Lines
@@ -39,15 +40,15 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     }
     name = _text_field(first, options) if first else None
     texts = [_text(entry, name, where) for where, entry in entries]
-    found: dict[str, Any] = {}
     names = None
     if options.index is not None:
         names = [str(_field(entry, options.index, where)) for where, entry in entries]
-    if options.labels is not None:
-        named = (_field(entry, options.labels, where) for where, entry in entries)
-        found = encoded(label_text(value) for value in named)
+    labels = {
+        kind: [_field(entry, kind, where) for where, entry in entries]
+        for kind in options.labels
+    }
     called = "" if name is None else f"words of field {shown(name)}"
-    return counted(texts, names, options, found, called)
+    return counted(texts, names, options, labels_of_kinds(labels), called)
 
 
 def _parsed(line: str, where: str) -> Any:
@@ -62,7 +63,7 @@ def _text_field(first: dict[str, dict[str, Any]], options: ReadOptions) -> str:
     """The field that is named, "text", the only one left or the only one of text."""
     if options.text is not None:
         return options.text
-    others = {options.index, options.labels, *options.drop}
+    others = {options.index, *options.labels, *options.drop}
     where, entry = next(iter(first.items()))
     left = [name for name in entry if name not in others]
     if "text" in left:

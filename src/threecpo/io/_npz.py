@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
+from .._labels import LABEL
 from ._file_content import FileContent, shown
 from .npz_arrays import open_npz
 
@@ -28,6 +29,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             column_names=names_of(arrays, "feature_names"),
             labels=arrays.get("labels"),
             label_names=names_of(arrays, "label_names"),
+            **_kinds_of(arrays),
         )
 
 
@@ -61,6 +63,27 @@ def names_of(arrays: Any, field: str) -> list[str] | None:
     return names.astype(str).tolist()
 
 
+def _kinds_of(arrays: Any) -> dict[str, Any]:
+    """What labels are called, and those of other kinds."""
+    if "label_kinds" not in arrays:
+        return {}
+    names = names_of(arrays, "label_kinds") or []
+    if len(set(names)) < len(names) or "" in names:
+        message = "label_kinds are no names of kinds of labels"
+        raise DataFormatError(message)
+    first = names[:1] if "labels" in arrays else []
+    others = names[len(first) :]
+    texts = {name: names_of(arrays, f"labels_{i}") for i, name in enumerate(others, 1)}
+    lacking = [name for name, values in texts.items() if values is None]
+    if lacking or ("labels" in arrays and not first):
+        message = (
+            f"labels of {', '.join(map(shown, lacking)) or 'some kind'} are missing"
+        )
+        raise DataFormatError(message)
+    kind = {"label_kind": first[0]} if first else {}
+    return kind | {"other_labels": texts}
+
+
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"),
@@ -74,6 +97,11 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
         "labels": table.labels,
         "label_names": _text(table.label_names),
     }
+    kinds = table.label_kinds
+    if [*kinds] not in ([], [LABEL]):
+        arrays["label_kinds"] = _text(np.array([*kinds], dtype=object))
+        for i, texts in enumerate(table.other_labels.values(), 1):
+            arrays[f"labels_{i}"] = _text(texts)
     given = {name: array for name, array in arrays.items() if array is not None}
     with path.open("xb") as file:
         np.savez_compressed(file, allow_pickle=False, **given)

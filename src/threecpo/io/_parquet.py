@@ -11,10 +11,9 @@ import scipy.sparse as sp
 from .._core.counts import EXACT
 from .._errors import DataFormatError
 from .._extras import require
+from .._labels import labels_of_kinds
 from ._file_content import (
     FileContent,
-    encoded,
-    label_text,
     no_count,
     shown,
     written_labels,
@@ -94,7 +93,7 @@ def _words(
 ) -> FileContent:
     texts: list[str] = []
     names: list[str] = []
-    labels: list[str | None] = []
+    labels: dict[str, list[Any]] = {kind: [] for kind in places.labels}
     for batch in file.iter_batches():
         for text in values.listed(batch.column(places.text)):
             if not isinstance(text, str | None):
@@ -103,9 +102,8 @@ def _words(
             texts.append(text or "")
         if places.index is not None:
             names += _strings(values.listed(batch.column(places.index)), len(names))
-        if places.labels is not None:
-            listed = values.listed(batch.column(places.labels))
-            labels += [label_text(value) for value in listed]
+        for kind, at in places.labels.items():
+            labels[kind] += values.listed(batch.column(at))
     return counted_texts(places, texts, names, labels, options)
 
 
@@ -120,21 +118,20 @@ def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
             raise DataFormatError(message)
     blocks: list[sp.csr_array] = []
     names: list[str] = []
-    labels: list[str | None] = []
+    labels: dict[str, list[Any]] = {kind: [] for kind in layout.labels}
     done = 0
     for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
         blocks.append(_block(batch, layout, done))
         if layout.index is not None:
             names += _strings(texts.listed(batch.column(layout.index)), done)
-        if layout.labels is not None:
-            values = texts.listed(batch.column(layout.labels))
-            labels += [label_text(value) for value in values]
+        for kind, at in layout.labels.items():
+            labels[kind] += texts.listed(batch.column(at))
         done += batch.num_rows
     if not blocks:
         message = "it has no rows"
         raise DataFormatError(message)
-    found = {} if layout.labels is None else encoded(labels)
     rows = None if layout.index is None else names
+    found = labels_of_kinds(labels)
     return FileContent(joined(blocks), rows, layout.names, **found)
 
 
@@ -246,11 +243,8 @@ def _names_and_labels(
 
     names = written_names(table.column_names, table.shape[1])
     before = [pa.array(written_names(table.row_names, table.shape[0]))]
-    if table.labels is None:
-        return ["", *names], before
-    if options.labels in names:
-        message = f"a column is called {options.labels!r}; pass another labels="
-        raise DataFormatError(message)
-    labels = [label or None for label in written_labels(table)]
-    before.append(pa.array(labels, type=pa.string()))
-    return ["", options.labels, *names], before
+    labels = written_labels(table, options, names)
+    for texts in labels.values():
+        values = [text or None for text in texts]
+        before.append(pa.array(values, type=pa.string()))
+    return ["", *labels, *names], before

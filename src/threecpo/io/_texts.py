@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
+from .._labels import encoded
 from ..text import count_terms
-from ._file_content import FileContent, encoded
+from ._file_content import FileContent
 from .encodings import recoded
 
 if TYPE_CHECKING:

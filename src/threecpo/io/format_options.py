@@ -17,7 +17,7 @@ class ReadOptions:
     """Options of readers; ``FORMATS`` lists those that each format takes."""
 
     layer: str | None = None
-    labels: str | None = None
+    labels: Sequence[str] = ()
     index: str | int | bool | None = None
     drop: Sequence[str] = ()
     header: bool | None = None
@@ -35,7 +35,7 @@ class ReadOptions:
 
     def check(self, name: str, *, transpose: bool) -> None:
         """Refuse an option that is given in vain."""
-        if transpose and self.labels is not None:
+        if transpose and self.labels:
             message = (
                 "labels= are labels of lines, which transpose=True makes columns; "
                 "pass one of the two"
@@ -58,7 +58,7 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class WriteOptions:
-    """Options of writers: the column of labels, and the kind of table."""
+    """Options of writers: the column of the first labels, and the kind of table."""
 
-    labels: str = "label"
+    labels: str | None = None
     triples: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from .formats import FORMATS, find_format
 from .limits import parse_limit
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
@@ -25,7 +25,7 @@ def read_counts(
     *,
     format: str | None = None,  # noqa: A002
     layer: str | None = None,
-    labels: str | None = None,
+    labels: str | Sequence[str] = (),
     index: str | int | bool | None = None,
     drop: str | Sequence[str] = (),
     header: bool | None = None,
@@ -73,9 +73,11 @@ def read_counts(
         Matrix of an h5ad file: the name of a layer, or "X" or "raw". By default the
         layer "counts", or else X if it holds whole numbers. Of a 10x file in HDF5: the
         genome, or the kind of features, such as "Gene Expression"; all by default.
-    labels : str, default=None
-        Column with the true labels (csv, parquet), column of ``obs`` (h5ad) or field
-        (jsonl). It is not counted among the columns.
+    labels : str or sequence of str, default=()
+        Columns with labels of the rows (csv, parquet), columns of ``obs`` (h5ad) or
+        fields (jsonl), such as ``["cell_type", "donor"]``. They are not counted among
+        the columns. The first becomes ``labels`` of the table, and all are in its
+        ``label_kinds``.
     index : str, int or False, default=None
         Name or place of the column with the names of rows; False if there is none. By
         default the first column if it has no name, is called "index" or "id" or ends
@@ -146,12 +148,12 @@ def read_counts(
     (['p1', 'p2'], ['field', 'wood'])
     >>> folder.cleanup()
     """
-    given = Path(path)
+    given = Path(_checked(path))
     options = ReadOptions(
         layer=layer,
-        labels=labels,
+        labels=_listed(labels),
         index=index,
-        drop=(drop,) if isinstance(drop, str) else tuple(drop),
+        drop=_listed(drop),
         header=header,
         delimiter=delimiter,
         triples=triples,
@@ -170,3 +172,20 @@ def read_counts(
         parts = FORMATS[name].load().read(given, options)
         limit = options.max_unpacked
         return to_table(parts, given, transpose=transpose, limit=limit)
+
+
+def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Names of columns, each once."""
+    given = (names,) if isinstance(names, str) else names or ()
+    return tuple(dict.fromkeys(given))
+
+
+def _checked(path: Any) -> Any:
+    """Refuse tables in memory."""
+    if isinstance(path, str | os.PathLike):
+        return path
+    message = (
+        f"read_counts reads files, not a {type(path).__name__}: a table in memory goes "
+        "to fit, or to CountTable, as it is."
+    )
+    raise ValueError(message)

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from ._file_content import encoded, shown
+from .._labels import labels_of_kinds
+from ._file_content import shown
 from ._texts import counted
 from .delimited.column_roles import is_number, names_rows, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ._file_content import FileContent
     from .format_options import ReadOptions
@@ -51,7 +52,7 @@ def find_text(
     if len(header) + 1 == len(columns):
         # R leaves out the corner above the names of rows.
         header = ["", *header]
-    others = {options.labels, options.index, *options.drop}
+    others = {*options.labels, options.index, *options.drop}
     found = [
         place
         for place, values in enumerate(columns)
@@ -94,7 +95,7 @@ class TextPlaces:
 
     text: int
     index: int | None
-    labels: int | None
+    labels: Mapping[str, int]
     called: str
 
     @classmethod
@@ -102,15 +103,14 @@ class TextPlaces:
         cls, header: Sequence[str] | None, text: int, options: ReadOptions
     ) -> TextPlaces:
         """Find columns by their names; a first one called "id" names the rows."""
-        given, labels = options.index, None
-        if options.labels is not None:
-            labels = place_of(header, options.labels, "labels")
+        given = options.index
+        labels = {name: place_of(header, name, "labels") for name in options.labels}
         index: int | None = None
         if isinstance(given, str):
             index = place_of(header, given, "index")
         elif given is None or given is True:
             named = header is not None and text != 0 and names_rows(header[0])
-            index = 0 if (named or given) and labels != 0 else None
+            index = 0 if (named or given) and 0 not in labels.values() else None
         elif given is not False:
             index = given
         name = "text" if header is None else shown(header[text])
@@ -121,13 +121,12 @@ def counted_texts(
     places: TextPlaces,
     texts: list[str],
     names: list[str],
-    labels: list[str | None],
+    labels: Mapping[str, Sequence[Any]],
     options: ReadOptions,
 ) -> FileContent:
     """Count the words of a column."""
-    found = {} if places.labels is None else encoded(labels)
     rows = None if places.index is None else names
-    return counted(texts, rows, options, found, places.called)
+    return counted(texts, rows, options, labels_of_kinds(labels), places.called)
 
 
 def check_text_options(options: ReadOptions) -> None:

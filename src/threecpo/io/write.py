@@ -23,7 +23,7 @@ def write_counts(
     path: str | os.PathLike[str],
     *,
     format: str | None = None,  # noqa: A002
-    labels: str = "label",
+    labels: str | None = None,
     triples: bool = False,
     force: bool = False,
 ) -> None:
@@ -42,8 +42,9 @@ def write_counts(
         The new file; its suffix says which format. ``.gz`` compresses csv and mtx.
     format : {"csv", "parquet", "npz", "mtx", "10x", "h5ad"}, default=None
         The format, if the suffix does not say it. "10x" makes a folder.
-    labels : str, default="label"
-        Name of the column of labels.
+    labels : str, default=None
+        Name of the column of labels; by default the kind that they are of. Columns of
+        other labels are called by their kinds.
     triples : bool, default=False
         Write csv or parquet as triples of row, column and count, without labels.
     force : bool, default=False

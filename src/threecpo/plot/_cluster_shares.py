@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.codes import NO_COUNTS, OUTLIER
-from .style import GREY, axes, cluster_style, shortened
+from .style import GREY, axes, cluster_style, legend, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -73,7 +73,7 @@ def cluster_shares(
         _lines(ax, titles, clusters, shares, model)
     else:
         _bars(ax, titles, clusters, shares, model)
-    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    legend(ax)
     return ax
 
 

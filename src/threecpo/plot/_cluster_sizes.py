@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .style import BLUE, GREY, axes, whole_ticks
+from .style import BLUE, GREY, MOST_NAMED, axes, cluster_labels, turned
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
-
-# More bars than this leave no room for numbers on them.
-MOST_LABELLED = 25
 
 
 def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
@@ -26,7 +23,7 @@ def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
     Returns
     -------
     matplotlib Axes
-        A bar for each cluster, and one for outliers if there are any.
+        A bar for each cluster under its name, and one for outliers if there are any.
 
     Examples
     --------
@@ -40,20 +37,23 @@ def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
     from ..results import figure_data
     from ..results.fitted import record_of
 
-    return draw(figure_data.cluster_sizes(record_of(model)), axes(ax))
+    part = figure_data.cluster_sizes(record_of(model))
+    return draw(part, cluster_labels(model.cluster_names_, 24), axes(ax, (6.4, 4.8)))
 
 
-def draw(part: dict[str, Any], ax: Any) -> Any:
+def draw(part: dict[str, Any], labels: list[str], ax: Any) -> Any:
     """Draw from the numbers of ``figure_data.cluster_sizes``."""
     sizes = part["sizes"]
     bars = ax.bar(range(len(sizes)), sizes, color=BLUE)
+    ticks = list(range(0, len(sizes), 1 + len(sizes) // (MOST_NAMED + 1)))
+    shown = [labels[k] for k in ticks]
     if part["outliers"]:
         place = len(sizes)
         extra = ax.bar([place], [part["outliers"]], color=GREY, hatch="///")
         bars = [*bars, *extra]
-        ticks = range(0, place, 1 + place // (MOST_LABELLED + 1))
-        ax.set_xticks([*ticks, place], [*map(str, ticks), "outliers"])
-    if len(sizes) <= MOST_LABELLED:
+        ticks, shown = [*ticks, place], [*shown, "outliers"]
+    ax.set_xticks(ticks, shown, parse_math=False, **turned(labels))
+    if len(sizes) <= MOST_NAMED:
         for bar in bars:
             ax.annotate(
                 f"{bar.get_height():.0f}",
@@ -62,8 +62,7 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
                 textcoords="offset points",
                 ha="center",
             )
-    if not part["outliers"]:
-        whole_ticks(ax.xaxis)
+    ax.margins(y=0.08)
     ax.set_xlabel("cluster")
     ax.set_ylabel("rows")
     return ax

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extras import require
-from .style import axes, shortened
+from .style import axes, cluster_labels, shortened, turned
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,9 +41,9 @@ def heat_map(
     Returns
     -------
     matplotlib Axes
-        Columns downwards, clusters sideways. The colour is the base-2 logarithm of the
-        ratio of a cluster's rate to the overall rate, no stronger than 4 (a ratio
-        of 16) and -4.
+        Columns downwards, clusters with their names sideways. The colour is the base-2
+        logarithm of the ratio of a cluster's rate to the overall rate, no stronger
+        than 4 (a ratio of 16) and -4.
 
     Examples
     --------
@@ -54,20 +54,26 @@ def heat_map(
     >>> heat_map(ThreeCPO(3, random_state=0).fit(X)).get_xlabel()
     'cluster'
     """
+    from ..cluster.naming import cluster_names_of
     from ..results import figure_data
-    from ..results.fitted import record_of
+    from ..results.fitted import column_names_of, record_of
 
-    part = figure_data.heat_map(record_of(model), n_columns, column_names)
-    return draw(part, axes(ax, figure_size(part)))
+    record, named = record_of(model), None
+    if column_names is not None:
+        named = column_names = column_names_of(record, column_names)
+    part = figure_data.heat_map(record, n_columns, column_names)
+    labels = cluster_labels(cluster_names_of(record, named), 24)
+    return draw(part, labels, axes(ax, figure_size(part, labels)))
 
 
-def figure_size(part: dict[str, Any]) -> tuple[float, float]:
-    """Inches that leave every column a line of text."""
+def figure_size(part: dict[str, Any], labels: list[str]) -> tuple[float, float]:
+    """Inches that leave every column a line of text, and names of clusters room."""
     n_clusters, n_columns = len(part["powers"]), len(part["columns"])
-    return (min(3.2 + 0.35 * n_clusters, 8.0), 1.3 + 0.19 * n_columns)
+    below = 0.06 * max(map(len, labels))
+    return (min(3.2 + 0.35 * n_clusters, 8.0), 1.1 + below + 0.19 * n_columns)
 
 
-def draw(part: dict[str, Any], ax: Any) -> Any:
+def draw(part: dict[str, Any], labels: list[str], ax: Any) -> Any:
     """Draw from the numbers of ``figure_data.heat_map``."""
     powers = np.asarray(part["powers"]).T
     if powers.size:
@@ -86,7 +92,8 @@ def draw(part: dict[str, Any], ax: Any) -> Any:
     names = [shortened(name) for name in part["columns"]]
     ax.set_yticks(range(len(names)), names, parse_math=False)
     step = 1 + len(part["powers"]) // 26
-    ax.set_xticks(range(0, len(part["powers"]), step))
+    ticks = range(0, len(part["powers"]), step)
+    ax.set_xticks(ticks, labels[::step], parse_math=False, **turned(labels))
     ax.tick_params(length=0)
     ax.set_xlabel("cluster")
     return ax

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .style import GREY, axes, cluster_style
+from .style import GREY, MOST_NAMED, axes, cluster_labels, cluster_style, legend
 
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
@@ -28,7 +28,8 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     -------
     matplotlib Axes
         A point for each row, or for 4000 drawn from them; a number where most
-        rows of each cluster are. Single far rows are drawn at the frame.
+        rows of each cluster are, and a legend with its name. Single far rows are drawn
+        at the frame.
 
     Examples
     --------
@@ -43,10 +44,10 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     from ..results.fitted import record_of
 
     part = figure_data.row_map(row_table(model, X), record_of(model).n_clusters)
-    return draw(part, axes(ax, (6.4, 4.8)))
+    return draw(part, cluster_labels(model.cluster_names_), axes(ax, (8.0, 4.8)))
 
 
-def draw(part: dict[str, Any] | None, ax: Any) -> Any:
+def draw(part: dict[str, Any] | None, labels: list[str], ax: Any) -> Any:
     """Draw from the numbers of ``figure_data.row_map``."""
     ax.set_xlabel("rows with similar scores are near (no unit)")
     ax.set_xticks([])
@@ -58,7 +59,10 @@ def draw(part: dict[str, Any] | None, ax: Any) -> Any:
         colour, marker, filled = cluster_style(k) if k >= 0 else (GREY, "x", True)
         look = {"color": colour, "fillstyle": "full" if filled else "none"}
         here = cluster == k
-        ax.plot(x[here], y[here], marker, markersize=3, alpha=0.6, **look)
+        called = labels[k] if k >= 0 else "outliers"
+        ax.plot(x[here], y[here], marker, markersize=3, alpha=0.6, label=called, **look)
+    if len(labels) <= MOST_NAMED:
+        legend(ax)
     for k, centre in enumerate(part["centres"]):
         if centre is not None:
             place = np.clip(centre, *np.transpose(part["limits"]))

@@ -10,8 +10,6 @@ from ..results.label_comparison import compared_labels
 from ._formatting import percent, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
     from ..results.label_comparison import LabelComparison
@@ -25,14 +23,14 @@ OTHERS = "other"
 
 
 def label_parts(
-    labels: Mapping[str, Any] | None,
+    labels: Any,
     clusters: NDArray[np.int64],
     n_clusters: int,
     rows: Noun,
 ) -> list[Part]:
     """Cross table, sentences and agreement of every label."""
     names = [str(k) for k in range(n_clusters)]
-    compared = compared_labels(labels or {}, clusters, names)
+    compared = compared_labels(labels, clusters, names)
     return [_part(each, n_clusters, rows) for each in compared.values()]
 
 

@@ -43,10 +43,13 @@ or None
         Facts about the run that the report lists: plain values, or mappings of them.
     title : str, default=""
         Heading of the report, such as the name of the data.
-    labels : mapping of str to sequence, or sequence, default=None
+    labels : mapping of str to sequence, frame, sequence or CountTable, default=None
         Labels to compare the clusters with, such as ``{"cell type": …, "donor": …}``:
-        a value for each row, None where it is not known. None takes those of a
-        CountTable.
+        a value for each row, None where it is not known. None takes those of X, if it
+        is a CountTable with labels.
+    names : sequence of str, dict or callable, default=None
+        Names of clusters, as :meth:`threecpo.ThreeCPO.name_clusters` takes them; None
+        keeps those of the model.
     called : mapping of str to str, default=None
         What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
         "genes"}``.
@@ -82,9 +85,12 @@ or None
         run: Mapping[str, Any] | None = None,
         title: str = "",
         labels: Mapping[str, Any] | Any = None,
+        names: Any = None,
         called: Mapping[str, str] | None = None,
         stability: Any = None,
     ) -> None:
+        if names is not None:
+            model = model.name_clusters(names, X if isinstance(X, CountTable) else None)
         k_path = getattr(model, "k_path_", None)
         titles = X.row_titles if isinstance(X, CountTable) else None
         self.summary = summarise(
@@ -94,7 +100,7 @@ or None
             path=None if k_path is None else path_table(k_path),
             run=run,
             title=title or (X.name if isinstance(X, CountTable) else ""),
-            labels=_by_name(labels, X),
+            labels=X if labels is None and isinstance(X, CountTable) else labels,
             row_titles=titles,
             called=called,
             choice=None if k_path is None else choice_facts(k_path),
@@ -128,21 +134,6 @@ or None
     def __repr__(self) -> str:
         """Say the first finding."""
         return f"Report({self.summary['findings'][0]})"
-
-
-def _by_name(labels: Any, X: Any) -> Mapping[str, Any] | None:
-    """Labels by name: those that are given, else those of a table."""
-    if labels is not None:
-        return labels if hasattr(labels, "items") else {"label": labels}
-    if not isinstance(X, CountTable) or X.labels is None:
-        return None
-    names = X.label_names
-    return {
-        "label": [
-            None if code < 0 else str(code if names is None else names[code])
-            for code in X.labels.tolist()
-        ]
-    }
 
 
 def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) -> None:

@@ -10,6 +10,7 @@ from .._core.codes import GROUP_NAMES, NOISE, OUTLIER, SHARED
 from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
+from ..results.label_comparison import labels_in
 from ._clusters import clusters, n_top
 from ._findings import about_columns, about_rows, about_separation
 from ._formatting import cut, finite, number, one_line, shown
@@ -47,7 +48,7 @@ def summarise(
     path: Table | None = None,
     run: Mapping[str, Any] | None = None,
     title: str = "",
-    labels: Mapping[str, Any] | None = None,
+    labels: Mapping[str, Any] | Any = None,
     row_titles: Iterable[Any] | None = None,
     called: Mapping[str, str] | None = None,
     choice: Mapping[str, Any] | None = None,
@@ -71,9 +72,10 @@ def summarise(
         Facts about the run that the report lists: plain values, or mappings of them.
     title : str, default=""
         Heading of the report, such as the name of the data.
-    labels : mapping of str to sequence, default=None
+    labels : mapping of str to sequence, frame, sequence or CountTable, default=None
         Labels to compare the clusters with: for each name a value for each row, None
-        where it is not known. None takes the column ``label`` of ``rows``, if any.
+        where it is not known. None takes the columns ``label`` and ``label_…`` of
+        ``rows``, if any.
     row_titles : sequence of str, default=None
         What typical rows are shown by, such as the first line of a text.
     called : mapping of str to str, default=None
@@ -107,9 +109,8 @@ are noise.'
     names = _names(record, column_names, column_noun)
     row_names = _row_names(rows, row_noun)
     titles = row_names if row_titles is None else [shown(str(t)) for t in row_titles]
-    if labels is None and "label" in rows:
-        labels = {"label": rows["label"]}
-    beside = label_parts(labels, rows["cluster"], record.n_clusters, row_noun)
+    given = labels_in(rows) if labels is None else labels
+    beside = label_parts(given, rows["cluster"], record.n_clusters, row_noun)
     trusted = trusted_nodes(record, stability)
     chosen = path_part(path, choice)
     return {

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..table import CountTable
+from .._validation import check_counts
+from .fitted import names_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from ..table import CountTable
 
 
 class MatchedColumns(NamedTuple):
@@ -52,12 +56,9 @@ def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
     if held == wanted:
         return MatchedColumns(table, [], [])
     places, known = {name: j for j, name in enumerate(held)}, set(wanted)
-    matched = CountTable(
-        _taken(table.X, [places.get(name, -1) for name in wanted]),
-        row_names=table.row_names,
-        column_names=wanted,
-        row_titles=table.row_titles,
-    )
+    X = _taken(table.X, [places.get(name, -1) for name in wanted])
+    called = names_array("names", wanted, len(wanted))
+    matched = replace(table, counts=check_counts(X), column_names=called)
     missing = [name for name in wanted if name not in places]
     return MatchedColumns(
         matched, missing, [name for name in held if name not in known]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._labels import encoded
 from .._validation import check_counts
 from .trap_lines import trap_facts
 
@@ -34,7 +35,8 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         ``description`` (which matrix of an h5ad file it is); numbers of ``rows`` and
         ``columns``; of the counts how many are ``stored``, the
         ``density``, ``total``, ``least``, ``most`` and whether all are ``whole``;
-        ``row_sums`` and ``overdispersion``; names and labels; and what may be wrong:
+        ``row_sums`` and ``overdispersion``; names, ``labels`` and the values of all
+        ``label_kinds``; and what may be wrong:
         ``log_normalised``, ``empty_rows``, ``empty_columns``, repeated names,
         ``total_rows`` and ``total_columns`` (sums of all others), ``id_columns``
         (numbers of rows), ``measures`` (years, ages), ``thousands`` (1.234 for 1234)
@@ -80,6 +82,10 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         "repeated_row_names": _repeated(table.row_names),
         "repeated_column_names": _repeated(table.column_names),
         "labels": table.label_names,
+        "label_kinds": {
+            kind: encoded(texts)["label_names"]
+            for kind, texts in table.label_kinds.items()
+        },
     }
 
 

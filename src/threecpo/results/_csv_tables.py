@@ -113,8 +113,8 @@ def read_table(path: str | PathLike[str]) -> Table:
     Returns
     -------
     dict of str to ndarray
-        Names as ``object`` arrays of str, clusters, groups, ranks and numbers of things
-        as ``int64``, all else as ``float64``.
+        Names and labels (``label``, ``label_…``) as ``object`` arrays of str, clusters,
+        groups, ranks and numbers of things as ``int64``, all else as ``float64``.
     """
     try:
         with Path(path).open(
@@ -166,8 +166,13 @@ def _batches(
             return
 
 
+def _is_text(name: str) -> bool:
+    """Whether a column holds text: names, or labels of some kind."""
+    return name in TEXT or name.startswith("label_")
+
+
 def _cells(name: str, array: NDArray[Any]) -> list[str]:
-    if name in TEXT or array.dtype.kind not in "fiub":
+    if _is_text(name) or array.dtype.kind not in "fiub":
         return [_quoted(guarded(text)) for text in map(str, array.tolist())]
     # str of a Python float is the shortest text that gives the same bits.
     return list(map(str, array.tolist()))
@@ -181,7 +186,7 @@ def _quoted(text: str) -> str:
 
 
 def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any:
-    if name in TEXT:
+    if _is_text(name):
         texts = np.empty(len(cells), dtype=object)
         texts[:] = [unguarded(cell) for cell in cells]
         return texts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.codes import NO_COUNTS
-from ..cluster.naming import names_array
+from .._core.codes import NO_COUNTS, OUTLIER
+from ..cluster.naming import cluster_names_of, names_array
 from ..table import CountTable
 
 if TYPE_CHECKING:
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
 
+# What stands for a name where a row is in no cluster.
+OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
+
 __all__ = [
     "column_names_of",
     "mean_confidence",
     "names_array",
+    "names_of_rows",
     "record_of",
     "row_names_of",
     "rows_of",
@@ -74,6 +78,16 @@ def shown_labels(
         for values in (rows.labels, rows.nearest_labels)
     )
     return labels, nearest
+
+
+def names_of_rows(
+    record: FitRecord, clusters: NDArray[np.int64]
+) -> NDArray[np.object_]:
+    """Name of the cluster of each row."""
+    # Last, so that -1 and -2 find theirs.
+    ends = [OUTSIDE[NO_COUNTS], OUTSIDE[OUTLIER]]
+    names = np.append(cluster_names_of(record), np.array(ends, dtype=object))
+    return names[clusters]
 
 
 def column_names_of(

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._labels import LABEL, label_texts
 from ..cluster.naming import cluster_names_of
+from ..table import CountTable
 from ._agreement import agreement
 from .fitted import record_of, rows_of
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from ..cluster import ThreeCPO
-    from ..table import CountTable
+    from ._csv_tables import Table
 
 # Lines below those of the clusters, by the labels of their rows.
 OTHERS = {-1: "outliers", -2: "rows without counts"}
@@ -82,10 +84,11 @@ def label_tables(
     ----------
     model : ThreeCPO
         A fitted model.
-    labels : dict of str to sequence, sequence or CountTable
+    labels : dict of str to sequence, frame, sequence or CountTable
         A label for each row of the fit, such as its cell type, batch or habitat, by the
-        name of the kind; a single sequence, or the labels of a table, is called
-        ``"label"``. None, NaN and empty text mean that a row has no label.
+        name of the kind; a single sequence without a name is called ``"label"``. A
+        table gives all its ``label_kinds``. None, NaN and empty text mean that a row
+        has no label.
 
     Returns
     -------
@@ -121,33 +124,44 @@ def compared_labels(
             clusters.append(called)
     return {
         name: _compared(
-            name, tuple(clusters), found, lines, _texts(name, values, len(found))
+            name, tuple(clusters), found, lines, label_texts(name, values, len(found))
         )
-        for name, values in _by_kind(labels).items()
+        for name, values in labels_by_kind(labels).items()
     }
 
 
-def _by_kind(labels: Any) -> Mapping[str, Iterable[Any]]:
-    if hasattr(labels, "label_names"):
-        if labels.labels is None:
-            return {}
-        numbers = labels.labels.tolist()
-        names = labels.label_names
-        texts = [str(k) if names is None or k < 0 else names[k] for k in numbers]
-        known = labels.labels >= 0
-        return {"label": np.where(known, np.array(texts, dtype=object), "")}
-    return labels if isinstance(labels, Mapping) else {"label": labels}
+def labels_by_kind(labels: Any) -> dict[str, Iterable[Any]]:
+    """Labels by name: of a table, a frame or a dict all kinds, else a single one."""
+    if isinstance(labels, CountTable):
+        return dict(labels.label_kinds)
+    if isinstance(labels, Mapping):
+        return {str(name): values for name, values in labels.items()}
+    if hasattr(labels, "columns"):
+        return {str(name): labels[name] for name in labels.columns}
+    name = getattr(labels, "name", None)
+    return {name if isinstance(name, str) and name else LABEL: labels}
 
 
-def _texts(name: str, values: Iterable[Any], n_rows: int) -> NDArray[np.object_]:
-    listed = list(values)
-    if len(listed) != n_rows:
-        message = f"labels {name!r} has {len(listed)} values for {n_rows} rows."
-        raise ValueError(message)
-    texts = np.empty(n_rows, dtype=object)
-    # Only NaN differs from itself.
-    texts[:] = ["" if v is None or v != v else str(v).strip() for v in listed]  # noqa: PLR0124
-    return texts
+def label_columns(labels: Any, n_rows: int) -> Table:
+    """Columns of ``labels.csv`` with the labels of all kinds.
+
+    That of a kind is called ``label_`` and its name, that of labels without a name
+    ``label``.
+    """
+    return {
+        LABEL if kind == LABEL else f"{LABEL}_{kind}": label_texts(kind, values, n_rows)
+        for kind, values in labels_by_kind(labels).items()
+    }
+
+
+def labels_in(rows: Table) -> dict[str, NDArray[Any]]:
+    """Labels of all kinds that a table of rows has, the reverse of the above."""
+    before = f"{LABEL}_"
+    return {
+        name.removeprefix(before): values
+        for name, values in rows.items()
+        if name == LABEL or (name.startswith(before) and name != before)
+    }
 
 
 def _compared(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..codes import SHARED_SLOT
-from .compiling import array_type, compiled, f8, i4, i8, record_type
-from .records import ROWS
-from .rows import _BLOCK
+from .compiling import array_type, compiled, f8, i4, i8, inlined, record_type
+from .records import ROWS, read_only
+from .rows import _BLOCK, _batch, _weight
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,36 +20,54 @@ U = np.uint64
 class LeftOut(NamedTuple):
     """Sums of each cluster in C1 and C0, and what a row without counts leaves of them.
 
-    ``sums`` has a column for each slot of C1 and ``shared`` the sum over C0, prior
-    included. A row of nothing but the prior leaves numerators with these logarithms
-    times the prior, ``terms``; ``above`` is their sum and ``totals`` that of the
-    numerators. ``floor`` is the least numerator.
+    ``sums`` has a column for each slot of C1 and, last, for all of C0, prior included.
+    A row of weight 1 takes its prior with it: numerators without it have logarithms
+    which are, times the prior, ``terms``; ``above`` is their sum and ``totals`` that
+    of the numerators, by cluster and batch. Of a row of less weight the prior stays,
+    and what it leaves is in ``lighter_above`` and ``lighter_totals``. ``floor`` is the
+    least numerator. With batches a numerator times ``rates`` is the rate of a column,
+    and times ``effects``, by batch, what is expected of it; without, both are empty.
     """
 
     slots: NDArray[np.int32]
     sums: NDArray[np.float64]
-    shared: NDArray[np.float64]
     terms: NDArray[np.float64]
     above: NDArray[np.float64]
     totals: NDArray[np.float64]
+    lighter_above: NDArray[np.float64]
+    lighter_totals: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    effects: NDArray[np.float64]
     prior: float
     n_shared: int
     floor: float
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, tuple(self)
 
-_IN = array_type(f8)
+
+def _unpickled(*fields: Any) -> LeftOut:
+    """Sums from another process, read-only again, as the loop takes them."""
+    made = (read_only(x) if isinstance(x, np.ndarray) else x for x in fields)
+    return LeftOut._make(made)
+
+
+_IN, _TABLE = array_type(f8), array_type(f8, 2)
 _LEFT_OUT = record_type(
     LeftOut,
-    array_type(i4),
-    array_type(f8, 2),
-    _IN,
-    array_type(f8, 2),
-    _IN,
-    _IN,
-    f8,
-    i8,
-    f8,
+    *(array_type(i4), _TABLE, _TABLE, _IN, _TABLE, _IN, _TABLE, _TABLE, _TABLE),
+    *(f8, i8, f8),
 )
+
+
+@inlined
+def _rival(scores, row, own):
+    """Best cluster but one's own, the first of equals."""
+    best = 1 if own == 0 else 0
+    for k in range(best + 1, scores.shape[1]):
+        if k != own and scores[row, k] > scores[row, best]:
+            best = k
+    return best
 
 
 @compiled(
@@ -57,22 +75,31 @@ _LEFT_OUT = record_type(
     _BLOCK,
     array_type(i4),
     _LEFT_OUT,
-    array_type(f8, write=True),
+    array_type(f8, 2, write=True),
+    array_type(i4, write=True),
     array_type(f8, write=True),
 )
-def score_left_out(rows, block, labels, sums, sizes, scores):
-    """Write the size of each row, and its score in its own cluster without it.
+def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
+    """Score each row in its own cluster without it; write its rival and its size.
 
-    Labels below 0 have no cluster; their scores are left as they are.
+    ``scores`` has those of all clusters, and gets the new one in its place: at least
+    that of the best other cluster, the rival. Labels below 0 have no cluster, and their
+    scores stay.
     """
-    prior, floor = sums.prior, sums.floor
-    n_relevant = sums.sums.shape[1]
+    n_relevant, n_clusters = sums.sums.shape[1] - 1, scores.shape[1]
+    batched = len(sums.effects) > 0
     for i in range(U(block[0]), U(block[1])):
-        k = labels[i]
-        shared, size = prior * sums.n_shared, prior * (sums.n_shared + n_relevant)
+        k, batch, weight = labels[i], _batch(rows, i), _weight(rows, i)
+        prior, n_shared = sums.prior, sums.n_shared
+        shared, size = 0.0, prior * (n_shared + n_relevant)
+        light = weight < 1.0
+        gone = 0.0 if light else prior
+        share = weight if light else 1.0
+        floor, least = share * sums.floor, 0.0 if light else sums.floor
         above = total = 0.0
         if k >= 0:
-            above, total = sums.above[k], sums.totals[k]
+            above = sums.lighter_above[k] if light else sums.above[k]
+            total = (sums.lighter_totals if light else sums.totals)[k, batch]
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
             slot, value = sums.slots[U(rows.indices[t])], rows.data[t]
             if slot >= SHARED_SLOT:
@@ -81,15 +108,33 @@ def score_left_out(rows, block, labels, sums, sizes, scores):
                 shared += value
             elif slot >= 0 and k >= 0:
                 whole = sums.sums[k, slot]
-                without = max(whole - prior, floor)
-                left = max(whole - prior - value, floor)
-                above += (prior + value) * np.log(left) - sums.terms[k, slot]
-                total += left - without
+                without = max(whole - gone, least)
+                left = max(whole - gone - share * value, floor)
+                term = sums.terms[k, slot]
+                if light:
+                    term = prior * np.log(without) if prior > 0.0 else 0.0
+                above += (prior + value) * np.log(left) - term
+                change = left - without
+                if batched:
+                    above += value * np.log(sums.rates[k, slot])
+                    change *= sums.rates[k, slot] * sums.effects[batch, slot]
+                total += change
         sizes[i] = size
         if k < 0:
             continue
-        if sums.n_shared > 0:
-            left = max(sums.shared[k] - shared, floor)
-            above += shared * np.log(left)
-            total += left
-        scores[i] = above - size * np.log(total) if total > 0.0 else 0.0
+        if n_shared > 0:
+            left = sums.sums[k, n_relevant] - gone * n_shared - share * shared
+            rate, effect = 1.0, 1.0
+            if batched:
+                rate, effect = (
+                    sums.rates[k, n_relevant],
+                    sums.effects[batch, n_relevant],
+                )
+            left = max(left, floor) * rate
+            above += (prior * n_shared + shared) * np.log(left)
+            total += left * effect
+        own = above - size * np.log(total) if total > 0.0 and n_relevant > 0 else 0.0
+        rivals[i] = _rival(scores, i, k)
+        scores[i, U(k)] = own
+        if n_clusters > 1:
+            scores[i, U(k)] = max(own, scores[i, U(rivals[i])])

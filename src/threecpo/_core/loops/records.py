@@ -138,11 +138,11 @@ def rows_of(counts: Counts) -> CsrRows:
 def read_only_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64]
 ) -> CsrRows:
-    arrays = _view(indptr), _view(indices), _view(data)
+    arrays = read_only(indptr), read_only(indices), read_only(data)
     return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES)
 
 
-def _view(array: NDArray[Any]) -> NDArray[Any]:
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
     """Read-only view of an array."""
     view = array.view()
     view.setflags(write=False)
@@ -178,7 +178,7 @@ def loadable(profile: Profile) -> Profile:
         aligned = _aligned_zeros(*rates.shape)
         aligned[:] = rates
         profile = profile._replace(log_rates=aligned)
-    views: Any = map(_view, profile.arrays)
+    views: Any = map(read_only, profile.arrays)
     return Profile._make([*views, *profile[len(profile.arrays) :]])
 
 
@@ -199,5 +199,5 @@ def _aligned_zeros(n_rows: int, width: int) -> NDArray[np.float64]:
     return room[start : start + n_rows * width].reshape(n_rows, width)
 
 
-_NO_WEIGHTS = _view(np.empty(0))
-_NO_BATCHES = _view(np.empty(0, np.int32))
+_NO_WEIGHTS = read_only(np.empty(0))
+_NO_BATCHES = read_only(np.empty(0, np.int32))

@@ -172,13 +172,17 @@ def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
     return moved
 
 
-@compiled(ROWS, _BLOCK, PROFILE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT)
+@compiled(
+    *(ROWS, _BLOCK, PROFILE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
+    array_type(f8, 2, write=True),
+)
 def describe_rows(
-    rows, block, profile, clusters, nearest, row_sizes, margins, outlier_scores
+    rows, block, profile, clusters, nearest, row_sizes, margins, outlier_scores, out
 ):
     """Write nearest cluster, size, margin to the second best, background excess.
 
-    ``clusters`` names those of the profile; the second best has another name.
+    ``clusters`` names those of the profile; the second best has another name. ``out``
+    takes the scores of all clusters, unless it has no columns.
     """
     n_clusters = len(profile.ranks)
     several = clusters.max() > 0
@@ -199,6 +203,8 @@ def describe_rows(
         if several and scores[best] == second:
             margins[i] = 0.0
         outlier_scores[i] = _excess(scores, best, U(n_clusters) + batch, size)
+        for k in range(out.shape[1]):
+            out[i, k] = scores[k]
 
 
 @compiled(ROWS, _BLOCK, PROFILE, array_type(f8, 2, write=True))

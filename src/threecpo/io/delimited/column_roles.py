@@ -9,7 +9,7 @@ from ..._errors import DataFormatError
 from .._file_content import check_names, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..format_options import ReadOptions
 
@@ -20,7 +20,7 @@ class Layout:
 
     width: int
     index: int | None
-    labels: int | None
+    labels: Mapping[str, int]
     counted: list[int]
     names: list[str] | None
 
@@ -40,11 +40,9 @@ def find_layout(
         header = ["", *header]
     width = len(header or first)
     index = _index(header, first, options)
-    labels = (
-        None if options.labels is None else place_of(header, options.labels, "labels")
-    )
+    labels = {name: place_of(header, name, "labels") for name in options.labels}
     dropped = {place_of(header, name, "drop") for name in options.drop}
-    named = {index, labels, *dropped}
+    named = {index, *labels.values(), *dropped}
     counted = [place for place in range(width) if place not in named]
     if not counted:
         message = "it has no columns of counts"
@@ -60,7 +58,7 @@ def _index(
     given = options.index
     if given is not None:
         return _given_index(header, len(first), given)
-    if header and header[0] in (options.labels, *options.drop):
+    if header and header[0] in (*options.labels, *options.drop):
         return None
     named = header is not None and names_rows(header[0])
     return 0 if named or not is_number(first[0]) else None

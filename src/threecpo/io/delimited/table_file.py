@@ -69,6 +69,10 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
         row_names=_as_they_were(content.row_names),
         column_names=_as_they_were(content.column_names),
         label_names=_as_they_were(content.label_names),
+        other_labels={
+            kind: [unguarded(text) for text in texts]
+            for kind, texts in content.other_labels.items()
+        },
     )
 
 
@@ -151,13 +155,11 @@ def _names_columns(
             "header=True if it names the columns"
         )
         raise DataFormatError(message)
-    asked = any(
-        option is not None for option in (options.labels, options.index, options.text)
-    )
+    asked = any(option is not None for option in (options.index, options.text))
     alike = (_is_triple(record) for record in (header, first))
     return (
         asked
-        or bool(options.drop)
+        or bool(options.drop or options.labels)
         or isinstance(options.triples, Sequence)
         or not all(alike)
     )
@@ -215,12 +217,8 @@ def _triples(table: CountTable) -> Iterator[Sequence[str]]:
 def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
     """Header and rows, of which one at a time is dense."""
     columns = written_names(table.column_names, table.shape[1])
-    labelled = table.labels is not None
-    if options.labels in columns and labelled:
-        message = f"a column is called {options.labels!r}; pass another labels="
-        raise DataFormatError(message)
-    labels = [options.labels, *written_labels(table)] if labelled else []
-    yield ["", *map(_quoted, labels[:1]), *map(_quoted, columns)]
+    labels = written_labels(table, options, columns)
+    yield ["", *map(_quoted, labels), *map(_quoted, columns)]
     zeros = ["0"] * table.shape[1]
     counts = table.counts
     for i, name in enumerate(written_names(table.row_names, table.shape[0])):
@@ -230,4 +228,4 @@ def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
         columns_and_counts = (counts.indices[start:stop].tolist(), values.tolist())
         for column, count in zip(*columns_and_counts, strict=True):
             row[column] = repr(count)
-        yield [_quoted(name), *map(_quoted, labels[i + 1 : i + 2]), *row]
+        yield [_quoted(name), *(_quoted(texts[i]) for texts in labels.values()), *row]

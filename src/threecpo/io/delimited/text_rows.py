@@ -41,7 +41,7 @@ def read_texts(
     """Read a text a record; ``first`` are the records before the lines."""
     texts: list[str] = []
     names: list[str] = []
-    labels: list[str | None] = []
+    labels: dict[str, list[str]] = {kind: [] for kind in places.labels}
     taken, width = 0, len(first[0])
     for fields in chain(first, lines.records(delimiter)):
         if len(fields) != width:
@@ -53,6 +53,6 @@ def read_texts(
             check_unpacked(taken, options.max_unpacked)
         if places.index is not None:
             names.append(fields[places.index])
-        if places.labels is not None:
-            labels.append(fields[places.labels].strip() or None)
+        for kind, place in places.labels.items():
+            labels[kind].append(fields[place])
     return counted_texts(places, texts, names, labels, options)

@@ -102,7 +102,7 @@ def of_triples(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> bool:
     """Whether a table is one of triples, as asked, or by its names and first record."""
-    wide = options.labels is not None or options.index is not None
+    wide = bool(options.labels) or options.index is not None
     if options.triples is not None:
         asked = options.triples is not False
         if asked and wide:

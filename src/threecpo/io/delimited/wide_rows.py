@@ -14,7 +14,8 @@ import scipy.sparse as sp
 
 from ..._core.counts import EXACT
 from ..._errors import DataFormatError
-from .._file_content import FileContent, encoded, no_count
+from ..._labels import labels_of_kinds
+from .._file_content import FileContent, no_count
 from ..limits import check_unpacked
 from .column_roles import is_number, text_in
 from .cut_blocks import Cut
@@ -71,14 +72,14 @@ class WideRows:
         self._taken = 0
         self._blocks: list[sp.csr_array] = []
         self._names: list[str] = []
-        self._labels: list[str | None] = []
+        self._labels: dict[str, list[str]] = {kind: [] for kind in layout.labels}
         self._column = np.full(layout.width, -1, dtype=np.int32)
         self._column[layout.counted] = np.arange(len(layout.counted))
 
     def parts(self) -> FileContent:
         X = joined(self._blocks)
-        labels = {} if self._layout.labels is None else encoded(self._labels)
         rows = None if self._layout.index is None else self._names
+        labels = labels_of_kinds(self._labels)
         return FileContent(X, rows, self._layout.names, **labels)
 
     def add_block(self, block: bytes, lines: Lines) -> None:
@@ -117,8 +118,8 @@ class WideRows:
             raise DataFormatError(message)
         if layout.index is not None:
             self._names.append(fields[layout.index])
-        if layout.labels is not None:
-            self._labels.append(fields[layout.labels].strip() or None)
+        for kind, place in layout.labels.items():
+            self._labels[kind].append(fields[place])
         counted = [self._style.plain(fields[place]) for place in layout.counted]
         if not all(map(is_number, counted)):
             raise text_in(number, layout, counted)
@@ -139,10 +140,11 @@ class WideRows:
         layout = self._layout
         try:
             names = [] if layout.index is None else cut.texts(layout.index)
-            labels = [] if layout.labels is None else cut.texts(layout.labels)
+            labels = {kind: cut.texts(at) for kind, at in layout.labels.items()}
         except UnicodeDecodeError:
             return False
         self._names += names
-        self._labels += [label.strip() or None for label in labels]
+        for kind, texts in labels.items():
+            self._labels[kind] += texts
         self._add(values)
         return True
