@@ -72,6 +72,8 @@ class RunBar:
 
     def start(self, n_runs: int) -> None:
         """Show a bar of so many runs."""
+        if self._shown is not None:  # a second fit, of which this is the bar
+            next(self._shown, None)
         self._shown = _kept_open(n_runs, quiet=self._quiet)
         self._bar = next(self._shown)
 

@@ -28,7 +28,7 @@ def fit(
     """Fit, with a bar on a terminal."""
     with watched() as progress:
         if isinstance(counts, FileInBlocks):
-            counts.fit(model, progress)
+            counts.fit(model, progress, batch)
         else:
             model.fit(counts, batch=batch, progress=progress)
 
