@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -120,16 +119,18 @@ def _path(
 ) -> KPath:
     from ..cluster import ThreeCPO
     from ..select import select_n_clusters
+    from ._watched_fit import watched
 
-    return select_n_clusters(
-        table,
-        wanted,
-        estimator=ThreeCPO(**options),
-        n_init=options.get("n_init"),
-        criterion=criterion,
-        batch=batch,
-        verbose=int(sys.stderr.isatty()),
-    )
+    with watched() as progress:
+        return select_n_clusters(
+            table,
+            wanted,
+            estimator=ThreeCPO(**options),
+            n_init=options.get("n_init"),
+            criterion=criterion,
+            batch=batch,
+            progress=progress,
+        )
 
 
 def _print_best(path: KPath) -> None:
