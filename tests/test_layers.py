@@ -26,12 +26,14 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 HELPERS = {
     "_errors": (),
     "_extras": (),
+    "_input_kinds": (),
     "_labels": (),
     "_names": (),
     "_plain": (),
     "_progress": ("_fit",),
     "_spreadsheets": (),
     "_stemming": (),
+    "_table_html": (),
     "_write_locks": (),
     "_writing": ("_write_locks",),
     "_options": ("_core", "_fit"),
@@ -50,6 +52,7 @@ DOORS = {
     ("cluster/_base.py", "_fit_blocks", "distributed"),
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),
+    ("select/_path.py", "_repr_html_", "report"),
     ("select/_path.py", "plot", "plot"),
 }
 

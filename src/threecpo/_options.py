@@ -34,6 +34,10 @@ __all__ = [
 ]
 
 
+# Values that are longer are cut in messages.
+LONGEST = 60
+
+
 def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
     """Refuse a value that is none of the allowed ones."""
     allowed = list(allowed)
@@ -45,7 +49,9 @@ def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
 def check_integer(name: str, value: Any, least: int) -> int:
     """Refuse what is no whole number of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        message = f"{name}={value!r} must be a whole number of {least} or more."
+        given = " ".join(repr(value).split())
+        given = given if len(given) <= LONGEST else f"{given[:LONGEST]}…"
+        message = f"{name}={given} must be a whole number of {least} or more."
         raise ValueError(message)
     return int(value)
 
@@ -64,6 +70,18 @@ def check_non_negative(name: str, value: Any) -> float:
     """Refuse what is no finite number of 0 or more."""
     if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
         message = f"{name}={value!r} must be a finite number of 0 or more."
+        raise ValueError(message)
+    return float(value)
+
+
+def check_limit(name: str, value: Any) -> float:
+    """Refuse what is no finite number of 1 or more."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not 1 <= float(value) < np.inf
+    ):
+        message = f"{name}={value!r} must be None or a finite number of 1 or more."
         raise ValueError(message)
     return float(value)
 
@@ -106,14 +124,26 @@ def fixed_seed(random_state: Any) -> int:
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**31 - 1))
-    return int(check_random_state(random_state).randint(2**31 - 1))
+    return int(_random(random_state).randint(2**31 - 1))
 
 
 def entropy_of(random_state: Any) -> tuple[int, ...]:
     """Return four numbers that all runs of a fit draw from."""
     if isinstance(random_state, np.random.Generator):
         return tuple(random_state.integers(2**32, size=4).tolist())
-    return tuple(check_random_state(random_state).randint(2**31 - 1, size=4).tolist())
+    return tuple(_random(random_state).randint(2**31 - 1, size=4).tolist())
+
+
+def _random(random_state: Any) -> np.random.RandomState:
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError):
+        message = (
+            f"random_state={random_state!r} is no seed: pass a whole number from 0 to "
+            "2**32 - 1, a RandomState, a Generator or None."
+        )
+        raise ValueError(message) from None
+    return generator
 
 
 def restart_seeds(random_state: Any, n_init: int) -> list[np.random.SeedSequence]:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from ._core.counts import Counts, from_dense, from_sparse, plain_format
 from ._core.row_checks import check_batches, check_weights
+from ._input_kinds import refuse_other_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,7 @@ def check_counts(
     if type(X).__name__ == "AnnData":
         message = "X is of type AnnData; pass its counts, adata.X or adata.layers[...]."
         raise TypeError(message)
+    refuse_other_kinds(X)
     if sp.issparse(X):
         # Conversions of scikit-learn would follow indices before they are checked.
         X = plain_format(X)
@@ -144,7 +146,7 @@ def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
 
 def warn_if_fractional(counts: Counts, name: str) -> None:
     """Warn once about values that are not whole numbers."""
-    if counts.fractional:
+    if counts.fractional and not counts.transformed:
         warnings.warn(fractional_message(counts, name), UserWarning, stacklevel=3)
 
 

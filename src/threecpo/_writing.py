@@ -132,9 +132,23 @@ def _written_beside(path: Path, *, alone: bool = False) -> Iterator[Path]:
         beside = _hidden(path, "part", number)
         try:
             yield beside
-            _rename(beside, path, _hidden(path, "old", number))
+            with _open_elsewhere(path):
+                _rename(beside, path, _hidden(path, "old", number))
         finally:
             remove(beside)
+
+
+@contextmanager
+def _open_elsewhere(path: Path) -> Iterator[None]:
+    """Say what to do where the system keeps a file because a program has it open."""
+    try:
+        yield
+    except PermissionError as error:
+        reason = (
+            "may not be replaced; if it, or a file in it, is open in another program "
+            "such as Excel, close that and try again"
+        )
+        raise PermissionError(errno.EACCES, reason, f"{path}") from error
 
 
 def _hidden(path: Path, kind: str, number: str) -> Path:

@@ -52,7 +52,10 @@ def assert_rows(path, expected):
 @pytest.mark.parametrize("model", ["model", "model/model.npz"])
 def test_the_rows_of_the_fit_get_their_labels_again(model, run):
     done = run("predict", model, "cells.npz", "-o", "new.csv")
-    assert done == (0, "", "")
+    assert (done.code, done.err) == (0, "")
+    labels = fitted_rows()["cluster"].tolist()
+    assert done.out.startswith(f"{len(labels)} rows, {labels.count(0)} in 0 (gene ")
+    assert done.out.endswith(f"{labels.count(-1)} outliers: new.csv\n")
     assert_rows("new.csv", fitted_rows())
 
 
@@ -68,7 +71,8 @@ def test_columns_are_found_by_name(run, tmp_path):
     order = np.random.default_rng(0).permutation(X.shape[1])
     names = [COLUMNS[j] for j in order]
     written_csv(tmp_path / "mixed.csv", X[:, order], ROWS, names)
-    assert run("predict", "model", "mixed.csv", "-o", "new.csv") == (0, "", "")
+    done = run("predict", "model", "mixed.csv", "-o", "new.csv")
+    assert (done.code, done.err) == (0, "")
     assert_rows("new.csv", fitted_rows())
 
 

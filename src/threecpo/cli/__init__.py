@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from threecpo.cli import main
-    >>> main(["--version"])
-    threecpo 0.1.0
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    threecpo ...
     0
     """
     try:
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"threecpo: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    from ._main import run
+    from ._main import commands, run
+    from .completion import VARIABLE, complete
 
+    if asked := os.environ.get(VARIABLE):
+        return complete(commands, asked)
     return run(arguments)

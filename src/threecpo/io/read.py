@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,6 @@ from .formats import FORMATS, find_format
 from .limits import parse_limit
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
@@ -55,6 +55,7 @@ def read_counts(
     "10x"      a folder of matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv
     "10x-h5"   the .h5 file of Cell Ranger 2 or 3, or of CellBender
     "h5ad"     AnnData
+    "zarr"     AnnData in a zarr folder
     "biom"     BIOM in HDF5 or JSON; samples become rows
     "texts"    a folder of .txt files; folders inside are labels
     "jsonl"    a text a line, as a string or as the field "text" of an object
@@ -70,9 +71,10 @@ def read_counts(
     format : str, default=None
         One of the formats above; by default that of the suffix and of the content.
     layer : str, default=None
-        Matrix of an h5ad file: the name of a layer, or "X" or "raw". By default the
-        layer "counts", or else X if it holds whole numbers. Of a 10x file in HDF5: the
-        genome, or the kind of features, such as "Gene Expression"; all by default.
+        Matrix of an h5ad file or zarr folder: the name of a layer, or "X" or "raw". By
+        default the layer "counts", or else X if it holds whole numbers. Of a 10x file
+        in HDF5: the genome, or the kind of features, such as "Gene Expression"; all by
+        default.
     labels : str or sequence of str, default=()
         Columns with labels of the rows (csv, parquet), columns of ``obs`` (h5ad) or
         fields (jsonl), such as ``["cell_type", "donor"]``. They are not counted among
@@ -148,7 +150,7 @@ def read_counts(
     (['p1', 'p2'], ['field', 'wood'])
     >>> folder.cleanup()
     """
-    given = Path(path)
+    given = Path(_checked(path))
     options = ReadOptions(
         layer=layer,
         labels=_listed(labels),
@@ -178,3 +180,14 @@ def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
     """Names of columns, each once."""
     given = (names,) if isinstance(names, str) else names or ()
     return tuple(dict.fromkeys(given))
+
+
+def _checked(path: Any) -> Any:
+    """Refuse tables in memory."""
+    if isinstance(path, str | os.PathLike):
+        return path
+    message = (
+        f"read_counts reads files, not a {type(path).__name__}: a table in memory goes "
+        "to fit, or to CountTable, as it is."
+    )
+    raise ValueError(message)

@@ -47,6 +47,12 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     1.0
     """
     true, found = np.asarray(truth), np.asarray(labels)
+    if true.shape != found.shape:
+        message = (
+            f"truth has shape {true.shape}, labels {found.shape}: one of each for "
+            "every row."
+        )
+        raise ValueError(message)
     known = true >= 0
     from sklearn.metrics import completeness_score, homogeneity_score
 
