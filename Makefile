@@ -10,12 +10,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test quick lint bench fuzz reproduce tutorials docs clean
+.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench fuzz reproduce tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
 	@echo "make test       install, run all tests"
 	@echo "make quick      run the tests that are not slow"
+	@echo "make test-oldest  run the tests with the oldest versions that are allowed"
+	@echo "make dist       make the wheel and the source distribution, and check both"
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
@@ -30,6 +32,35 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test
 	@$(PYTEST)
+
+# In environments of their own: the oldest versions of everything, and no extras at all.
+test-oldest: $(VENV)/.pip
+	@$(PYTHON) -m venv .venv-oldest
+	@.venv-oldest/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	@.venv-oldest/bin/python -m pip --quiet install --editable ".[all]" --group test-base \
+	  --constraint tests/oldest.txt
+	@SCIPY_ARRAY_API=1 .venv-oldest/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS)
+
+test-bare: $(VENV)/.pip
+	@$(PYTHON) -m venv .venv-bare
+	@.venv-bare/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	@.venv-bare/bin/python -m pip --quiet install --editable . --group test-base
+	@.venv-bare/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" \
+	  tests/cluster tests/core tests/fit tests/select tests/test_extras.py tests/test_import.py
+
+test-addresses: $(VENV)/.test
+	@$(BIN)/python -m pytest -q -p no:xdist tests/docs/test_release.py
+
+# The wheel is made from the source distribution, and tried in an environment of its own.
+dist: $(VENV)/.dist
+	@rm -rf dist .venv-wheel
+	@$(BIN)/python -m build --outdir dist .
+	@$(BIN)/python -m twine check --strict dist/*
+	@$(BIN)/check-wheel-contents dist/*.whl
+	@$(BIN)/pyroma --min=10 dist/*.tar.gz
+	@$(PYTHON) -m venv .venv-wheel
+	@.venv-wheel/bin/python -m pip --quiet install "$$(echo dist/*.whl)[cli,report]"
+	@cd dist && ../.venv-wheel/bin/threecpo demo --output ../.venv-wheel/demo --force
 
 quick: $(VENV)/.test
 	@$(PYTEST) -m "not slow"
@@ -65,7 +96,7 @@ reproduce: $(VENV)/.test
 	@$(BIN)/python -m experiments all --output docs/results
 
 clean:
-	rm -rf $(VENV) demo build dist docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src experiments fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
@@ -87,6 +118,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.pip
 $(VENV)/.test: $(VENV)/.installed
 	@echo "Installing what the tests need ..."
 	@$(PIP) install --group test
+	@touch $@
+
+$(VENV)/.dist: $(VENV)/.installed
+	@echo "Installing what a release needs ..."
+	@$(PIP) install --group dist
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test

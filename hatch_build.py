@@ -1,4 +1,4 @@
-"""Metadata made of the project's two addresses: links, and a README for an index."""
+"""Metadata made of the project's addresses: links, and a README for an index."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LINK = re.compile(r"(!?)(\[[^]]*\])\((?!https?:|#)([^)\s]+)\)")
 
 
 class Addresses(MetadataHookInterface):
-    """Fills in ``urls`` and ``readme``."""
+    """Fills in ``authors``, ``urls`` and ``readme``."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set what pyproject.toml calls dynamic."""
@@ -20,6 +20,9 @@ class Addresses(MetadataHookInterface):
             self.config["repository"],
             self.config["documentation"],
         )
+        metadata["authors"] = [
+            {"name": "The threecpo developers", "email": self.config["contact"]}
+        ]
         metadata["urls"] = {
             "Documentation": documentation,
             "Source": repository,

@@ -28,6 +28,8 @@ MUTATIONS: dict[str, Mutation] = {
     ".json": json_values.mutated,
     ".npz": arrays.mutated,
     ".parquet": parquet.mutated,
+    ".xlsx": packed.inside_zip(text.mutated),
+    ".ods": packed.inside_zip(text.mutated),
     ".h5ad": hdf5.mutated,
     ".h5": hdf5.mutated,
     ".gz": packed.inside_gzip(text.mutated),

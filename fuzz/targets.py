@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import doors, seeds, seeds_anndata, seeds_fits
+from . import doors, seeds, seeds_anndata, seeds_fits, seeds_sheets
 from .files import FileTarget, of_fits
 from .mutations import digests, hdf5, json_values
 
@@ -114,6 +114,11 @@ def _binary_targets() -> list[FileTarget]:
                 weight=_SLOW,
             )
             for layout in ("csr", "dense", "csc", "layers")
+        ),
+        _table("xlsx", "t.xlsx", seeds_sheets.xlsx, labels="label", weight=_SLOW),
+        _table("ods", "t.ods", seeds_sheets.ods, weight=_SLOW),
+        _table(
+            "zarr-table", "t", seeds_anndata.zarr_folders, labels="label", weight=_SLOW
         ),
         _table("10x-hdf5", "t.h5", seeds_anndata.tenx_hdf5, weight=_SLOW),
         _table(

@@ -11,6 +11,7 @@ import pytest
 
 import threecpo
 from fitting import X, fit
+from threecpo import ThreeCPO
 
 
 @pytest.fixture
@@ -406,3 +407,23 @@ def test_pipes_and_devices_are_refused(path):
         threecpo.load(path)
     with pytest.raises(ValueError, match=r"/dev/zero is not .* a device"):
         threecpo.load("/dev/zero")
+
+
+@pytest.mark.parametrize("name", ["column_weights", "row_weights"])
+@pytest.mark.parametrize("bad", ["longer", "zero", "above one", "nan", "whole"])
+def test_weights_of_what_is_held_back_are_checked(name, bad, path):
+    wild = np.column_stack([X, np.where(np.arange(len(X)) % 5, 0, 200)])
+    ThreeCPO(2, max_dispersion=2, max_row_size=2, random_state=0).fit(wild).save(path)
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    weights = arrays[name].copy()
+    assert (weights < 1).any()
+    if bad == "longer":
+        weights = np.append(weights, 1.0)
+    elif bad == "whole":
+        weights = np.ones(len(weights), dtype=np.int64)
+    else:
+        weights[-1] = {"zero": 0.0, "above one": 1.5, "nan": np.nan}[bad]
+    np.savez(path, **(arrays | {name: weights}))
+    with pytest.raises(ValueError, match=rf"damaged .*{name} (is|must)"):
+        threecpo.load(path)

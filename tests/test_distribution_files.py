@@ -31,7 +31,10 @@ def test_the_source_distribution_holds_the_experiments():
     names = names_in(sdist.SdistBuilder)
     assert PurePosixPath("experiments/paper_values.csv") in names
     assert PurePosixPath("experiments/__main__.py") in names
-    assert top_folders(names) == {"src", "experiments", "fuzz", "tests"}
+    assert PurePosixPath("docs/tutorials/cells.md") in names
+    assert PurePosixPath("docs/images/report.png") in names
+    parts = {"src", "benchmarks", "docs", "experiments", "fuzz", "tests"}
+    assert top_folders(names) == parts
 
 
 def test_the_wheel_is_made_of_one_folder_without_experiments():

@@ -33,6 +33,7 @@ HELPERS = {
     "_progress": ("_fit",),
     "_spreadsheets": (),
     "_stemming": (),
+    "_table_html": (),
     "_write_locks": (),
     "_writing": ("_write_locks",),
     "_options": ("_core", "_fit"),
@@ -52,6 +53,7 @@ DOORS = {
     ("cluster/_base.py", "_fit_blocks", "distributed"),
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),
+    ("select/_path.py", "_repr_html_", "report"),
     ("select/_path.py", "plot", "plot"),
 }
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .select import KPath, select_n_clusters
     from .table import CountTable
 
-__version__ = "0.1.0"
+    __version__: str
 
 _HOMES = {
     "CountTable": ".table",
@@ -88,6 +88,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "__version__":
+        return import_module("importlib.metadata").version(__name__)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)
     if name in _MODULES:

@@ -30,7 +30,7 @@ def label_text(value: object) -> str | None:
     return text.strip() or None
 
 
-def label_texts(kind: str, values: Iterable[Any], n_rows: int) -> NDArray[np.object_]:
+def label_texts(kind: str, values: Any, n_rows: int) -> NDArray[np.object_]:
     """Labels of one kind as text, empty where a row has none."""
     flat = np.iterable(values) and getattr(values, "ndim", 1) == 1
     if isinstance(values, str | bytes) or not flat:

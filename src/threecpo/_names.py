@@ -24,3 +24,5 @@ ORDERS = ("size", "kinship", "given")
 # How K is chosen, the default first: for the Poisson family and for k-means.
 CRITERIA = ("mdl-dispersion", "mdl")
 K_MEANS_CRITERIA = ("silhouette", "elbow", "bic")
+# Functions of counts that keep zeros, by their names in numpy.
+SUBLINEAR = ("log1p", "sqrt")

@@ -74,6 +74,18 @@ def check_non_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_limit(name: str, value: Any) -> float:
+    """Refuse what is no finite number of 1 or more."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, Real)
+        or not 1 <= float(value) < np.inf
+    ):
+        message = f"{name}={value!r} must be None or a finite number of 1 or more."
+        raise ValueError(message)
+    return float(value)
+
+
 def check_share(name: str, value: Any) -> float:
     """Refuse what is no number from 0 to below 1."""
     if (

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import sys
+import time
 from contextlib import contextmanager
+from html import escape
 from threading import Lock
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from ._fit.progress import Step
 
-    Advance = Callable[[int, str], None]
+    Clock = Callable[[], float]
+
+# Seconds after which a line says that work goes on.
+SILENCE = 30.0
+# Seconds between two pictures of a bar in a notebook.
+PICTURE = 0.2
+
+
+class Advance(Protocol):
+    """Moves on by some steps; says what comes next, and perhaps more about it."""
+
+    def __call__(self, steps: int, text: str, detail: str = "") -> None: ...
 
 
 class PrintedSteps:
@@ -40,11 +53,13 @@ class PrintedSteps:
 class RunBar:
     """Shows the runs of one or several fits as a bar; use it in a ``with`` block.
 
-    Where stderr is no terminal, or without rich, there is a line for each K.
+    Where stderr is no terminal, or without rich, there is a line for each K, unless
+    ``quiet``, and one after every half minute.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False) -> None:
         self._one_by_one = Lock()
+        self._quiet = quiet
         self._bar: Advance | None = None
         self._shown: Iterator[Advance] | None = None
 
@@ -57,43 +72,55 @@ class RunBar:
 
     def start(self, n_runs: int) -> None:
         """Show a bar of so many runs."""
-        self._shown = _kept_open(n_runs)
+        if self._shown is not None:  # a second fit, of which this is the bar
+            next(self._shown, None)
+        self._shown = _kept_open(n_runs, quiet=self._quiet)
         self._bar = next(self._shown)
 
     def step(self, step: Step) -> None:
         """Move on when a run has ended."""
         if self._bar is None:
             return
-        text = f"K = {step.n_clusters}"
-        if sys.stderr.isatty():
-            text += f", iteration {step.iteration}, loss {step.line['loss']:.6g}"
-        elif not step.finished:
-            return
+        detail = f", iteration {step.iteration}, loss {step.line['loss']:.6g}"
         with self._one_by_one:
-            self._bar(int(step.finished), text)
+            self._bar(int(step.finished), f"K = {step.n_clusters}", detail)
 
 
-def _kept_open(n_runs: int) -> Iterator[Advance]:
-    with progress("Runs", n_runs, shown=True) as advance:
+def _kept_open(n_runs: int, *, quiet: bool) -> Iterator[Advance]:
+    with progress("Runs", n_runs, shown=True, quiet=quiet) as advance:
         yield advance
 
 
 @contextmanager
-def progress(title: str, total: int, *, shown: bool) -> Iterator[Advance]:
+def progress(
+    title: str,
+    total: int,
+    *,
+    shown: bool,
+    quiet: bool = False,
+    clock: Clock = time.monotonic,
+) -> Iterator[Advance]:
     """Yield a function that moves on by some steps and says what comes next.
 
-    A bar of rich on a terminal; elsewhere, or without rich, one line for each text.
+    A bar in a notebook, and one of rich on a terminal. Elsewhere, or without rich, one
+    line for each text, unless ``quiet``, and one after every half minute.
     """
     if not shown:
         yield lambda *_: None
         return
+    if in_notebook():
+        with NotebookBar(title, total, clock) as picture:
+            yield picture.advance
+        return
     bar = _bar() if sys.stderr.isatty() else None
     if bar is None:
-        yield _lines(title, total)
+        yield _lines(title, total, clock, quiet=quiet)
         return
     with bar:
         task = bar.add_task(title, total=total, text="")
-        yield lambda steps, text: bar.update(task, advance=steps, text=text)
+        yield lambda steps, text, detail="": bar.update(
+            task, advance=steps, text=text + detail
+        )
 
 
 def _bar():  # type: ignore[no-untyped-def]
@@ -112,14 +139,61 @@ def _bar():  # type: ignore[no-untyped-def]
     )
 
 
-def _lines(title: str, total: int) -> Advance:
-    done, last = 0, ""
+def _lines(title: str, total: int, clock: Clock, *, quiet: bool) -> Advance:
+    done, last, spoken = 0, "", clock()
 
-    def advance(steps: int, text: str) -> None:
-        nonlocal done, last
+    def advance(steps: int, text: str, detail: str = "") -> None:
+        nonlocal done, last, spoken
         done += steps
-        if text != last:
-            print(f"{title}: {done}/{total} {text}", file=sys.stderr)  # noqa: T201
-            last = text
+        is_new = steps > 0 and text != last and not quiet
+        if not is_new and clock() - spoken < SILENCE:
+            return
+        more = "" if is_new else detail
+        print(f"{title}: {done}/{total} {text}{more}", file=sys.stderr)  # noqa: T201
+        last, spoken = text, clock()
 
     return advance
+
+
+def in_notebook() -> bool:
+    """Whether what is displayed is seen on the page of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return getattr(shell, "kernel", None) is not None
+
+
+class NotebookBar:
+    """A bar below the cell of a notebook."""
+
+    def __init__(self, title: str, total: int, clock: Clock) -> None:
+        self._title, self._total, self._clock = title, total, clock
+        self._done, self._text, self._seen = 0, "", clock()
+        self._handle: Any = None
+
+    def __enter__(self) -> Self:
+        from IPython.display import display
+
+        self._handle = display(self, display_id=True)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._handle.update(self)
+
+    def advance(self, steps: int, text: str, detail: str = "") -> None:
+        """Move on; the picture follows a few times a second."""
+        self._done += steps
+        self._text = text + detail
+        ended = self._done >= self._total
+        if ended or self._clock() - self._seen >= PICTURE:
+            self._seen = self._clock()
+            self._handle.update(self)
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<label>{escape(self._title)} <progress value="{self._done}" '
+            f'max="{self._total}"></progress> {self._done}/{self._total} '
+            f"{escape(self._text)}</label>"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self._title}: {self._done}/{self._total} {self._text}"

@@ -146,7 +146,7 @@ def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
 
 def warn_if_fractional(counts: Counts, name: str) -> None:
     """Warn once about values that are not whole numbers."""
-    if counts.fractional:
+    if counts.fractional and not counts.transformed:
         warnings.warn(fractional_message(counts, name), UserWarning, stacklevel=3)
 
 

@@ -196,6 +196,19 @@ class CountTable:
         n_rows, n_columns = self.shape
         return f"CountTable({title}{n_rows} rows x {n_columns} columns{clusters})"
 
+    def _repr_html_(self) -> str:
+        """Show the sizes, and the first rows and columns, in a notebook."""
+        from ._table_html import ROWS, table_html
+
+        labels = None
+        if self.labels is not None:
+            names, first = self.label_names, self.labels[:ROWS].tolist()
+            labels = [
+                "" if code < 0 else str(code if names is None else names[code])
+                for code in first
+            ]
+        return table_html(repr(self), self.X, self.row_names, self.column_names, labels)
+
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a sparse pandas frame with these names.
 

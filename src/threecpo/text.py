@@ -53,7 +53,7 @@ def count_terms(
         Number of terms to keep; None keeps all.
     stem : str or None, default="english"
         Snowball language of the stemmer, in version 2 of its rules. None does not stem.
-        Stemming needs ``pip install "threecpo[text]"``.
+        Stemming needs the extra ``text``.
     stop_words : "english", list of str or None, default=None
         Words that are left out before stemming, as in ``CountVectorizer``.
     vocabulary : iterable of str, default=None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from running import runner
 
-from threecpo import ThreeCPO, load
+from threecpo import ThreeCPO, load, select_n_clusters
 
 
 @pytest.fixture
@@ -33,3 +33,51 @@ def test_batches_are_a_column_of_the_file(table, tmp_path, capsys):
     expected = ThreeCPO(2, random_state=0).fit(X, batch=batch)
     assert model.loss_ == expected.loss_
     assert model.batch_names_.tolist() == ["lab 0", "lab 1"]
+
+
+def test_new_rows_have_batches_too(table, tmp_path, capsys):
+    path, X, batch = table
+    options = ["--batch", "lab", "--labels", "truth"]
+    run, target = runner(capsys), tmp_path / "out"
+    run("fit", path, "-k", "2", *options, "--no-report", "-o", target)
+    done = run("predict", target, path, *options, "-o", tmp_path / "new.csv")
+    assert done.code == 0
+    found = pd.read_csv(tmp_path / "new.csv")["cluster"].to_numpy()
+    names = np.array(["lab 0", "lab 1"])[batch]
+    model = load(target / "model.npz")
+    assert np.array_equal(found, model.labels_)
+    frame = pd.DataFrame(X, columns=model.feature_names_in_)
+    scores = model.row_scores(frame, batch=names)
+    assert not np.array_equal(model.row_scores(frame), scores)
+
+
+def test_the_number_of_clusters_is_chosen_with_batches(table, capsys):
+    import json
+
+    path, X, batch = table
+    options = ["--batch", "lab", "--labels", "truth", "--max", "4", "--json"]
+    done = runner(capsys)("select-k", path, *options)
+    expected = select_n_clusters(X, range(1, 5), random_state=0, batch=batch)
+    assert np.allclose(
+        json.loads(done.out)["path"]["loss"], expected.to_table()["loss"]
+    )
+
+
+def test_blocks_have_batches_beside_their_counts(table, tmp_path, capsys):
+    anndata = pytest.importorskip("anndata")
+    _, X, batch = table
+    names = np.array(["lab 0", "lab 1"])[batch]
+    index = [f"r{i}" for i in range(len(X))]
+    obs = pd.DataFrame({"lab": pd.Categorical(names)}, index=index)
+    anndata.AnnData(X.astype(float), obs=obs).write_h5ad(tmp_path / "counts.h5ad")
+    options = ["-k", "2", "--batch", "lab", "--max-memory", "1GB", "--no-report"]
+    run, target = runner(capsys), tmp_path / "out"
+    done = run("fit", tmp_path / "counts.h5ad", *options, "-o", target)
+    assert done.code == 0, done.err
+    expected = ThreeCPO(2, random_state=0).fit(X, batch=names)
+    assert load(target / "model.npz").loss_ == expected.loss_
+    done = run(
+        "fit", tmp_path / "counts.h5ad", "-k", "2", "--batch", "day", *options[4:]
+    )
+    assert done.code == 2
+    assert "obs has no column 'day'" in done.err

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import click
+import numpy as np
 import pytest
 from running import assert_one_line, elsewhere, runner
 
@@ -72,6 +73,15 @@ def test_without_a_command_the_help_is_shown(run):
 
 def test_the_version(run):
     assert run("--version") == (0, f"threecpo {threecpo.__version__}\n", "")
+
+
+def test_the_versions_of_libraries(run):
+    code, said, _ = run("--version", "--verbose")
+    assert code == 0
+    lines = dict(line.split(" ", 1) for line in said.splitlines())
+    assert lines["threecpo"] == threecpo.__version__
+    assert lines["numpy"] == np.__version__
+    assert {"python", "cores", "scikit-learn", "numba", "pyarrow"} <= set(lines)
 
 
 @pytest.mark.parametrize("names", [["fot"], ["fit", "--foo"], ["datasets", "fotch"]])

@@ -114,6 +114,33 @@ def test_other_rows_get_the_same_on_a_cluster(client, folder, X, expected, tmp_p
     np.testing.assert_array_equal(margins, expected.margins_)
 
 
+@pytest.mark.parametrize("given", ["weights", "batches", "both"])
+def test_weights_and_batches_give_the_same_bits(client, X, folder, given):
+    """Rows of weight 0 in every block, batches of unequal size, two orders of both."""
+    rng = np.random.default_rng(0)
+    rows = {
+        "sample_weight": rng.integers(4, size=X.shape[0]),
+        "batch": rng.choice(["a", "b", "c"], X.shape[0], p=[0.6, 0.3, 0.1]),
+    }
+    if given != "both":
+        rows.pop("batch" if given == "weights" else "sample_weight")
+    options = {"n_clusters": 4, "n_init": 2}
+    here = fit(evenly(X, 3), fitting=rows, **options)
+    there = fit(folder, fitting={"client": client, **rows}, **options)
+    assert_same_bits(there, here)
+
+
+def test_columns_and_rows_are_held_back_on_a_cluster(client, X, folder):
+    options = {"n_clusters": 4, "n_init": 2, "max_dispersion": 1.5, "max_row_size": 2}
+    here = fit(X, **options)
+    assert (here.column_weights_ < 1).any()
+    assert (here.row_weights_ < 1).any()
+    there = fit(folder, fitting={"client": client}, **options)
+    assert_same_answer(there, here)
+    np.testing.assert_array_equal(there.column_weights_, here.column_weights_)
+    np.testing.assert_array_equal(there.row_weights_, here.row_weights_)
+
+
 def test_fractions_give_the_same_answer(client):
     X, _ = counts_of(fractional=True)
     with pytest.warns(UserWarning, match="not whole numbers"):

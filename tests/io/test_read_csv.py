@@ -218,7 +218,6 @@ def test_exact_numbers(read):
         ("site\np1\np2\n", "it has no columns of counts"),
         (b"a,b\n1,2\n\xe9,4\n", "line 3 is not in UTF-8 .byte 0xe9."),
         (b"a\xe9,b\n1,2\n", "line 1 is not in UTF-8"),
-        ("a,b\n1,2\n".encode("utf-16"), "it is in UTF-16; save it as UTF-8"),
         ("<!DOCTYPE html><html>", "it is a web page"),
         ("version https://git-lfs.github.com/spec/v1\n", "Git LFS pointer"),
     ],

@@ -13,6 +13,7 @@ from threecpo.preprocessing import (
     RevealedComparativeAdvantage,
     RowMinMaxScaler,
     RowStandardizer,
+    SublinearCounts,
 )
 
 TRANSFORMERS = {
@@ -20,6 +21,8 @@ TRANSFORMERS = {
     "std": RowStandardizer(),
     "mm": RowMinMaxScaler(),
     "rf": RelativeFrequency(),
+    "log1p": SublinearCounts(),
+    "sqrt": SublinearCounts("sqrt"),
     "rca": RevealedComparativeAdvantage(),
     "p-std": PoissonStandardizer(),
     "p-std 0": PoissonStandardizer(alpha=0),
@@ -31,7 +34,7 @@ TRANSFORMERS = {
 }
 MAIN = [name for name in TRANSFORMERS if " " not in name]
 SPARSE = [name for name in TRANSFORMERS if "std" not in name]
-BY_ROW = ["canonical", "std", "mm", "rf"]
+BY_ROW = ["canonical", "std", "mm", "rf", "log1p", "sqrt"]
 LEARNING = [name for name in TRANSFORMERS if name not in BY_ROW]
 
 X, _ = planted(n_rows=15)

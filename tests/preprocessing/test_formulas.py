@@ -72,6 +72,8 @@ FORMULAS = {
     "std": standardised,
     "mm": min_max,
     "rf": frequencies,
+    "log1p": lambda rows, _: np.log1p(rows),
+    "sqrt": lambda rows, _: np.sqrt(rows),
     "rca": advantage,
     "p-std": poisson_scores(0.5),
     "p-std 0": poisson_scores(0.0),

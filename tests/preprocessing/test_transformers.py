@@ -199,5 +199,5 @@ def test_tags(name):
 
 def test_all_that_is_public_has_a_formula_or_a_pipeline():
     kinds = {type(transformer).__name__ for transformer in TRANSFORMERS.values()}
-    others = {"ClusteringPipeline", "k_means_pipeline"}
+    others = {"ClusteringPipeline", "k_means_pipeline", "sublinear_pipeline"}
     assert set(preprocessing.__all__) == kinds | others

@@ -45,6 +45,8 @@ def fake(k, likelihoods, prices, dispersions, *, v=None, loss=None):
         prices=prices,
         prices_in=lambda unit: prices / unit,  # any price that falls with the unit
         dispersions=np.array(dispersions, dtype=float),
+        least_dispersion=1.0,
+        column_weights=1.0,
         label_cost=label_cost(k, 30) if v is None else v,
         loss=-best if loss is None else loss,
     )

@@ -197,7 +197,10 @@ def batch_profile(
             size_weights[:, behind] = -log(in_use)[:, None]
             if n_shared:
                 shared_weights[behind] = np.log(shared)
-    sums_of_rates = log_rates[:n_relevant, :width].sum(axis=0)
+    sums_of_rates = inner.sum(axis=0)
+    if sums.column_weights is not None:
+        weights = sums.column_weights[groups == RELEVANT]
+        sums_of_rates = (inner * weights[:, None]).sum(axis=0)
     profile = Profile(
         slots=slots,
         log_rates=log_rates,
@@ -206,8 +209,8 @@ def batch_profile(
         size_weights=size_weights,
         ranks=ranks,
         background=background,
-        prior_shared=sums.prior * n_shared,
-        prior_size=sums.prior * (n_shared + n_relevant),
+        prior_shared=sums.prior_in(groups == SHARED),
+        prior_size=sums.prior_in(groups != NOISE),
         threshold=threshold,
     )
     assert cells is sums.batches

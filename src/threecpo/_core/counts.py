@@ -44,7 +44,8 @@ class Counts:
     make counts of what comes from elsewhere. ``odd_values`` is False where it is known
     that all values are positive whole numbers below 2**53. ``weights`` (above 0, None
     for 1 each) and ``batches`` (numbers of ``batch_names``, None for one batch) are of
-    the rows.
+    the rows. ``column_weights`` (None for 1 each) say how much the likelihood of each
+    column counts. ``transformed`` values are made of counts on purpose.
     """
 
     indptr: NDArray[np.int64]
@@ -55,9 +56,12 @@ class Counts:
     weights: NDArray[np.float64] | None = None
     batches: NDArray[np.int32] | None = None
     batch_names: tuple[str, ...] = ()
+    column_weights: NDArray[np.float64] | None = None
+    transformed: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("indptr", "indices", "data", "weights", "batches"):
+        given = ("weights", "batches", "column_weights")
+        for name in ("indptr", "indices", "data", *given):
             array = getattr(self, name)
             if array is not None:
                 object.__setattr__(self, name, _read_only(array))
@@ -153,6 +157,16 @@ class Counts:
             return self
         return replace(self, weights=weights, batches=batches, batch_names=batch_names)
 
+    def with_column_weights(self, weights: NDArray[np.float64] | None) -> Counts:
+        """Return the same counts with these weights of the columns."""
+        if weights is self.column_weights:
+            return self
+        return replace(self, column_weights=weights)
+
+    def with_values(self, values: NDArray[np.float64]) -> Counts:
+        """Return other values, made of these counts on purpose, in their places."""
+        return replace(self, data=values, odd_values=True, transformed=True)
+
     def whole_matrix(self) -> sp.csr_array:
         """Return a scipy array of int64 if all counts are whole, else ``matrix``."""
         matrix = self.matrix()
@@ -168,6 +182,8 @@ class Counts:
         part = self.matrix()[:, np.flatnonzero(mask)]
         indptr = part.indptr.astype(np.int64)
         chosen = self._part(indptr, part.indices, part.data, part.shape[1])
+        if self.column_weights is not None:
+            chosen = chosen.with_column_weights(self.column_weights[mask])
         return chosen.with_rows(self.weights, self.batches, self.batch_names)
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
@@ -205,9 +221,13 @@ class Counts:
         n_columns: int | None = None,
     ) -> Counts:
         """Return counts that are some of these."""
-        if n_columns is None:
-            n_columns = self.n_columns
-        return Counts(indptr, indices, data, n_columns, self.odd_values)
+        return Counts(
+            *(indptr, indices, data),
+            self.n_columns if n_columns is None else n_columns,
+            self.odd_values,
+            column_weights=self.column_weights if n_columns is None else None,
+            transformed=self.transformed,
+        )
 
     def row_lengths(self, order: int) -> NDArray[np.float64]:
         """Sum of each row (order 1) or its Euclidean length (order 2)."""
@@ -377,4 +397,6 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         weights=np.concatenate(weights) if weights else None,
         batches=np.concatenate(batches) if batches else None,
         batch_names=parts[0].batch_names,
+        column_weights=parts[0].column_weights,
+        transformed=all(part.transformed for part in parts),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,13 +12,15 @@ from .codes import NOISE, RELEVANT
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import RatioSums, rows_of
-from .model import Scales
+from .model import Scales, weight_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
     from .model import SmoothedSums
+
+DIGITS = 2.0**12
 
 
 def dispersions(
@@ -32,70 +35,128 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    found = ratio_sums(counts, labels, ratio_terms(sums, groups))
-    return of_ratio_sums(found, sums, groups)
+    terms = ratio_terms(sums, groups)
+    return terms.dispersions(ratio_sums(counts, labels, terms))
 
 
-class RatioTerms(NamedTuple):
-    """What ratios of counts to their expectation are made of: r_i / μ_ij.
+@dataclass(frozen=True, eq=False)
+class RatioTerms:
+    """Expected counts of a fit, and what of them does not hang on single rows.
 
-    ``inverse_shares`` has a line for each cluster and, last, for the outliers, in each
-    batch.
+    ``shares`` has a line for each cluster, and last for the outliers (with batches: one
+    for each of these in every batch): μ_ij over the row's size, in C- μ_ij itself.
+    ``totals`` and ``expected`` are the sums of X and of μ, ``inverses_of_noise`` those
+    of 1 / μ in C-. ``used_weight`` is that of all columns outside of C-.
     """
 
-    inverse_shares: NDArray[np.float64]
-    slots: NDArray[np.int32]
+    shares: NDArray[np.float64]
+    groups: NDArray[np.int8]
+    totals: NDArray[np.float64]
+    expected: NDArray[np.float64]
+    inverses_of_noise: NDArray[np.float64]
     prior: float
-    prior_size: float
+    used_weight: float
+    n_rows: float
+    n_free: float
     n_batches: int
+
+    @classmethod
+    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
+        weights, noise = sums.column_weights, groups == NOISE
+        if sums.batches is None:
+            shares, sizes = _shares(sums, groups)
+            of_noise = sums.n_rows * _inverse(shares[0])
+            n_batches = 1
+        else:
+            shares, sizes = _batch_shares(sums, groups)
+            n_batches = len(sums.batches.totals)
+            lines = sums.batches.row_masses[:, None] * _inverse(shares[:n_batches])
+            of_noise = lines.sum(axis=0)
+        totals = sums.totals
+        if weights is not None:  # row sizes keep them, counts of a column do not
+            shares, totals, of_noise = (
+                shares / weights,
+                totals / weights,
+                of_noise * weights,
+            )
+        return cls(
+            shares=np.ascontiguousarray(shares),
+            groups=groups,
+            totals=totals,
+            expected=np.where(noise, totals, sizes @ shares),
+            inverses_of_noise=of_noise,
+            prior=sums.prior,
+            used_weight=weight_of(weights, ~noise),
+            n_rows=sums.n_rows,
+            n_free=max(1, sums.n_rows - sums.n_clusters - n_batches + 1),
+            n_batches=n_batches,
+        )
+
+    def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
+        """Sums over the stored counts of rows with these labels."""
+        n_lines, n_columns = self.shares.shape
+        if self.n_batches > 1:
+            assert counts.batches is not None
+            labels = labels * np.int32(self.n_batches) + counts.batches
+        slots = np.empty(n_columns, dtype=np.int32)
+        column_loops.fill_slots(self.groups, slots)
+        found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
+        prior_size = self.prior * self.used_weight
+        options = (slots, self.prior, prior_size, _inverse(self.shares))
+        rows = rows_of(counts)
+        for block in counts.blocks:
+            row_loops.add_ratios(rows, block, labels, *options, found)
+        return found
+
+    def dispersions(self, found: RatioSums) -> NDArray[np.float64]:
+        """φ_j from the sums over all rows."""
+        prior, inverse_shares = self.prior, _inverse(self.shares)
+        inverses = np.where(
+            self.groups == NOISE,
+            self.inverses_of_noise,
+            found.inverse_sizes @ inverse_shares,
+        )
+        # A product: a power too large for a number would be an error.
+        pearson = found.squares + prior * prior * inverses - 2 * self.totals
+        pearson += self.expected
+        excess = (found.ratios + prior * inverses) / self.n_rows
+        out = np.zeros(len(self.totals))
+        return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
 
 
 def ratio_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
     """Terms of fitted sums."""
-    slots = np.empty(len(groups), dtype=np.int32)
-    prior_size = sums.prior * sum(column_loops.fill_slots(groups, slots))
-    n_batches = 1 if sums.batches is None else len(sums.batches.totals)
-    if sums.batches is None:
-        shares, _ = _shares(sums, groups)
-    else:
-        shares = _cell_shares(sums, groups).reshape(-1, len(groups))
-    return RatioTerms(_inverse(shares), slots, sums.prior, prior_size, n_batches)
+    return RatioTerms.of(sums, groups)
 
 
 def ratio_sums(
     counts: Counts, labels: NDArray[np.int32], terms: RatioTerms
 ) -> RatioSums:
     """What dispersions need of rows; those of several blocks are added up."""
-    lines = labels
-    if terms.n_batches > 1:
-        assert counts.batches is not None
-        lines = labels * np.int32(terms.n_batches) + counts.batches
-    n_lines, n_columns = terms.inverse_shares.shape
-    found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
-    options = (terms.slots, terms.prior, terms.prior_size, terms.inverse_shares)
-    for block in counts.blocks:
-        row_loops.add_ratios(rows_of(counts), block, lines, *options, found)
-    return found
+    return terms.ratio_sums(counts, labels)
 
 
 def of_ratio_sums(
     found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> NDArray[np.float64]:
     """φ_j from the sums of all rows."""
-    if sums.batches is not None:
-        return _of_batches(found, sums, groups)
-    n_rows, prior = sums.n_rows, sums.prior
-    shares, size_sums = _shares(sums, groups)
-    inverse_shares, noise = _inverse(shares), groups == NOISE
-    inverses = found.inverse_sizes @ inverse_shares
-    inverses[noise] = n_rows * inverse_shares[0, noise]
-    expected = np.where(noise, sums.totals, size_sums @ shares)
-    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
-    excess = (found.ratios + prior * inverses) / n_rows
-    free = max(1, n_rows - sums.n_clusters)
-    return np.divide(
-        pearson / free, excess, out=np.zeros(len(groups)), where=excess > 0
-    )
+    return ratio_terms(sums, groups).dispersions(found)
+
+
+def column_weights(
+    dispersions: NDArray[np.float64], most: float
+) -> NDArray[np.float64] | None:
+    """min(1, c / φ_j) in twelve binary digits, or None where no column is above c.
+
+    So few digits that the order in which φ was added up does not show.
+    """
+    above = dispersions > most
+    if not above.any():
+        return None
+    fraction, exponent = np.frexp(most / dispersions[above])
+    weights = np.ones(len(dispersions))
+    weights[above] = np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
+    return weights
 
 
 def typical(
@@ -108,37 +169,21 @@ def typical(
     return float(max(middle, 0.0)) if np.isfinite(middle) else None
 
 
-def _squared(prior: float) -> float:
-    """Square, infinite where it is too large for a number."""
-    return prior * prior
-
-
 def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 / x, which is 0 at 0."""
     return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
 
 
-def _of_batches(
-    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    """φ_j with the expected counts of each cluster and batch."""
-    cells, prior = sums.batches, sums.prior
+def _batch_shares(
+    sums: SmoothedSums, groups: NDArray[np.int8]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """μ_ij / r_i of each cluster in each batch (in C-: μ_ij); sums of r_i."""
+    cells = sums.batches
     assert cells is not None
     n_batches, n_columns = cells.totals.shape
-    shares = _cell_shares(sums, groups)
-    flat = shares.reshape(-1, n_columns)
-    inverse_shares = _inverse(flat)
-    noise = groups == NOISE
-    inverses = found.inverse_sizes @ inverse_shares
-    of_batches = cells.row_masses[:, None] * _inverse(shares[0])
-    inverses[noise] = of_batches[:, noise].sum(axis=0)
-    sizes = np.concatenate([cells.clusters, cells.outliers[None]])[:, :, ~noise]
-    expected = sizes.sum(axis=2).ravel() @ flat
-    expected = np.where(noise, sums.totals, expected)
-    pearson = found.squares + _squared(prior) * inverses - 2 * sums.totals + expected
-    excess = (found.ratios + prior * inverses) / sums.n_rows
-    free = max(1, sums.n_rows - sums.n_clusters - n_batches + 1)
-    return np.divide(pearson / free, excess, out=np.zeros(n_columns), where=excess > 0)
+    shares = cell_shares(sums, groups)[:, :n_batches].reshape(-1, n_columns)
+    sizes = np.concatenate([cells.clusters, cells.outliers[None]])
+    return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
 
 
 def _cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ from .codes import NOWHERE, OUTLIER, RELEVANT, SHARED
 from .loops import distances as distance_loops
 from .loops.distances import Merging
 from .loops.simd import LANES
+from .model import weight_of
 from .workers import SERIAL
 
 if TYPE_CHECKING:
@@ -107,18 +108,23 @@ def join_clusters(
     over C1 and all of C0 taken together, on which row sizes hang.
     """
     n = sums.n_clusters
-    relevant, shared = (np.flatnonzero(groups == g) for g in (RELEVANT, SHARED))
-    values = np.empty((n + 1, len(relevant) + 1))
-    table = without_margins(sums)
+    relevant, shared = groups == RELEVANT, groups == SHARED
+    table, weights = without_margins(sums), sums.column_weights
+    values = np.empty((n + 1, np.count_nonzero(relevant) + 1))
     values[:, :-1] = table[:, relevant]
-    values[:, -1] = table[:, shared].sum(axis=1)
+    in_shared = table[:, shared]
+    if weights is not None:
+        in_shared = in_shared * weights[shared]
+    values[:, -1] = in_shared.sum(axis=1)
     priors = prior * sums.masses
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
     n_joins = max(n - n_clusters, 0)
     merging = Merging(
         values,
         priors,
-        n_shared=len(shared),
+        weights=np.empty(0) if weights is None else weights[relevant],
+        relevant_weight=float(weight_of(weights, relevant)),
+        shared_weight=float(weight_of(weights, shared)),
         near=np.empty(values.shape[1] // COLUMNS_PER_LOG),
         own=np.empty(n),
         costs=np.full((n, n), np.inf),

@@ -6,7 +6,7 @@ Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 togeth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,6 +37,16 @@ class BatchCells:
     # Rates for the groups that were asked for last.
     found: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    def weighted(self, weights: NDArray[np.float64]) -> BatchCells:
+        """Return sums with columns multiplied by these weights."""
+        return BatchCells(
+            clusters=self.clusters * weights,
+            outliers=self.outliers * weights,
+            totals=self.totals * weights,
+            masses=self.masses,
+            row_masses=self.row_masses,
+        )
+
 
 @dataclass(frozen=True)
 class SmoothedSums:
@@ -44,7 +54,8 @@ class SmoothedSums:
 
     ``masses`` is the number of rows in each cluster and, last, of outliers, and
     ``n_rows`` that of all, each row as often as its weight says. ``batches`` has the
-    sums by batch where there are several.
+    sums by batch where there are several. ``column_weights`` are in all sums: a
+    likelihood times w is that of counts times w, up to w X log w (``weight_terms``).
     """
 
     clusters: NDArray[np.float64]
@@ -55,14 +66,45 @@ class SmoothedSums:
     n_rows: float
     prior: float
     batches: BatchCells | None = None
+    column_weights: NDArray[np.float64] | None = None
 
     @property
     def n_clusters(self) -> int:
         return len(self.clusters)
 
+    def weighted(self, weights: NDArray[np.float64]) -> SmoothedSums:
+        """Return sums with columns multiplied by these weights."""
+        return replace(
+            self,
+            clusters=self.clusters * weights,
+            outliers=self.outliers * weights,
+            totals=self.totals * weights,
+            log_sizes=self.log_sizes * weights,
+            batches=None if self.batches is None else self.batches.weighted(weights),
+            column_weights=weights,
+        )
+
+    @property
+    def weight_terms(self) -> NDArray[np.float64]:
+        """What the weights add to the likelihood of each column in any group."""
+        if self.column_weights is None:
+            return np.zeros(len(self.totals))
+        return self.totals * np.log(self.column_weights)
+
+    def prior_in(self, inside: NDArray[np.bool_]) -> float:
+        """What a row has of the prior in these columns."""
+        return self.prior * weight_of(self.column_weights, inside)
+
     @cached_property
     def logs(self) -> NDArray[np.float64]:
         return log(self.clusters)
+
+
+def weight_of(weights: NDArray[np.float64] | None, inside: NDArray[np.bool_]) -> float:
+    """Weight of these columns, 1 each where there are none."""
+    if weights is None:
+        return int(np.count_nonzero(inside))
+    return float(weights[inside].sum())
 
 
 class Scales(NamedTuple):
@@ -125,6 +167,8 @@ def column_step(
         scores, tolerance = _batch_scores(sums, groups, price)
     else:
         scores, tolerance = _scores(sums, groups, price)
+    if sums.column_weights is not None:
+        scores -= sums.weight_terms[:, None]
     for group in set(GROUPS).difference(allowed):
         scores[:, group - NOISE] = -np.inf
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
@@ -190,6 +234,15 @@ class Rates:
 
 def rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     """Rates; those of a cluster that has no row scale are not finite."""
+    found = _weighted_rates(sums, groups)
+    weights = sums.column_weights
+    if weights is None:
+        return found
+    return Rates(found.cluster / weights, found.shared / weights, found.noise / weights)
+
+
+def _weighted_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
+    """Rates of counts times the weights of their columns."""
     if sums.batches is not None:
         from .batch_model import batch_cluster_rates
 
@@ -209,15 +262,16 @@ def log_likelihood(
     Rates enter as shares of their cluster, which stay finite where a cluster has no
     counts in C0 (its rates grow and its row scales fall without limit).
     """
+    value = -float(sums.weight_terms.sum())
     if sums.batches is not None:
         from .batch_model import batch_log_likelihood
 
-        return batch_log_likelihood(sums, groups, fitted)
+        return value + batch_log_likelihood(sums, groups, fitted)
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     used = ~noise
     scales = Scales.of(fitted, groups)
     noise_rates = fitted.totals[noise] / fitted.n_rows
-    value = (
+    value += (
         _times_log(sums.totals[noise], noise_rates) - sums.n_rows * noise_rates.sum()
     )
     if scales.total > 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from .batch_model import batch_profile, rates_of
 from .batches import first_rates
-from .codes import RELEVANT
+from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
 from .model import Scales, log
@@ -95,8 +95,8 @@ class _ShareRule:
             size_weights=size_weights.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
-            prior_shared=sums.prior * n_shared,
-            prior_size=sums.prior * (n_shared + n_relevant),
+            prior_shared=sums.prior_in(groups == SHARED),
+            prior_size=sums.prior_in(groups != NOISE),
             threshold=threshold,
         )
         return frozen(profile)
@@ -268,7 +268,10 @@ def _log_shares(
     n_relevant: int,
     width: int,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Log rates of a profile, c_kj / c_k(U) and last that of all rows; their sums."""
+    """Log rates of a profile, c_kj / c_k(U) and last that of all rows; their sums.
+
+    Each column counts in the sums as much as its weight.
+    """
     log_rates, rates = padded_rates(n_relevant, width)
     log_rate_sums = np.zeros(width)
     out = (slots, log_rates, log_rate_sums)
@@ -276,6 +279,9 @@ def _log_shares(
     if width > sums.n_clusters:
         overall = log(sums.totals)[None], log(np.array([scales.total]))
         column_loops.fill_profile(*overall, *out, sums.n_clusters)
+    if sums.column_weights is not None:
+        weights = sums.column_weights[groups == RELEVANT]
+        log_rate_sums = (rates * weights[:, None]).sum(axis=0)
     if not sums.prior:
         cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
         rates[cells.T == 0] = -np.inf

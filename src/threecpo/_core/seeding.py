@@ -55,7 +55,13 @@ def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
 
 
 def without_margins(counts: Counts) -> Counts:
-    """Counts over the share of their column in the batch, and of no batch any more."""
+    """Counts over the share of their column in the batch, and of no batch any more.
+
+    Weights of columns are multiplied in.
+    """
+    if counts.column_weights is not None:
+        data = counts.data * counts.column_weights[counts.indices]
+        counts = replace(counts, data=data, odd_values=True, column_weights=None)
     if counts.batches is None:
         return counts
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
@@ -84,6 +90,8 @@ def information_of(
     smoothed = sums.smoothed(prior)
     totals, log_sizes = smoothed.totals, smoothed.log_sizes
     own = above + sums.mass * x_log_x(np.array([prior]))[0]
+    if sums.column_weights is not None:  # X log X of counts times their weights
+        own = sums.column_weights * own + smoothed.weight_terms
     used = totals > 0
     information = np.zeros(len(totals))
     information[used] = (own[used] - log_sizes[used]) / totals[used]

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .batch_sums import BatchSums
-from .codes import NOWHERE
+from .codes import NOISE, NOWHERE
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import SumArrays, loadable, rows_of
-from .model import SmoothedSums
+from .model import SmoothedSums, weight_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,8 @@ class Sums:
     u_j = Σ_i Y_ij log r_i and ``log_size_total`` Σ_i log r_i, each in two parts that
     add exactly (see ``rows.COARSE``). ``totals``, ``n_rows`` and ``mass`` are of all
     rows, in a cluster or not. With several batches ``batches`` is what loops add to,
-    and ``settle`` brings all else up to date.
+    and ``settle`` brings all else up to date. Counts are summed without the
+    ``column_weights``, row sizes with them; ``smoothed`` puts them in.
     """
 
     table: NDArray[np.float64]
@@ -52,6 +53,7 @@ class Sums:
     masses: NDArray[np.float64] = field(default_factory=_nothing)
     total_mass: float | None = None
     batches: BatchSums | None = None
+    column_weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if self.masses.shape != self.members.shape:
@@ -74,7 +76,9 @@ class Sums:
     @classmethod
     def zeros_for(cls, counts: Counts, n_clusters: int) -> Sums:
         """Sums of none of these rows."""
-        return cls.zeros(n_clusters, counts.n_columns, counts.n_batches)
+        sums = cls.zeros(n_clusters, counts.n_columns, counts.n_batches)
+        sums.column_weights = counts.column_weights
+        return sums
 
     @property
     def n_clusters(self) -> int:
@@ -200,13 +204,18 @@ class Sums:
             batches=self.batches and self.batches.joined(numbers),
         )
 
+    @property
+    def unweighted(self) -> Sums:
+        """The same, each column with weight 1."""
+        return replace(self, column_weights=None)
+
     def smoothed(self, prior: float) -> SmoothedSums:
-        """Add the prior's share."""
+        """Add the prior's share, and multiply columns by their weights."""
         table = self.table + prior * self.masses[:, None]
         log_sizes = self.log_sizes[:, 0] + self.log_sizes[:, 1]
         if prior:
             log_sizes += prior * (self.log_size_total[0] + self.log_size_total[1])
-        return SmoothedSums(
+        plain = SmoothedSums(
             clusters=table[:-1],
             outliers=table[-1],
             totals=self.totals + prior * self.mass,
@@ -216,6 +225,8 @@ class Sums:
             prior=prior,
             batches=None if self.batches is None else self.batches.smoothed(prior),
         )
+        weights = self.column_weights
+        return plain if weights is None else plain.weighted(weights)
 
 
 def assign(
@@ -279,7 +290,8 @@ def sum_by_labels(
 ) -> Sums:
     """Sums of given labels (``NOWHERE`` for rows to leave out of the sums)."""
     slots = np.empty(len(groups), dtype=np.int32)
-    prior_size = prior * sum(column_loops.fill_slots(groups, slots))
+    column_loops.fill_slots(groups, slots)
+    prior_size = prior * weight_of(counts.column_weights, groups != NOISE)
     total = Sums.zeros_for(counts, n_clusters)
     total.n_rows = counts.n_rows
     if counts.weights is not None:

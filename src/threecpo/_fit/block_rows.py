@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.row_checks import check_batches, check_weights, without_deepest
+from .held_back import product
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +36,10 @@ class BlockRows:
             return cls(weights, None, ())
         codes, names = check_batches(batch, n_rows)
         return cls(weights, codes if len(names) > 1 else None, names)
+
+    def held_back(self, weights: NDArray[np.float64] | None) -> BlockRows:
+        """Return the same with long rows held back by these weights."""
+        return replace(self, weights=product(self.weights, weights))
 
     def without_deepest(self, engine: Engine, share: float) -> BlockRows:
         """Return the same without the deepest rows, whose sums take one more pass."""

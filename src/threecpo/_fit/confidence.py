@@ -118,14 +118,18 @@ class SureDescriber:
 def described(
     record: FitRecord, counts: Counts, workers: Workers, *, sure: bool
 ) -> FitRecord:
-    """Return the fit with results of these rows, its own, and how sure it is."""
-    if not sure:
+    """Return the fit with results of these rows, its own, and how sure it is.
+
+    That is not known where columns are held back.
+    """
+    if not sure or record.sums.column_weights is not None:
         return record.with_rows(record.describe(counts, workers))
     return _with(record, *SureDescriber.of(record)(counts, workers))
 
 
 def described_over(engine: Engine, record: FitRecord, *, sure: bool) -> FitRecord:
     """Return the same of the rows of all blocks, which are read once."""
+    sure = sure and record.sums.column_weights is None
     describer = SureDescriber.of(record) if sure else record.describer
     parts = engine.fold(partial(_describe_block, describer), list.__add__)
     if not sure:

@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from .._core.counts import Counts
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._core.workers import Workers
     from .first_look import FirstLook
 
@@ -54,6 +57,23 @@ class UnchangedBlocks:
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         return self._engine.fold(partial(self._expect, work), combine)
+
+
+class WeightedColumns:
+    """An engine whose blocks have these weights of their columns."""
+
+    def __init__(self, engine: Engine, weights: NDArray[np.float64] | None) -> None:
+        self._engine = engine
+        self._weights = weights
+
+    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
+        return self._engine.fold(partial(_weigh, self._weights, work), combine)
+
+
+def _weigh(
+    weights: NDArray[np.float64] | None, work: Work[T], index: int, counts: Counts
+) -> T:
+    return work(index, counts.with_column_weights(weights))
 
 
 def _expect(

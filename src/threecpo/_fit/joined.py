@@ -126,5 +126,7 @@ def _mean_sizes(record: FitRecord) -> NDArray[np.float64]:
     Only rows of a cluster without counts in C0 and without a prior need it: their
     scales are 0, whatever their size.
     """
-    totals = record.sums.table[:, record.groups != NOISE].sum(axis=1)
+    used, weights = record.groups != NOISE, record.sums.column_weights
+    table = record.sums.table[:, used]
+    totals = (table if weights is None else table * weights[used]).sum(axis=1)
     return (totals / np.maximum(record.sums.members, 1))[record.labels_of_rates]

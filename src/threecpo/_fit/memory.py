@@ -8,13 +8,14 @@ from .._core.search import best_of
 from .._core.workers import Workers
 from .confidence import described
 from .given_rows import weighted_rows
+from .held_back import product, row_weights, weights_by
 from .plan import check_enough_rows
 from .progress import report_to
 from .record import FitRecord
 from .starting import search_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .._core.counts import Counts
     from .plan import Plan
@@ -23,10 +24,9 @@ if TYPE_CHECKING:
 
 def fit(plan: Plan, counts: Counts, progress: Progress | None = None) -> FitRecord:
     """Return the best run of a plan, with how sure it is of its rows if asked for."""
-    with Workers(plan.n_jobs) as workers:
-        n_clusters = [plan.settings.n_clusters]
-        (record,) = _records(plan, n_clusters, counts, workers, progress)
-        return described(record, counts, workers, sure=plan.with_confidence)
+    n_clusters, sure = [plan.settings.n_clusters], plan.with_confidence
+    (record,) = _described(plan, n_clusters, counts, progress, sure=sure)
+    return record
 
 
 def fit_path(
@@ -40,9 +40,40 @@ def fit_path(
     What does not depend on the number is done once. A search that comes down from one
     number to the next expects them to fall.
     """
+    return _described(plan, n_clusters, counts, progress, sure=False)
+
+
+def _described(
+    plan: Plan,
+    n_clusters: Sequence[int],
+    counts: Counts,
+    progress: Progress | None,
+    *,
+    sure: bool,
+) -> Iterator[FitRecord]:
+    """Yield the fits with results of their rows.
+
+    Columns are held back by their dispersion in a first fit, the one with the most
+    clusters.
+    """
+    held = row_weights(counts.row_lengths(1), counts.weights, plan.max_row_size)
+    weights = product(counts.weights, held)
+    counts = counts.with_rows(weights, counts.batches, counts.batch_names)
     with Workers(plan.n_jobs) as workers:
-        for record in _records(plan, n_clusters, counts, workers, progress):
-            yield described(record, counts, workers, sure=False)
+        records: Iterable[FitRecord] = ()
+        if plan.max_dispersion is not None:
+            plain, most = plan.with_column_weights(None), max(n_clusters)
+            (first,) = _records(plain, [most], counts, workers, progress)
+            first = described(first, counts, workers, sure=False)
+            found = weights_by(first, counts, plan.max_dispersion)
+            plan = plan.with_column_weights(found)
+            records = [first] if found is None and len(n_clusters) == 1 else ()
+        weighted = counts.with_column_weights(plan.column_weights)
+        records = records or _records(plan, n_clusters, weighted, workers, progress)
+        for record in records:
+            done = described(record, counts, workers, sure=sure)
+            assert done.rows is not None
+            yield done.with_rows(done.rows.held_back(held))
 
 
 def _records(

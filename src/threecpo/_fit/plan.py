@@ -29,6 +29,9 @@ class Plan:
     as plain values, for files and reports. ``order`` is how the clusters that are found
     are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out;
     ``with_confidence`` asks how sure the fit is of its rows.
+    Columns with a dispersion above ``max_dispersion`` are held back,
+    unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
+    median.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Plan:
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
     order: str = "size"
+    max_dispersion: float | None = None
+    column_weights: NDArray[np.float64] | None = None
+    max_row_size: float | None = None
     hold_out: float = 0.0
     with_confidence: bool = False
 
@@ -51,6 +57,10 @@ class Plan:
     def sample_seed(self) -> np.random.SeedSequence:
         """Seed of the rows that a fit over blocks starts from."""
         return np.random.SeedSequence(self.entropy, spawn_key=(SAMPLE_KEY,))
+
+    def with_column_weights(self, weights: NDArray[np.float64] | None) -> Plan:
+        """Return the same plan with these weights of the columns, measured or none."""
+        return replace(self, column_weights=weights, max_dispersion=None)
 
     def with_clusters(self, n_clusters: int) -> Plan:
         """Return the same plan for another number of clusters."""

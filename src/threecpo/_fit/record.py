@@ -16,11 +16,10 @@ from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored
+from . import stored, stored_names
 from .choosing import Chooser
 from .confidence import Confidence
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
-from .stored_names import cluster_names_from_arrays, names_from_arrays, names_to_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -182,7 +181,7 @@ class FitRecord:
     @property
     def markers(self) -> Markers:
         """Which columns mark each cluster."""
-        return Markers(self.sums.smoothed(0.0), self.groups)
+        return Markers(self.sums.unweighted.smoothed(0.0), self.groups)
 
     @cached_property
     def tree(self) -> Tree:
@@ -209,6 +208,7 @@ class FitRecord:
             self.settings.threshold,
             self.row_factors,
             with_sizes=bool((self.groups != NOISE).any()),
+            column_weights=self.sums.column_weights,
             batch_names=self.batch_names,
         )
 
@@ -232,6 +232,7 @@ class FitRecord:
         if given is not None and not self.batch_names:
             message = "This model was fitted without batch=; leave it out here, too."
             raise ValueError(message)
+        counts = counts.with_column_weights(self.sums.column_weights)
         if n_batches == 1:
             return counts
         codes = known_batches(given, counts.n_rows, self.batch_names)
@@ -287,7 +288,7 @@ class FitRecord:
         if self.confidence is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
-            arrays |= names_to_arrays(names, getattr(self, names))
+            arrays |= stored_names.names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
             "settings": stored.settings_to_facts(self.settings),
@@ -326,9 +327,6 @@ class FitRecord:
         stored.check_totals(found, found["totals"])
         stored.check_log_sizes(found, settings.prior)
         lines = stored.checked(arrays, stored.of_history(history), sizes)
-        rows = None
-        if any(name in arrays for name in stored.OF_ROWS):
-            rows = RowResults(**stored.checked(arrays, stored.of_rows(sizes), sizes))
         sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
         return cls(
             settings=settings,
@@ -342,12 +340,16 @@ class FitRecord:
             history={name: lines[f"history_{name}"] for name in history},
             converged=bool(facts["converged"]),
             restart_losses=found["restart_losses"],
-            rows=rows,
-            row_names=names_from_arrays("row_names", arrays, sizes["d"]),
-            column_names=names_from_arrays("column_names", arrays, sizes["m"]),
-            cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
+            rows=RowResults.from_arrays(arrays, sizes),
+            row_names=stored_names.names_from_arrays("row_names", arrays, sizes["d"]),
+            column_names=stored_names.names_from_arrays(
+                "column_names", arrays, sizes["m"]
+            ),
+            cluster_names=stored_names.cluster_names_from_arrays(arrays, sizes["k"]),
             parameters=dict(facts["parameters"]),
-            batch_names=stored.batch_names(facts.get("batches", []), sums.batches),
+            batch_names=stored_names.batch_names_from(
+                facts.get("batches", []), sums.batches
+            ),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 def refined(plan: Plan, record: FitRecord, counts: Counts) -> FitRecord:
     """Return the run over these rows that starts from a record."""
+    plan = plan.with_column_weights(record.sums.column_weights)
     plan = replace(plan, settings=record.settings, init=record)
     return memory.fit(plan.with_clusters(record.n_clusters), counts)
 
@@ -41,6 +42,7 @@ def divided(
             f"into={into}."
         )
         raise ValueError(message)
+    plan = plan.with_column_weights(record.sums.column_weights)
     alone = replace(
         plan,
         settings=replace(record.settings, outliers=None),

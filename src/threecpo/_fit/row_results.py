@@ -11,9 +11,10 @@ from .._core.codes import OUTLIER, inner_labels
 from .._core.describe import describe, scores
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
+from . import stored
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -34,6 +35,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
 class RowResults:
     """Results of each row; scores and margins are in nats.
 
+    ``row_weights`` hold long rows back; None where they hold none.
     ``batches`` are numbers of batches, the one after the last unknown; None where there
     is one.
     """
@@ -44,6 +46,7 @@ class RowResults:
     margins: NDArray[np.float64]
     row_scales: NDArray[np.float64]
     batches: NDArray[np.int32] | None = None
+    row_weights: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         for name, array in self.arrays().items():
@@ -53,6 +56,20 @@ class RowResults:
         """What there is of each row, by name."""
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
         return {name: array for name, array in named if array is not None}
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Any], sizes: Mapping[str, int]
+    ) -> RowResults | None:
+        """Results of a file, None where there are none."""
+        if not any(name in arrays for name in stored.OF_ROWS):
+            return None
+        held = stored.OF_HELD_ROWS if "row_weights" in arrays else {}
+        return cls(**stored.checked(arrays, stored.of_rows(sizes) | held, sizes))
+
+    def held_back(self, weights: NDArray[np.float64] | None) -> RowResults:
+        """Return the same of rows that count with these weights."""
+        return self if weights is None else replace(self, row_weights=weights)
 
     def renumbered(self, new: NDArray[np.int32]) -> RowResults:
         """Return the same with other numbers of clusters; outliers stay."""
@@ -90,6 +107,7 @@ class RowDescriber:
     threshold: float
     row_factors: NDArray[np.float64]
     with_sizes: bool
+    column_weights: NDArray[np.float64] | None = None
     batch_names: tuple[str, ...] = ()
 
     def __call__(
@@ -120,6 +138,7 @@ class RowDescriber:
 
     def in_batches(self, counts: Counts) -> Counts:
         """Return counts with the numbers that the batches of their rows have here."""
+        counts = counts.with_column_weights(self.column_weights)
         n_batches = len(self.profile.size_weights)
         if n_batches == 1:
             return counts.with_rows(counts.weights)

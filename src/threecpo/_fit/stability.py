@@ -137,6 +137,7 @@ def _half(
     rng = np.random.default_rng(seed)
     chosen = np.sort(rng.permutation(counts.n_rows)[: max(1, counts.n_rows // 2)])
     labels, members = record.labels_of_rates[chosen], record.tree.members
+    plan = plan.with_column_weights(record.sums.column_weights)
     half_plan = replace(
         plan.with_clusters(min(record.n_clusters, len(chosen))),
         n_init=RUNS_OF_HALF,

@@ -58,6 +58,10 @@ def _all_rows(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool((values >= 0).all()) and int(values.sum()) == sizes["n"]
 
 
+def _weights(values: NDArray[Any], _: Sizes) -> bool:
+    return bool(((values > 0) & (values <= 1)).all())
+
+
 def _groups(values: NDArray[Any], _: Sizes) -> bool:
     return bool(np.isin(values, GROUPS).all())
 
@@ -124,6 +128,10 @@ OF_BATCHES = {
     "batch_totals": Field("f8", "bm", "finite and 0 or more", _counted),
     "batch_masses": _MASSES._replace(shape="b"),
 }
+# Of columns and rows that are held back.
+_HELD = Field("f8", "m", "above 0 and at most 1", _weights)
+OF_HELD_COLUMNS = {"column_weights": _HELD}
+OF_HELD_ROWS = {"row_weights": _HELD._replace(shape="d")}
 OF_DATA = {"totals": Field("f8", "m", "finite and 0 or more", _counted)}
 OF_RECORD = {
     **OF_SUMS,
@@ -314,6 +322,8 @@ def lost_price(*_: Any) -> NDArray[np.float64]:
 def sums_to_arrays(sums: Sums, profile_sums: Sums, groups: NDArray[np.int8]) -> Arrays:
     """Sums of a run and of the profile of its labels, by the names of the fields."""
     more: Arrays = {}
+    if sums.column_weights is not None:
+        more["column_weights"] = sums.column_weights
     for before, each in (("", sums), ("profile_", profile_sums)):
         if each.total_mass is not None:
             more[f"{before}masses"] = each.masses
@@ -351,6 +361,7 @@ def sums_from_arrays(
             masses=arrays.get(f"{before}masses", np.empty(0)),
             total_mass=int(mass) if mass is not None and mass.is_integer() else mass,
             batches=_batches_from(arrays, before),
+            column_weights=arrays.get("column_weights"),
         )
         for before in ("", "profile_")
     )
@@ -369,21 +380,12 @@ def _batches_from(arrays: Mapping[str, Any], before: str) -> BatchSums | None:
     )
 
 
-def batch_names(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
-    """Names of the batches of a file, as many as the sums have."""
-    names = tuple(map(str, given)) if isinstance(given, list) else ()
-    n_batches = 1 if batches is None else batches.n_batches
-    if len(names) > n_batches or len(names) < n_batches > 1:
-        message = f"batches has {len(names)} names for {n_batches} batches"
-        raise DamagedFieldError(message)
-    return names
-
-
 def fields_of_rows(
     arrays: Mapping[str, Any], sizes: dict[str, int]
 ) -> dict[str, Field]:
     """Fields of weights and batches, if there are any; adds sizes of batches."""
     fields = dict(OF_WEIGHTS) if "total_mass" in arrays else {}
+    fields |= OF_HELD_COLUMNS if "column_weights" in arrays else {}
     if "batch_masses" in arrays:
         sizes["b"] = len(arrays["batch_masses"])
         sizes["c"] = sizes["o"] * sizes["b"]

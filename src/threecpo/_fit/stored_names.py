@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.batch_sums import BatchSums
     from .stored import Arrays
 
 
@@ -65,3 +66,13 @@ def cluster_names_from_arrays(
         message = "cluster_names has a name twice"
         raise DamagedFieldError(message)
     return tuple(names)
+
+
+def batch_names_from(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
+    """Names of the batches of a file, as many as the sums have."""
+    names = tuple(map(str, given)) if isinstance(given, list) else ()
+    n_batches = 1 if batches is None else batches.n_batches
+    if len(names) > n_batches or len(names) < n_batches > 1:
+        message = f"batches has {len(names)} names for {n_batches} batches"
+        raise DamagedFieldError(message)
+    return names

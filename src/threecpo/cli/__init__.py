@@ -30,8 +30,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Examples
     --------
     >>> from threecpo.cli import main
-    >>> main(["--version"])
-    threecpo 0.1.0
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    threecpo ...
     0
     """
     try:

@@ -66,16 +66,15 @@ class FileInBlocks:
         self.name = path.stem
         self.source = str(path)
 
-    def fit(self, model: ThreeCPO, progress: Progress | None) -> None:
+    def fit(self, model: ThreeCPO, progress: Progress | None, batch: Any) -> None:
         """Fit a model to the blocks of the file."""
         from .. import distributed
 
         options = dict(self._options)
         address, n_workers = (options.pop(name, None) for name in ON_DASK)
         with _noted_waits(), _client(address, n_workers) as client:
-            distributed.fit(
-                model, self._path, client=client, progress=progress, **options
-            )
+            given = {"client": client, "progress": progress, "batch": batch}
+            distributed.fit(model, self._path, **given, **options)
 
 
 class BlockInput(NamedTuple):
@@ -87,6 +86,12 @@ class BlockInput(NamedTuple):
     def read(self) -> FileInBlocks:
         """Return the file; it is read during the fit."""
         return FileInBlocks(self.source.path, self.options)
+
+    def batch(self, column: str) -> list[str | None]:
+        """Batch of each row, from a column beside the counts."""
+        from ..io.blocks import read_row_labels
+
+        return read_row_labels(self.source.path, column)
 
     def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""

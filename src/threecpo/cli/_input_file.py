@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .._names import SUBLINEAR
 from ..io.formats import FORMATS, find_format
 from ._output_paths import digest
 from ._shared_options import max_unpacked_option
@@ -30,7 +31,7 @@ _OPTIONS = {
     "layer": click.option(
         "--layer",
         metavar="NAME",
-        help="Matrix of an h5ad file [default: counts, else X if it is whole], or "
+        help="Matrix of an h5ad or zarr [default: counts, else X if it is whole], or "
         "genome or kind of features of a 10x .h5 file.",
     ),
     "labels": click.option(
@@ -100,11 +101,17 @@ _OPTIONS = {
     "encoding": click.option(
         "--encoding", metavar="NAME", help="Of a text file. [default: utf-8]"
     ),
+    "transform": click.option(
+        "--transform",
+        type=click.Choice(SUBLINEAR),
+        help="Take logarithms or square roots of the counts. [default: counts]",
+    ),
     "transpose": click.option(
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
-READING = tuple(name for name in _OPTIONS if name not in ("no_index", "named_triples"))
+_NOT_READING = ("no_index", "named_triples", "transform")
+READING = tuple(name for name in _OPTIONS if name not in _NOT_READING)
 _OPTIONS |= TEXT_OPTIONS
 
 
@@ -117,7 +124,17 @@ class InputFile(NamedTuple):
     def read(self, **more: Any) -> CountTable:
         from ..io import read_counts
 
-        return read_counts(self.path, **self.options, **more)
+        options = dict(self.options)
+        transform = options.pop("transform", None)
+        table = read_counts(self.path, **options, **more)
+        if transform is None:
+            return table
+        from ..preprocessing import SublinearCounts
+
+        transformed: CountTable = SublinearCounts(transform, table=True).transform(
+            table
+        )
+        return transformed
 
     def with_batch(self, column: str) -> tuple[InputFile, list[str | None]]:
         """Return the batch of each row, and the file without that column."""

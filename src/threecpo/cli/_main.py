@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .. import __version__
 from ._endings import ended_by_signals, write_to_nowhere
 from ._input_file import with_named_triples
 from ._option_names import as_options
@@ -65,10 +64,18 @@ class Commands(click.Group):
         "threecpo fit words.csv -k 5 --outliers iterative",
     ),
 )
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option(
+    "--verbose", is_flag=True, help="With --version: those of libraries, too."
+)
 @click.pass_context
-def commands(ctx: click.Context) -> None:
+def commands(ctx: click.Context, *, version: bool, verbose: bool) -> None:
     """Cluster the rows of a table of counts, and find out which columns matter."""
+    if version:
+        from ._versions import version_lines
+
+        click.echo("\n".join(version_lines(verbose=verbose)))
+        ctx.exit()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

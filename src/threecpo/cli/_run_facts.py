@@ -14,6 +14,7 @@ import click
 
 from .. import __version__
 from ._output_paths import RUN_FORMAT
+from ._versions import LIBRARIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from ._block_input import FileInBlocks
 
 RUN_VERSION = 1
-_LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 def run_facts(
@@ -40,7 +40,7 @@ def run_facts(
         "versions": {
             "threecpo": __version__,
             "python": platform.python_version(),
-            **{name: metadata.version(name) for name in _LIBRARIES},
+            **{name: metadata.version(name) for name in LIBRARIES},
         },
         **fit_facts(model),
     }

@@ -77,6 +77,7 @@ class Share(click.ParamType):  # type: ignore[type-arg]
 
 AT_LEAST_ONE = click.IntRange(min=1)
 NOT_NEGATIVE = click.FloatRange(min=0)
+LIMIT = click.FloatRange(min=1)
 
 seed_option = click.option(
     "--seed",
@@ -92,6 +93,12 @@ jobs_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace existing results.")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for machines."
+)
+batch_option = click.option(
+    "--batch",
+    "batch_column",
+    metavar="COLUMN",
+    help="Column of batches (laboratory, donor, source), which make no clusters.",
 )
 
 
@@ -170,6 +177,18 @@ def run_options(n_init: str) -> Decorator:
         ),
         click.option(
             "--prior", type=NOT_NEGATIVE, help="Added to counts. [default: 0.001]"
+        ),
+        click.option(
+            "--max-dispersion",
+            type=LIMIT,
+            help="Hold back columns that vary more than Poisson counts by this factor; "
+            "10 is a good one. [default: none]",
+        ),
+        click.option(
+            "--max-row-size",
+            type=LIMIT,
+            help="Hold back rows of more counts than this many median ones. "
+            "[default: none]",
         ),
         click.option(
             "--hold-out-deepest",

@@ -1,9 +1,8 @@
-"""A fit with a bar for people who wait."""
+"""A fit with a bar, or a line every half minute, for people who wait."""
 
 from __future__ import annotations
 
 import sys
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,24 +15,27 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 
+def watched() -> RunBar:
+    """A bar on a terminal; elsewhere a line after every half minute."""
+    return RunBar(quiet=not sys.stderr.isatty())
+
+
 def fit(
     model: ThreeCPO,
     counts: CountTable | FileInBlocks,
     batch: Any = None,
 ) -> None:
     """Fit, with a bar on a terminal."""
-    shown = RunBar() if sys.stderr.isatty() else nullcontext()
-    with shown as progress:
+    with watched() as progress:
         if isinstance(counts, FileInBlocks):
-            counts.fit(model, progress)
+            counts.fit(model, progress, batch)
         else:
             model.fit(counts, batch=batch, progress=progress)
 
 
 def stability(model: ThreeCPO, counts: CountTable) -> dict[str, Any]:
     """Measure how far clusters can be trusted, with a bar on a terminal."""
-    shown = RunBar() if sys.stderr.isatty() else nullcontext()
-    with shown as progress:
+    with watched() as progress:
         found = model.stability(counts, progress=progress)
     table = {name: np.asarray(found[name]) for name in found}
     return table | {"real": table["real"].astype(np.int64)}

@@ -148,7 +148,7 @@ def _labels(name: str, estimator: Any, table: CountTable) -> Any:
             warnings.simplefilter("ignore")
             return estimator.fit(table).labels_
     except (ValueError, MemoryError) as error:
-        print_note(f"{name} left out: {error or 'not enough memory.'}")
+        print_note(f"{name} left out: {str(error) or 'not enough memory.'}")
         return None
 
 

@@ -14,6 +14,7 @@ from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
     NumberOrAuto,
+    batch_option,
     examples,
     force_option,
     given,
@@ -73,12 +74,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Measure whether clusters are real, and write stability.csv.",
 )
-@click.option(
-    "--batch",
-    "batch_column",
-    metavar="COLUMN",
-    help="Column of batches (laboratory, donor, source), which make no clusters.",
-)
+@batch_option
 @names_option
 @click.option("--xlsx", is_flag=True, help="Write segments.xlsx for spreadsheets, too.")
 @click.option(
@@ -131,13 +127,9 @@ def command(
         message = "--write-h5ad needs the counts in memory, not blocks of rows."
         raise ValueError(message)
     batch = None
-    if batch_column is not None:
-        if blocks is not None:
-            message = (
-                "--batch needs the counts in memory; for blocks of rows call "
-                "threecpo.distributed.fit(..., batch=...)."
-            )
-            raise ValueError(message)
+    if batch_column is not None and blocks is not None:
+        batch = blocks.batch(batch_column)
+    elif batch_column is not None:
         source, batch = source.with_batch(batch_column)
     n_clusters = options["n_clusters"]
     names = None if names_file is None else read_names(names_file, n_clusters)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from ._input_file import InputFile, source_options
 from ._output_paths import table_file
 from ._printing import listed, number_of, print_json, print_line, print_note
 from ._shared_options import (
+    batch_option,
     examples,
     force_option,
     jobs_option,
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to do about columns of the model that FILE lacks.",
 )
+@batch_option
 @jobs_option
 @source_options
 @force_option
@@ -49,6 +53,7 @@ def command(
     model: Path,
     output: Path | None,
     missing: str,
+    batch_column: str | None,
     n_jobs: int | None,
     *,
     force: bool,
@@ -64,12 +69,16 @@ def command(
     from ..results import predicted_rows
     from ..results.label_comparison import label_columns
 
+    batch = None
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
+        _check_transform(model, source)
+        if batch_column is not None:
+            source, batch = source.with_batch(batch_column)
         fitted.set_params(n_jobs=n_jobs)
         table = read_for(fitted, source)
         table, facts = aligned(fitted, table, source.path, zero=missing == "zero")
-        rows = predicted_rows(fitted, table)
+        rows = predicted_rows(fitted, table, batch=batch)
         rows |= label_columns(table, len(rows["row"]))
         write(rows)
     if as_json:
@@ -92,6 +101,22 @@ def _done(model: ThreeCPO, rows: Table) -> str:
         if code in labels:
             found.append(f"{labels.count(code)} {what}")
     return f"{number_of(len(labels), 'row')}, {listed(found)}"
+
+
+def _check_transform(model: Path, source: InputFile) -> None:
+    """Refuse counts that are not transformed as those of the model's folder were."""
+    run = model / "run.json"
+    if not run.is_file():
+        return
+    with suppress(ValueError, AttributeError):
+        options = json.loads(run.read_text("utf-8")).get("input", {}).get("options", {})
+        before, now = (each.get("transform") for each in (options, source.options))
+        if before != now:
+            advice = "leave out --transform"
+            if before is not None:
+                advice = f"pass --transform {before}"
+            message = f"The model in {model} was fitted to other values: {advice}."
+            raise click.UsageError(message)
 
 
 def read_for(model: ThreeCPO, source: InputFile) -> CountTable:

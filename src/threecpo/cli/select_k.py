@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +12,7 @@ from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
 from ._shared_options import (
     AT_LEAST_ONE,
+    batch_option,
     examples,
     force_option,
     given,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     "[default: 4; 20 if --init is not merge]"
 )
 @source_options
+@batch_option
 @force_option
 @json_option
 def command(
@@ -61,6 +62,7 @@ def command(
     most: int,
     criterion: str,
     output: Path | None,
+    batch_column: str | None,
     *,
     force: bool,
     as_json: bool,
@@ -76,14 +78,17 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
+    batch = None
     with table_file(output, force=force) as write:
+        if batch_column is not None:
+            source, batch = source.with_batch(batch_column)
         table = source.read()
         wanted = range(least, min(most, table.shape[0]) + 1)
         if not wanted:
             held = number_of(table.shape[0], "row")
             message = f"{source.path} has only {held}, fewer than --min {least}."
             raise ValueError(message)
-        path = _path(table, wanted, criterion, given(options))
+        path = _path(table, wanted, criterion, given(options), batch)
         rows = path_table(path)
         if not as_json:
             print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
@@ -106,19 +111,26 @@ def command(
 
 
 def _path(
-    table: CountTable, wanted: range, criterion: str, options: dict[str, Any]
+    table: CountTable,
+    wanted: range,
+    criterion: str,
+    options: dict[str, Any],
+    batch: Any,
 ) -> KPath:
     from ..cluster import ThreeCPO
     from ..select import select_n_clusters
+    from ._watched_fit import watched
 
-    return select_n_clusters(
-        table,
-        wanted,
-        estimator=ThreeCPO(**options),
-        n_init=options.get("n_init"),
-        criterion=criterion,
-        verbose=int(sys.stderr.isatty()),
-    )
+    with watched() as progress:
+        return select_n_clusters(
+            table,
+            wanted,
+            estimator=ThreeCPO(**options),
+            n_init=options.get("n_init"),
+            criterion=criterion,
+            batch=batch,
+            progress=progress,
+        )
 
 
 def _print_best(path: KPath) -> None:

@@ -193,6 +193,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
             order=self._checked_order(),
+            max_dispersion=self._checked_limit("max_dispersion"),
+            max_row_size=self._checked_limit("max_row_size"),
             hold_out=_options.check_share(
                 "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
             ),
@@ -233,6 +235,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             )
             raise ValueError(message)
         return order
+
+    def _checked_limit(self, name: str) -> float | None:
+        value = getattr(self, name, None)
+        return None if value is None else _options.check_limit(name, value)
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers

@@ -9,13 +9,12 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._extras import frame
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._confidence import RowConfidence
 from ._described import DescribedClusters
+from ._nuisance import NuisanceEffects
 from ._stability import ClusterStability
-from .batch_columns import batch_columns
 from .fitting import as_table
 
 if TYPE_CHECKING:
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(SelectorMixin, DescribedClusters, ClusterStability, RowConfidence):
+class ThreeCPO(
+    SelectorMixin, DescribedClusters, ClusterStability, RowConfidence, NuisanceEffects
+):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -101,6 +102,13 @@ default="information"
     order : {"size", "kinship", "given"}, default="size"
         How clusters are numbered: the largest first, neighbours in the tree next to
         each other, or as ``init`` numbers them, where that is labels or a model.
+    max_dispersion : float or None, default=None
+        Hold back columns that vary more than this many times as much as Poisson counts,
+        in a first fit: their likelihood counts with the weight ``max_dispersion`` over
+        the dispersion. 10 is a good value; None is the paper's loss.
+    max_row_size : float or None, default=None
+        Hold back rows with more counts than this many times the median row: they count
+        as often as makes them as large.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -146,6 +154,10 @@ default="information"
         Batches of the fit, sorted, where ``batch`` was given.
     batch_effects_ : ndarray of shape (n_batches, n_columns)
         How many times more of each column each of them has than a mean batch.
+    column_weights_ : ndarray of shape (n_columns,)
+        Weight of each column by ``max_dispersion``; see ``held_back_columns``.
+    row_weights_ : ndarray of shape (n_rows,)
+        Weight of each row by ``max_row_size``; see ``held_back_rows``.
     n_iter_ : int
         Iterations of the kept run.
     n_clusters_ : int
@@ -231,6 +243,8 @@ default="information"
         criterion: str = "mdl-dispersion",
         hold_out_deepest: float = 0.0,
         order: str = "size",
+        max_dispersion: float | None = None,
+        max_row_size: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -250,6 +264,8 @@ default="information"
         self.criterion = criterion
         self.hold_out_deepest = hold_out_deepest
         self.order = order
+        self.max_dispersion = max_dispersion
+        self.max_row_size = max_row_size
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -301,34 +317,6 @@ default="information"
             # scikit-learn would follow the indices of a damaged matrix.
             check_structure(X)
         return super().transform(X)
-
-    def batch_columns(self, n: int = 10) -> Any:
-        """Columns that differ most between batches.
-
-        Parameters
-        ----------
-        n : int, default=10
-            Most columns to list.
-
-        Returns
-        -------
-        pandas.DataFrame or dict of str to list
-            ``column``; ``batch`` that has the most of it and ``effect``, how many times
-            more than a mean batch; ``least_batch`` and ``least_effect``; ``evidence``,
-            the likelihood in nats that the batches explain, by which they are ordered.
-
-        Examples
-        --------
-        >>> from threecpo import ThreeCPO
-        >>> X = [[9, 1, 5], [8, 2, 5], [1, 7, 5], [2, 9, 5]] * 5
-        >>> X = [[a, b, c * (1 + i % 2)] for i, (a, b, c) in enumerate(X)]
-        >>> model = ThreeCPO(2, random_state=0).fit(X, batch=["old", "new"] * 10)
-        >>> model.batch_columns(1)["batch"][0]
-        'new'
-        """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        return frame(batch_columns(self.record_, n))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
@@ -393,6 +381,7 @@ default="information"
         super()._keep(record)
         self.column_groups_ = record.groups
         self.column_scores_ = record.column_scores
-        totals, mass = record.smoothed.totals, record.sums.mass
+        sums = record.sums.unweighted
+        totals, mass = sums.smoothed(record.settings.prior).totals, sums.mass
         self.shared_rates_ = totals
         self.noise_rates_ = totals / mass

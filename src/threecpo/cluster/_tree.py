@@ -315,9 +315,7 @@ def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:
     return numbers
 
 
-def _checked_unions(
-    clusters: Sequence[Iterable[int]], n_clusters: int
-) -> NDArray[np.int32]:
+def _checked_unions(clusters: Sequence[Any], n_clusters: int) -> NDArray[np.int32]:
     """Where each cluster goes; one that is in two unions is refused."""
     from .._core.merging import without_gaps
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.codes import RELEVANT
-from .._progress import PrintedSteps
+from .._progress import PrintedSteps, RunBar, in_notebook
 from .._validation import check_counts, with_given_rows
 from ..table import CountTable
 from ._base import PoissonClusterer
@@ -54,6 +54,8 @@ def fitted(estimator: Model, record: FitRecord) -> Model:
 
 def progress_of(estimator: PoissonClusterer) -> Progress | None:
     """What listens to the fit of an estimator that is ``verbose``."""
+    if estimator.verbose == 1 and in_notebook():
+        return RunBar()
     return PrintedSteps(estimator.verbose) if estimator.verbose else None
 
 

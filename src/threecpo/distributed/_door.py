@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,9 +17,10 @@ from .._fit.blocks import BlockFit
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
 from .._fit.confidence import described_over
-from .._fit.engine import ThreadEngine, UnchangedBlocks
+from .._fit.engine import ThreadEngine, UnchangedBlocks, WeightedColumns
 from .._fit.first_look import FirstLook, look_at
 from .._fit.given_rows import check_rule, without_rows
+from .._fit.held_back import row_weights_over, weights_over
 from .._fit.plan import check_enough_rows
 from .._options import check_integer, check_non_negative
 from .._validation import bad_entry_message, fractional_message
@@ -36,7 +38,8 @@ from ._patience import SECONDS, Patience
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import ArrayLike
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine, Reader
@@ -166,23 +169,49 @@ def fit(
             work = _on_cluster(plan, source, budget, client, waiting, stack)
         rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
         rows = rows.without_deepest(work.engine, plan.hold_out)
+        held = row_weights_over(work.engine, rows.weights, plan.max_row_size)
+        rows = rows.held_back(held)
         work, plan = _with_rows(work, plan, rows)
         if target is None:
             budget.check_rows(sum(work.n_rows))
-        kept = None
-        if checkpoint is not None:
-            given = options | ({"rows": rows.digest} if rows.given else {})
-            kept = Checkpoint(Path(checkpoint), plan, given)
+        given = options | ({"rows": rows.digest} if rows.given else {})
         fitting = BlockFit(plan, work.fitted, work.look, budget, work.threads, heard)
-        record = fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
+
+        def fitted(fitting: BlockFit, folder: str) -> FitRecord:
+            kept = Checkpoint(Path(folder), fitting.plan, given) if folder else None
+            return fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
+
+        folder = "" if checkpoint is None else os.fspath(checkpoint)
+        record = _held_back(fitting, fitted, folder)
         record = record.with_names(columns=source.column_names, rows=source.row_names)
         record = record.with_batches(rows.batch_names)
         # Probabilities, a number for each row and cluster, are left out of a budget.
         sure = plan.with_confidence and budget.limit is None
-        _keep(estimator, record, work.engine, target, sure=sure)
+        _keep(estimator, record, work.engine, target, held, sure=sure)
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
+
+
+def _held_back(
+    fitting: BlockFit, fitted: Callable[[BlockFit, str], FitRecord], folder: str
+) -> FitRecord:
+    """Fit, and again with the columns held back that vary too much in the first.
+
+    The first has a checkpoint of its own, beside the other.
+    """
+    plan = fitting.plan
+    if plan.max_dispersion is None:
+        return fitted(fitting, folder)
+    first = replace(fitting, plan=plan.with_column_weights(None))
+    record = fitted(first, folder and f"{folder}-first")
+    weights = weights_over(fitting.engine, record, plan.max_dispersion)
+    if weights is None:
+        return record
+    engine = WeightedColumns(fitting.engine, weights)
+    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
+    plan = plan.with_column_weights(weights)
+    return fitted(replace(fitting, plan=plan, engine=engine, look=look), folder)
 
 
 def current_client_for(blocks: Any) -> Any:
@@ -197,13 +226,16 @@ def _keep(
     record: FitRecord,
     engine: Engine,
     target: Path | None,
+    held: NDArray[np.float64] | None,
     *,
     sure: bool,
 ) -> None:
     """Keep a record, then its rows: if these fail, the model is there."""
     keep(estimator, record)
     if target is None:
-        keep(estimator, described_over(engine, record, sure=sure))
+        record = described_over(engine, record, sure=sure)
+        assert record.rows is not None
+        keep(estimator, record.with_rows(record.rows.held_back(held)))
     else:
         row_files.written(engine, record.describer, target)
 

@@ -24,7 +24,7 @@ from ._patience import Patience
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
     from .._fit.budget import MemoryBudget
@@ -133,7 +133,8 @@ class CheckedBlocks:
         self._engine = engine
         batches = record.sums.batches
         names = () if batches is None else (*record.batch_names, "")
-        self._check = partial(_checked, record.n_columns, names)
+        weights = record.sums.column_weights
+        self._check = partial(_checked, record.n_columns, names, weights)
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         return self._engine.fold(partial(self._check, work), combine)
@@ -142,6 +143,7 @@ class CheckedBlocks:
 def _checked(
     n_columns: int,
     batch_names: tuple[str, ...],
+    column_weights: NDArray[np.float64] | None,
     work: Work[T],
     index: int,
     counts: Counts,
@@ -159,7 +161,7 @@ def _checked(
     if batch_names and counts.batches is None:
         mean = np.full(counts.n_rows, len(batch_names) - 1, dtype=np.int32)
         counts = counts.with_rows(counts.weights, mean, batch_names)
-    return work(index, counts)
+    return work(index, counts.with_column_weights(column_weights))
 
 
 def _lengths(_: int, counts: Counts) -> list[int]:

@@ -16,6 +16,11 @@ from .._labels import encoded, label_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Numbers that are read at a time.
+_STEP = 1 << 22
 _SPARSE: dict[Any, Any] = {
     "csr_matrix": sp.csr_array,
     "csr": sp.csr_array,
@@ -67,7 +72,9 @@ def choose_matrix(file: Any, layer: str | None) -> Matrix:
 
 def layer_choices(file: Any) -> str:
     """List what may be passed as layer=."""
-    raw = ["raw"] if "raw" in file else []
+    # zarr holds an empty place where there is no raw.
+    given = file.get("raw", {})
+    raw = [] if is_array(given) or "X" not in given else ["raw"]
     names = [*_layers(file), *raw, *(["X"] if "X" in file else [])]
     return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
 
@@ -110,6 +117,22 @@ def numbers_of(element: Any, name: str, kinds: str) -> Any:
         message = f"{name} of its matrix is no list of numbers"
         raise DataFormatError(message)
     return array
+
+
+def as_type(array: Any, dtype: Any) -> NDArray[Any]:
+    """Read numbers as this type, some at a time, so that they are never there twice."""
+    out = np.empty(array.shape[0], dtype=dtype)
+    for start in range(0, len(out), _STEP):
+        part = array[start : start + _STEP]
+        if out.dtype.kind == "i" and len(part):
+            bounds = np.iinfo(out.dtype)
+            if part.max() > bounds.max or part.min() < 0:
+                message = (
+                    f"{array.name} is damaged: it holds places outside of any matrix"
+                )
+                raise DataFormatError(message)
+        out[start : start + _STEP] = part
+    return out
 
 
 def names_of(group: Any, name: str) -> list[str]:

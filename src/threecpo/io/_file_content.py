@@ -114,10 +114,10 @@ def check_names(names: Sequence[str] | None, length: int, of: str) -> None:
         first[name] = i
 
 
-def no_count(where: str, value: float) -> DataFormatError:
+def no_count(where: str, value: float, unless: str = "") -> DataFormatError:
     """Error about a number that cannot be a count."""
     if np.isnan(value):
-        what = "NaN; fill in 0 for no count"
+        what = f"NaN; fill in 0 for no count{unless}"
     elif np.isinf(value):
         what = "an infinite number; counts are finite"
     elif value < 0:

@@ -40,18 +40,23 @@ def open_h5ad(
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     with open_h5ad(path, options.layer, options.max_unpacked) as (file, matrix):
-        X = _in_memory(matrix.element)
-        if not matrix.asked and not _is_whole(X.data):
-            message = (
-                "X holds values that are not whole numbers; pass layer= with the raw "
-                f"counts, one of {elements.layer_choices(file)} ('X' takes X as it is)"
-            )
-            raise DataFormatError(message)
-        obs = file["obs"]
-        labels = elements.read_labels(obs, options.labels)
-        rows, columns = (elements.frame_names(frame) for frame in (obs, matrix.var))
-        taken = f"counts of {matrix.called}"
-        return FileContent(X, rows, columns, **labels, description=taken)
+        return content_of(file, matrix, options)
+
+
+def content_of(file: Group, matrix: Matrix, options: ReadOptions) -> FileContent:
+    """Read the matrix of an open AnnData, its names, and labels if asked for."""
+    X = _in_memory(matrix.element)
+    if not matrix.asked and not _is_whole(X.data):
+        message = (
+            "X holds values that are not whole numbers; pass layer= with the raw "
+            f"counts, one of {elements.layer_choices(file)} ('X' takes X as it is)"
+        )
+        raise DataFormatError(message)
+    obs = file["obs"]
+    labels = elements.read_labels(obs, options.labels)
+    rows, columns = (elements.frame_names(frame) for frame in (obs, matrix.var))
+    taken = f"counts of {matrix.called}"
+    return FileContent(X, rows, columns, **labels, description=taken)
 
 
 def _in_memory(element: Any) -> Any:

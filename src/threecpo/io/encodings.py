@@ -15,9 +15,15 @@ _PIECE = 1 << 16
 
 
 def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
-    """Bytes of a file in UTF-8; the file itself if no encoding is given."""
+    """Bytes of a file in UTF-8; the file itself if it is in none other.
+
+    Without an encoding the mark at its beginning tells UTF-16, as Excel writes it.
+    """
     if encoding is None:
-        return file
+        start = file.peek(2) if isinstance(file, io.BufferedReader) else b""
+        if not start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return file
+        encoding = "utf-16"
     try:
         # Refuses what encodes no text, such as base64, too.
         "".encode(encoding)

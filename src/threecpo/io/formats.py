@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError
 from .archives import opened
 from .regular_files import open_regular
+from .zarr_folders import is_zarr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,7 @@ FORMATS = {
     "10x": Format("_tenx"),
     "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer",), writes=False),
     "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels")),
+    "zarr": Format("_zarr", (), ("layer", "labels"), writes=False),
     "biom": Format("_biom", (".biom",), writes=False),
     "texts": Format("_texts", (), ("text_options", "encoding"), writes=False),
     "jsonl": Format(
@@ -160,6 +162,8 @@ def _of_text(start: bytes) -> str:
 
 
 def _of_folder(path: Path) -> str:
+    if is_zarr(path):
+        return "zarr"
     names = [entry.name.lower() for entry in path.iterdir()]
     if any(name.endswith(("matrix.mtx", "matrix.mtx.gz")) for name in names):
         return "10x"

@@ -55,6 +55,7 @@ def read_counts(
     "10x"      a folder of matrix.mtx, features.tsv (or genes.tsv) and barcodes.tsv
     "10x-h5"   the .h5 file of Cell Ranger 2 or 3, or of CellBender
     "h5ad"     AnnData
+    "zarr"     AnnData in a zarr folder
     "biom"     BIOM in HDF5 or JSON; samples become rows
     "texts"    a folder of .txt files; folders inside are labels
     "jsonl"    a text a line, as a string or as the field "text" of an object
@@ -70,9 +71,10 @@ def read_counts(
     format : str, default=None
         One of the formats above; by default that of the suffix and of the content.
     layer : str, default=None
-        Matrix of an h5ad file: the name of a layer, or "X" or "raw". By default the
-        layer "counts", or else X if it holds whole numbers. Of a 10x file in HDF5: the
-        genome, or the kind of features, such as "Gene Expression"; all by default.
+        Matrix of an h5ad file or zarr folder: the name of a layer, or "X" or "raw". By
+        default the layer "counts", or else X if it holds whole numbers. Of a 10x file
+        in HDF5: the genome, or the kind of features, such as "Gene Expression"; all by
+        default.
     labels : str or sequence of str, default=()
         Columns with labels of the rows (csv, parquet), columns of ``obs`` (h5ad) or
         fields (jsonl), such as ``["cell_type", "donor"]``. They are not counted among

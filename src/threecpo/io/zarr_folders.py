@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
+_ROOTS = (".zgroup", "zarr.json", ".zmetadata")
 _MOST_METADATA = 1 << 26
+
+
+def is_zarr(path: Path) -> bool:
+    """Whether a folder is one that zarr has written."""
+    return path.is_dir() and any((path / name).exists() for name in _ROOTS)
 
 
 def size_of_folder(folder: Path) -> int:

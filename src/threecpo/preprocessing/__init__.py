@@ -6,8 +6,13 @@ from ._column_transformers import (
     RevealedComparativeAdvantage,
 )
 from ._count_transformer import CanonicalCounts
-from ._pipelines import ClusteringPipeline, k_means_pipeline
-from ._row_transformers import RelativeFrequency, RowMinMaxScaler, RowStandardizer
+from ._pipelines import ClusteringPipeline, k_means_pipeline, sublinear_pipeline
+from ._row_transformers import (
+    RelativeFrequency,
+    RowMinMaxScaler,
+    RowStandardizer,
+    SublinearCounts,
+)
 
 __all__ = [
     "BM25Transformer",
@@ -18,5 +23,7 @@ __all__ = [
     "RevealedComparativeAdvantage",
     "RowMinMaxScaler",
     "RowStandardizer",
+    "SublinearCounts",
     "k_means_pipeline",
+    "sublinear_pipeline",
 ]

@@ -15,7 +15,12 @@ from ._column_transformers import (
     RevealedComparativeAdvantage,
 )
 from ._count_transformer import CanonicalCounts
-from ._row_transformers import RelativeFrequency, RowMinMaxScaler, RowStandardizer
+from ._row_transformers import (
+    RelativeFrequency,
+    RowMinMaxScaler,
+    RowStandardizer,
+    SublinearCounts,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,6 +136,42 @@ def k_means_pipeline(
     kind = _k_means(spherical=spherical)
     k_means = kind(n_clusters, n_init=n_init, random_state=random_state)
     return ClusteringPipeline([*_first_steps(transformation), ("k_means", k_means)])
+
+
+def sublinear_pipeline(
+    function: str = "log1p", estimator: Any = None
+) -> ClusteringPipeline:
+    """Clusters of square roots or logarithms of counts, as one estimator.
+
+    Parameters
+    ----------
+    function : {"log1p", "sqrt"}, default="log1p"
+        What is done to the counts, as in :class:`SublinearCounts`.
+    estimator : estimator or None, default=None
+        What clusters them; None is ``ThreeCPO()``.
+
+    Returns
+    -------
+    ClusteringPipeline
+        A scikit-learn Pipeline, not yet fitted, with the steps ``counts`` and
+        ``cluster``. ThreeCPO does not warn of values that are not whole numbers there.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.datasets import make_synth
+    >>> from threecpo.preprocessing import sublinear_pipeline
+    >>> X, _ = make_synth(random_state=0)
+    >>> pipeline = sublinear_pipeline("sqrt", ThreeCPO(3, random_state=0)).fit(X)
+    >>> bool((pipeline.predict(X) == pipeline.labels_).all())
+    True
+    """
+    if estimator is None:
+        from ..cluster import ThreeCPO
+
+        estimator = ThreeCPO()
+    counts = SublinearCounts(function, table=True)
+    return ClusteringPipeline([("counts", counts), ("cluster", estimator)])
 
 
 def _k_means(*, spherical: bool) -> type[Any]:

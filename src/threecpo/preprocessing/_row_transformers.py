@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._names import SUBLINEAR
+from .._options import check_choice
+from .._validation import check_counts
+from ..table import CountTable
 from ._count_transformer import (
     RowTransformer,
     for_each_count,
@@ -16,7 +21,7 @@ from ._count_transformer import (
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
 
@@ -92,6 +97,78 @@ class RowMinMaxScaler(RowTransformer):
         out = with_values(counts, above / for_each_count(counts, spans))
         out.eliminate_zeros()
         return out
+
+
+class SublinearCounts(RowTransformer):
+    """Square roots or logarithms of counts, so that large ones count for less.
+
+    Zeros stay zeros, so sparse input stays sparse. Clusters of transformed counts are
+    better on some data and worse on others (docs/transformed-counts.md); expected
+    counts and rates of a model are then in the new unit.
+
+    Parameters
+    ----------
+    function : {"log1p", "sqrt"}, default="log1p"
+        log(1 + x), or the square root.
+    table : bool, default=False
+        Return a CountTable, which keeps column names and tells
+        :class:`threecpo.ThreeCPO` that the values were made of counts on purpose.
+
+    Attributes
+    ----------
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (n_columns,)
+        Column names, where X is a frame whose columns have names.
+
+    See Also
+    --------
+    sublinear_pipeline : This with a clusterer behind it.
+
+    Examples
+    --------
+    >>> from threecpo.preprocessing import SublinearCounts
+    >>> SublinearCounts("sqrt").fit_transform([[0, 4], [1, 9]])
+    array([[0., 2.],
+           [1., 3.]])
+    """
+
+    def __init__(self, function: str = "log1p", *, table: bool = False) -> None:
+        self.function = function
+        self.table = table
+
+    def transform(self, X: ArrayLike | Any) -> Any:
+        """Transform the rows of X.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix, (n_rows, n_columns)
+            Counts of the same columns; never changed.
+
+        Returns
+        -------
+        CountTable, ndarray or sparse matrix of shape (n_rows, n_columns)
+            New values, in memory of their own: sparse where X is, or a table if
+            ``table`` is set.
+        """
+        if not self.table:
+            return super().transform(X)
+        self._check_parameters()
+        counts = check_counts(X, self, reset=not hasattr(self, "n_features_in_"))
+        counts = counts.with_values(self._values(counts))
+        if isinstance(X, CountTable):
+            return replace(X, counts=counts)
+        names = getattr(self, "feature_names_in_", None)
+        return CountTable(counts, column_names=names)
+
+    def _check_parameters(self) -> None:
+        check_choice("function", self.function, SUBLINEAR)
+
+    def _values(self, counts: Counts) -> NDArray[np.float64]:
+        return getattr(np, self.function)(counts.data)
+
+    def _transformed(self, counts: Counts) -> sp.csr_array:
+        return with_values(counts, self._values(counts))
 
 
 class RelativeFrequency(RowTransformer):

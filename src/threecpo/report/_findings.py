@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..results import figure_data
+from ..results.fitted import held_columns
 from ..results.steering import separation, separation_line
 from ._formatting import percent, shown, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from .words import Noun
+
+# Columns that are held back and named.
+HELD_LISTED = 5
 
 
 def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
@@ -27,13 +31,37 @@ def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
             f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
             "tell, and are in no cluster"
         )
+    held = _held_rows(record, rows)
     but = f", but {doubts}" if doubts else ""
     if len(sizes) == 1:
-        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}."
+        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}.{held}"
     return (
         f"{rows.count(n_rows)} in {len(sizes)} clusters{but}: the largest has "
         f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
-        f"{whole(min(sizes))}{outliers}."
+        f"{whole(min(sizes))}{outliers}.{held}"
+    )
+
+
+def _held_rows(record: FitRecord, rows: Noun) -> str:
+    weights = None if record.rows is None else record.rows.row_weights
+    if weights is None:
+        return ""
+    n_held = int((weights < 1).sum())
+    verb = "counts" if n_held == 1 else "count"
+    return f" {rows.count(n_held)} of many counts {verb} for less."
+
+
+def _held_columns(record: FitRecord, columns: Noun) -> str:
+    held = held_columns(record)
+    if not held:
+        return ""
+    listed = ", ".join(shown(name) for name in held[:HELD_LISTED])
+    more = f" and {whole(len(held) - HELD_LISTED)} more"
+    verb = "varies" if len(held) == 1 else "vary"
+    return (
+        f" {columns.count(len(held))} {verb} too much and "
+        f"{'counts' if len(held) == 1 else 'count'} for less: {listed}"
+        f"{more if len(held) > HELD_LISTED else ''}."
     )
 
 
@@ -44,14 +72,14 @@ def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
         return (
             f"None of the {columns.count(record.n_columns)} tells clusters "
             f"apart: {whole(shared)} only follow the size of {rows.with_article} and "
-            f"{whole(noise)} are noise."
+            f"{whole(noise)} are noise.{_held_columns(record, columns)}"
         )
     follow = "follows" if shared == 1 else "follow"
     return (
         f"Of {columns.count(record.n_columns)}, {whole(relevant)} "
         f"{'tells' if relevant == 1 else 'tell'} the clusters apart, {whole(shared)} "
         f"only {follow} the size of {rows.with_article} and {whole(noise)} "
-        f"{'is' if noise == 1 else 'are'} noise."
+        f"{'is' if noise == 1 else 'are'} noise.{_held_columns(record, columns)}"
     )
 
 

@@ -22,7 +22,7 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
         "groups": _groups,
         "map": lambda part, _: row_map(part),
         "outliers": _outliers,
-        "path": _path,
+        "path": path_figure,
         "tree": lambda part, _: tree(part),
     }
     return {
@@ -91,7 +91,8 @@ def _two_curves(
     return chart.svg()
 
 
-def _path(part: dict[str, Any], words: Words) -> str:
+def path_figure(part: dict[str, Any], words: Words) -> str:
+    """The criterion over K, and the number of relevant columns."""
     k = part["n_clusters"]
     curves = [(CRITERION_TITLES[part["criterion"]], part["values"])]
     if "relevant" in part:

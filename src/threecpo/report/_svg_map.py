@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..plot.style import CLUSTERS, cluster_style
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 WIDTH, HEIGHT, EDGE = 640, 480, 14
 # A mark from the middle of its point, by matplotlib's name of the marker.
@@ -52,8 +57,9 @@ def mark_svg(cluster: int) -> str:
 
 def on_canvas(part: dict[str, Any]) -> tuple[list[float], list[float]]:
     """Places of the points on the canvas; both axes have the same scale."""
-    xs, ys = ([float(v) for v in part[axis]] for axis in ("x", "y"))
-    return [_at_x(part, x) for x in xs], [_at_y(part, y) for y in ys]
+    xs = _placed(part, 0, np.asarray(part["x"], dtype=np.float64))
+    ys = HEIGHT - _placed(part, 1, np.asarray(part["y"], dtype=np.float64))
+    return xs.round(1).tolist(), ys.round(1).tolist()
 
 
 def row_map(part: dict[str, Any]) -> str:
@@ -123,19 +129,20 @@ def _overlap(
 
 
 def _at_x(part: dict[str, Any], value: float) -> float:
-    return _placed(part, 0, value)
+    return float(_placed(part, 0, np.array(value)).round(1))
 
 
 def _at_y(part: dict[str, Any], value: float) -> float:
-    return round(HEIGHT - _placed(part, 1, value), 1)
+    return float((HEIGHT - _placed(part, 1, np.array(value))).round(1))
 
 
-def _placed(part: dict[str, Any], axis: int, value: float) -> float:
-    """Place along an axis, from the left or from below, inside the frame."""
+def _placed(
+    part: dict[str, Any], axis: int, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Places along an axis, from the left or from below, inside the frame."""
     sizes = [high - low for low, high in part["limits"]]
     room = (WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE)
     scale = min(room[0] / sizes[0], room[1] / sizes[1])
     low, high = part["limits"][axis]
-    whole = (WIDTH, HEIGHT)[axis]
-    inside = min(max(value, low), high)
-    return round(whole / 2 + scale * (inside - (low + high) / 2), 1)
+    inside = np.clip(values, low, high)
+    return (WIDTH, HEIGHT)[axis] / 2 + scale * (inside - (low + high) / 2)

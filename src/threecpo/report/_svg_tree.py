@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 # Room for the number of the last join, in percent.
-LAST = 92.0
+LAST = 88.0
 
 
 def tree(part: dict[str, Any]) -> str:

@@ -33,7 +33,11 @@ def _node(node: Part, trusted: list[Part] | None) -> Part:
         "name": cut(shown(node["name"])),
         "net": None if node["net"] is None else finite(node["net"]),
         "apart": [
-            {"node": node[side], "columns": node[f"{side}_markers"]}
+            {
+                "node": node[side],
+                "name": cut(shown(node[f"{side}_name"])),
+                "columns": node[f"{side}_markers"],
+            }
             for side in ("left", "right")
         ],
         "trusted": trusted and trusted[node["node"]],

@@ -83,12 +83,17 @@ def row_table(
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
+        **({} if rows.row_weights is None else {"weight": rows.row_weights}),
         **_titles(X),
     }
 
 
 def predicted_rows(
-    model: ThreeCPO, X: Any, *, row_names: Iterable[Any] | None = None
+    model: ThreeCPO,
+    X: Any,
+    *,
+    row_names: Iterable[Any] | None = None,
+    batch: Any = None,
 ) -> Table:
     """Table of other rows under a fitted model.
 
@@ -100,6 +105,8 @@ def predicted_rows(
         Counts of the model's columns.
     row_names : sequence of str, default=None
         Names of the rows; None takes those of a CountTable, else their numbers, from 0.
+    batch : array-like of shape (n_rows,) or None, default=None
+        Batch of each row, as in :meth:`ThreeCPO.predict`.
 
     Returns
     -------
@@ -126,6 +133,7 @@ def predicted_rows(
     if row_names is None and isinstance(X, CountTable):
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
+    counts = record.in_batches(counts, batch)
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
         return _of_rows(record, names, record.describe(counts, workers)) | _titles(X)
 
@@ -166,7 +174,8 @@ def column_table(
     dict of str to ndarray
         ``column``, ``group`` (1, 0 or -1), ``noise_score``, ``shared_score``,
         ``relevant_score``; and the counts expected in a row of mean size, ``overall``
-        and in each cluster, ``here_0`` to ``here_{K-1}``.
+        and in each cluster, ``here_0`` to ``here_{K-1}``. Where columns are held back,
+        also the ``weight`` of each.
 
     Examples
     --------
@@ -178,6 +187,8 @@ def column_table(
     """
     record = record_of(model)
     scores, expected = record.column_scores, record.markers.expected
+    weights = record.sums.column_weights
+    held = {} if weights is None else {"weight": weights}
     return {
         "column": column_names_of(record, column_names),
         "group": record.groups.astype(np.int64),
@@ -186,6 +197,7 @@ def column_table(
         "relevant_score": scores[:, 2],
         "overall": expected.overall,
         **{f"here_{k}": counts for k, counts in enumerate(expected.clusters)},
+        **held,
     }
 
 

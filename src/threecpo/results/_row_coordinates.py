@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
 
 # Rows that are laid out; more of them are placed by their neighbours among these.
-LAID_OUT = 10_000
+LAID_OUT = 5_000
 # Rows whose scores are in memory at the same time.
 _AT_ONCE = 1 << 16
 
@@ -41,7 +41,7 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
     model : ThreeCPO
         A fitted model.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Counts of the model's columns. Of more than 10 000 rows so many are drawn and
+        Counts of the model's columns. Of more than 5000 rows so many are drawn and
         laid out, and each other row is placed by its nearest ones among them.
 
     Returns

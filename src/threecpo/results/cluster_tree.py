@@ -192,8 +192,7 @@ def scanpy_dendrogram(
 
 def _markers_of(record: FitRecord, unions: list[list[int]]) -> Markers:
     """Markers of unions of clusters against all rows."""
-    whole = record.sums.smoothed(0.0)
-    return _markers(record, unions, whole.totals, whole.n_rows)
+    return _markers(record, unions, record.sums.totals, record.sums.mass)
 
 
 def _markers_against(record: FitRecord, *unions: list[int]) -> Markers:

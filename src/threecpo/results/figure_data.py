@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 # A map of more points shows no more, and makes a report heavy.
 MAP_POINTS = 4000
 # Enough of a cluster's rows to find where most of them are.
-CENTRE_ROWS = 400
+CENTRE_ROWS = 200
 
 
 def cluster_sizes(record: FitRecord) -> Part:

@@ -25,6 +25,7 @@ OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 
 __all__ = [
     "column_names_of",
+    "held_columns",
     "mean_confidence",
     "names_array",
     "names_of_rows",
@@ -108,3 +109,13 @@ def row_names_of(
     if names is None:
         names = record.row_names
     return names_array("row_names", names, record.n_rows)
+
+
+def held_columns(record: FitRecord) -> list[str]:
+    """Names of the columns that are held back, the least weight first."""
+    weights = record.sums.column_weights
+    if weights is None:
+        return []
+    order = np.argsort(weights, kind="stable")
+    names = column_names_of(record, None)
+    return [str(names[j]) for j in order[weights[order] < 1]]

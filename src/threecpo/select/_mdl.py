@@ -50,10 +50,13 @@ def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
 def _scaled(
     fits: Sequence[PoissonFit], dispersions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Totals of counts over their dispersions (1 at least), groups chosen again."""
-    unit = np.maximum(1.0, dispersions)
+    """Totals of counts over their dispersions, groups chosen again.
+
+    What holds a column back already, its weight, is a part of that.
+    """
     totals = []
     for fit in fits:
+        unit = np.maximum(fit.least_dispersion, dispersions) * fit.column_weights
         scores = fit.likelihoods / unit[:, None]
         scores[:, 2] -= fit.prices_in(unit)
         totals.append(fit.label_cost - scores.max(axis=1).sum())

@@ -299,6 +299,12 @@ class KPath:
 
         return k_path(self, ax)
 
+    def _repr_html_(self) -> str:
+        """Show the curve and the table in a notebook."""
+        from ..report import path_html
+
+        return path_html(self)
+
     def __repr__(self) -> str:
         name = type(self.family.estimator).__name__
         if not self._fits:

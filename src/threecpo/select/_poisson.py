@@ -24,18 +24,23 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
 
+# The least dispersion of values that are no whole counts, such as their logarithms.
+OF_FRACTIONS = 1e-3
+
 
 @dataclass(frozen=True)
 class PoissonFit:
     """The record of a fit and what the criteria need beside it.
 
-    ``likelihoods`` are the column scores without prices.
+    ``likelihoods`` are the column scores without prices. Whole counts have a
+    dispersion of at least 1; ``least_dispersion`` is that of these.
     """
 
     record: FitRecord
     seconds: float
     likelihoods: NDArray[np.float64] = field(repr=False)
     dispersions: NDArray[np.float64] = field(repr=False)
+    least_dispersion: float = 1.0
 
     @property
     def n_clusters(self) -> int:
@@ -64,17 +69,24 @@ class PoissonFit:
         totals = record.smoothed.totals / unit
         return record.settings.price(totals, record.n_clusters, record.sums.mass)
 
+    @property
+    def column_weights(self) -> NDArray[np.float64] | float:
+        weights = self.record.sums.column_weights
+        return 1.0 if weights is None else weights
+
     @classmethod
     def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
         from .._core.dispersion import dispersions
         from .._core.model import column_step
         from .._core.prices import free
+        from .._fit.held_back import as_fitted
 
         smoothed, groups = record.smoothed, record.groups
         step = column_step(smoothed, groups, free, record.settings.groups)
         labels = inner_labels(record.labels_of_rates, record.n_clusters)
-        found = dispersions(counts, labels, smoothed, groups)
-        return cls(record, seconds, step.scores, found)
+        found = dispersions(as_fitted(record, counts), labels, smoothed, groups)
+        least = OF_FRACTIONS if counts.fractional else 1.0
+        return cls(record, seconds, step.scores, found, least)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Labels of other rows."""
@@ -88,6 +100,9 @@ class PoissonFamily:
 
     def __init__(self, estimator: PoissonClusterer) -> None:
         self.estimator = self.last = estimator
+        # Measured once: fits that are added later have the same loss.
+        self._weighted = False
+        self._column_weights: NDArray[np.float64] | None = None
         if not isinstance(getattr(estimator, "init", ""), str):
             message = (
                 "A path over the number of clusters needs init by name: labels and "
@@ -113,8 +128,11 @@ class PoissonFamily:
         warn_if_fractional(table.counts, plan.name)
         counts = held_out(plan, table.counts)
         names = {"columns": table.column_names, "rows": table.row_names}
+        if self._weighted:
+            plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
         for record in fit_path(plan, n_clusters, counts, progress):
+            self._weighted, self._column_weights = True, record.sums.column_weights
             now = time.perf_counter()
             named = record.with_names(**names)
             yield PoissonFit.of(named, counts, now - before)

@@ -71,14 +71,18 @@ class Merging(NamedTuple):
 
     ``values`` has a row of sums for each cluster, over each column of C1 and, last,
     over all of C0, and ``priors`` the prior's share of each column; the row behind the
-    clusters is empty. ``costs[a, b]`` is what it costs to join b to a before it, and
+    clusters is empty. Columns of C1 count with ``weights`` (empty: 1 each), which add
+    up to ``relevant_weight``; those of C0, in whose sums they are, have
+    ``shared_weight``. ``costs[a, b]`` is what it costs to join b to a before it, and
     ``into[b]`` the cluster that b has become part of. ``pairs`` and ``lost`` say which
     two were joined in each step, and what that cost.
     """
 
     values: NDArray[np.float64]
     priors: NDArray[np.float64]
-    n_shared: int
+    weights: NDArray[np.float64]
+    relevant_weight: float
+    shared_weight: float
     near: NDArray[np.float64]
     own: NDArray[np.float64]
     costs: NDArray[np.float64]
@@ -90,7 +94,7 @@ class Merging(NamedTuple):
 _TABLE = array_type(f8, 2, write=True)
 _MERGING = record_type(
     Merging,
-    *(_TABLE, _OUT, i8, _OUT, _OUT, _TABLE),
+    *(_TABLE, _OUT, _OUT, f8, f8, _OUT, _OUT, _TABLE),
     *(array_type(i8, write=True), array_type(i8, 2, write=True), _OUT),
 )
 
@@ -109,13 +113,16 @@ def _union(merging, a, b):
     first, second = values[a], values[b]
     last = U(len(first) - 1)
     above = total = 0.0
+    weights = merging.weights
     for j in range(last):
         count = first[j] + second[j]
-        above += _x_log_x(count, prior, near)
-        total += count
-    shared = first[last] + second[last] + merging.n_shared * prior
+        weight = weights[j] if len(weights) > 0 else 1.0
+        above += weight * _x_log_x(count, prior, near)
+        total += weight * count
+    shared = first[last] + second[last] + merging.shared_weight * prior
     above += _x_log_x(shared, 0.0, near[:0])
-    return above - _x_log_x(total + shared + last * prior, 0.0, near[:0])
+    whole = total + shared + merging.relevant_weight * prior
+    return above - _x_log_x(whole, 0.0, near[:0])
 
 
 @compiled(_MERGING, i8, i8)

@@ -25,8 +25,8 @@ LINE = 8 * LANES  # bytes of a vector, and of a cache line
 class CsrRows(NamedTuple):
     """Stored counts by rows, or by columns where ``indices`` are rows.
 
-    ``weights`` and ``batches`` of the rows are empty where all are 1, and where there
-    is one batch.
+    ``weights`` and ``batches`` of the rows and ``column_weights`` are empty where all
+    are 1, and where there is one batch.
     """
 
     indptr: NDArray[np.int64]
@@ -34,6 +34,7 @@ class CsrRows(NamedTuple):
     data: NDArray[np.float64]
     weights: NDArray[np.float64]
     batches: NDArray[np.int32]
+    column_weights: NDArray[np.float64]
 
 
 class SumArrays(NamedTuple):
@@ -118,7 +119,9 @@ _IN, _OUT = array_type(f8), array_type(f8, write=True)
 _IN_TABLE, _OUT_TABLE = array_type(f8, 2), array_type(f8, 2, write=True)
 _MEMBERS = array_type(i8, write=True)
 
-ROWS = record_type(CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4))
+ROWS = record_type(
+    CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4), _IN
+)
 SUMS = record_type(SumArrays, _OUT_TABLE, _MEMBERS, _OUT, _OUT_TABLE, _OUT, _OUT_TABLE)
 PROFILE = record_type(
     Profile,
@@ -132,14 +135,18 @@ def rows_of(counts: Counts) -> CsrRows:
     """Counts as loops read them: their arrays are read-only already."""
     weights = _NO_WEIGHTS if counts.weights is None else counts.weights
     batches = _NO_BATCHES if counts.batches is None else counts.batches
-    return CsrRows(counts.indptr, counts.indices, counts.data, weights, batches)
+    columns = counts.column_weights
+    return CsrRows(
+        *(counts.indptr, counts.indices, counts.data, weights, batches),
+        _NO_WEIGHTS if columns is None else columns,
+    )
 
 
 def read_only_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64]
 ) -> CsrRows:
     arrays = read_only(indptr), read_only(indices), read_only(data)
-    return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES)
+    return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES, _NO_WEIGHTS)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -59,6 +59,19 @@ def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
         found += U(slot >= 0)
         size += value if slot >= SHARED_SLOT else 0.0
         shared += value if slot == SHARED_SLOT else 0.0
+    weights = rows.column_weights
+    if len(weights) > 0:  # again: a test inside of the loop would slow down all fits
+        found = U(0)
+        shared = 0.0
+        size = 0.0
+        for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+            j = U(rows.indices[t])
+            slot = profile.slots[j]
+            value = rows.data[t] * weights[j]
+            values[found] = value * (profile.linear + profile.square * value)
+            found += U(slot >= 0)
+            size += value if slot >= SHARED_SLOT else 0.0
+            shared += value if slot == SHARED_SLOT else 0.0
     shared += profile.prior_shared
     size += profile.prior_size
     # The row of zeros behind the last slot makes the number even.
@@ -222,6 +235,8 @@ def score_rows(rows, block, profile, out):
 @compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, SUMS)
 def sum_rows(rows, block, labels, slots, prior_size, sums):
     """Add up rows whose labels are known."""
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         if labels[i] != NOWHERE:
             _add_row(rows, i, labels[i], 1.0, sums)
@@ -231,7 +246,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
             j = U(rows.indices[t])
             sums.totals[batch, j] += weight * rows.data[t]
             if slots[j] >= SHARED_SLOT:
-                size += rows.data[t]
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         _add_log_size(rows, i, size, sums)
 
 
@@ -241,12 +256,15 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
 
     Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
     """
+    weights = rows.column_weights
+    weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
         size = prior_size
         for t in range(first, last):
-            if slots[U(rows.indices[t])] >= SHARED_SLOT:
-                size += rows.data[t]
+            j = U(rows.indices[t])
+            if slots[j] >= SHARED_SLOT:
+                size += rows.data[t] * weights[j] if weighted else rows.data[t]
         k, weight = U(labels[i]), _weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
         out.inverse_sizes[k] += weight * inverse

@@ -7,6 +7,7 @@ nowhere else, and unpacks for all threads at the same time.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,6 @@ from .block_source import BlockSource, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -109,6 +109,35 @@ def of_anndata(path: Path, layer: str | None, block_counts: int) -> BlockSource:
         None if matrix.asked else hint,
         largest_of(ends, cuts),
     )
+
+
+def read_row_labels(path: Path, column: str) -> list[str | None]:
+    """Read a column of the rows of an AnnData on disk; the counts stay there.
+
+    Parameters
+    ----------
+    path : path-like
+        A file ``.h5ad``, or an AnnData as zarr.
+    column : str
+        Column of ``obs``.
+
+    Returns
+    -------
+    list of str or None
+        A label for each row, None where there is none.
+    """
+    path = Path(path)
+    if not path.is_dir() and path.suffix.lower() != ".h5ad":
+        message = (
+            f"{path} has no columns beside the counts of its blocks; that is for h5ad "
+            "and zarr. Pass batch= to threecpo.distributed.fit."
+        )
+        raise DataFormatError(message)
+    with block_errors(path), _opened(path, _limit(path)) as file:
+        elements.check_anndata(file)
+        found = elements.read_labels(file["obs"], [column])
+    names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
+    return [None if code < 0 else str(names[code]) for code in codes]
 
 
 def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..._errors import DataFormatError
 from .. import formats
+from ..zarr_folders import is_zarr
 from ._chunks import is_dask_array, of_dask_array
 from ._from_memory import in_memory, of_readers
 
@@ -67,7 +68,7 @@ def _on_disk(
     if not path.exists():
         message = f"{path} does not exist; check the name and the folder."
         raise DataFormatError(message)
-    if _is_zarr(path) or path.suffix.lower() == ".h5ad":
+    if is_zarr(path) or path.suffix.lower() == ".h5ad":
         return of_anndata(path, layer, block_counts)
     if formats.of_suffix(path) == "10x-h5":
         return of_tenx(path, layer, block_counts)
@@ -90,12 +91,6 @@ def _on_disk(
         "write it with threecpo.io.blocks.write_blocks."
     )
     raise DataFormatError(message)
-
-
-def _is_zarr(path: Path) -> bool:
-    return path.is_dir() and any(
-        (path / name).exists() for name in (".zgroup", "zarr.json", ".zmetadata")
-    )
 
 
 def _is_market(path: Path) -> bool:

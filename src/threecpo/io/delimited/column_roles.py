@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..._errors import DataFormatError
 from .._file_content import check_names, shown
+from .number_style import hint, may_be_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ class Layout:
     labels: Mapping[str, int]
     counted: list[int]
     names: list[str] | None
+    # Places without a name, in which nothing may stand.
+    blank: tuple[int, ...] = ()
 
     def called(self, column: int) -> str:
         """How errors call a column of counts."""
@@ -42,14 +45,22 @@ def find_layout(
     index = _index(header, first, options)
     labels = {name: place_of(header, name, "labels") for name in options.labels}
     dropped = {place_of(header, name, "drop") for name in options.drop}
-    named = {index, *labels.values(), *dropped}
+    taken = {index, *labels.values(), *dropped}
+    blank = _blank(header, first) - taken
+    named = {*taken, *blank}
     counted = [place for place in range(width) if place not in named]
     if not counted:
         message = "it has no columns of counts"
         raise DataFormatError(message)
     names = None if header is None else [header[place] for place in counted]
     check_names(names, len(counted), "column")
-    return Layout(width, index, labels, counted, names)
+    return Layout(width, index, labels, counted, names, tuple(sorted(blank)))
+
+
+def _blank(header: list[str] | None, first: list[str]) -> set[int]:
+    """Places, but the first, without a name or anything in the first record."""
+    pairs = enumerate(zip(header or (), first, strict=False))
+    return {j for j, (name, field) in pairs if j and not (name + field).strip()}
 
 
 def _index(
@@ -109,14 +120,12 @@ def text_in(number: int, layout: Layout, fields: list[str]) -> DataFormatError:
     text = fields[wrong[0]]
     where = f"line {number}, {layout.called(wrong[0])}"
     if not text.strip():
-        return DataFormatError(
-            f"{where} is empty; fill in 0 for no count, or pass empty='zero'"
-        )
-    hint = ""
-    if layout.names:
-        names = [layout.names[j] for j in wrong]
-        hint = not_counts(names, len(fields), sentence=" " in text.strip())
-    return DataFormatError(f"{where} holds {shown(text)}, which is no number{hint}")
+        return DataFormatError(f"{where} is empty{hint(text)}")
+    advice = hint(text)
+    if layout.names and not advice:
+        names = [layout.names[j] for j in wrong if not may_be_count(fields[j])]
+        advice = not_counts(names, len(fields), sentence=" " in text.strip())
+    return DataFormatError(f"{where} holds {shown(text)}, which is no number{advice}")
 
 
 def not_counts(names: Sequence[str], n_columns: int, *, sentence: bool = True) -> str:

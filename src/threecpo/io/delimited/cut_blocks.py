@@ -64,6 +64,11 @@ class Cut:
             starts, ends = starts + quoted, ends - quoted
         return cls(content, starts.reshape(-1, width), ends.reshape(-1, width))
 
+    def are_empty(self, places: tuple[int, ...]) -> bool:
+        """Whether nothing stands at these places."""
+        at = list(places)
+        return bool((self._starts[:, at] == self._ends[:, at]).all())
+
     def texts(self, place: int) -> list[str]:
         """Fields at a place of the lines."""
         spans = zip(

@@ -37,9 +37,6 @@ class Lines:
             raise DataFormatError(message)
         if self._first:
             self._first = False
-            if line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-                message = "it is in UTF-16; save it as UTF-8, or pass encoding='utf-16'"
-                raise DataFormatError(message)
             line = line.removeprefix(codecs.BOM_UTF8)
         self.number += bool(line)
         return line
@@ -88,7 +85,8 @@ class Lines:
                 raise DataFormatError(message) from error
             if fields is None:
                 return
-            if fields:
+            # Spreadsheets write empty rows as delimiters alone.
+            if any(fields):
                 yield fields
 
 

@@ -17,6 +17,19 @@ if TYPE_CHECKING:
 _MISSING = ("", "na", "n/a", "nan", "null", "none", "-", "--", "#n/a")
 _CURRENCY = "€$£¥ \u00a0\u202f"
 _SPACES = " \u00a0\u202f\u2009"
+_NUMBER = re.compile(r"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|nan)")
+_PLAIN = re.compile(r"\d+(?:\.\d+)?")
+# Numbers that are none here, and the options that would make them some.
+_STYLES = (
+    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", "thousands=' '"),
+    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+,\d*", "thousands=' ', decimal=','"),
+    (r"\d{1,3}(?:'\d{3})+(?:\.\d*)?", 'thousands="\'"'),
+    (r"\d{1,3}(?:\.\d{3})+,\d*", "thousands='.'"),
+    (r"\d{1,3}(?:,\d{3})+\.\d*", "thousands=','"),
+    (r"\d{1,3}(?:,\d{3})+", "thousands=',' or decimal=','"),
+    (r"\d+,\d+", "decimal=','"),
+    (r"\d{1,3}(?:\.\d{3})+", "thousands='.'"),
+)
 _IN_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
 
 
@@ -58,7 +71,8 @@ class NumberStyle:
     def plain(self, text: str) -> str:
         """A field as Python would write the number; any other as it is."""
         if self.usual:
-            return text
+            number = text.strip(_CURRENCY)
+            return number if _PLAIN.fullmatch(number) else text
         if self.empty and text.strip().lower() in _MISSING:
             return "0"
         number = text.strip(_CURRENCY).removesuffix("EUR").removesuffix("USD").strip()
@@ -80,6 +94,33 @@ class NumberStyle:
         if not text.strip(_CURRENCY)[:1].isdecimal():
             return text
         return f"{text} with decimal {self.decimal!r}"
+
+
+def is_missing(text: str) -> bool:
+    """Whether a field is empty, or a word for a count that is not known."""
+    return text.strip().lower() in _MISSING
+
+
+def style_of(text: str) -> str | None:
+    """Options by which a field would be a number, None if there are none."""
+    number = text.strip(_CURRENCY).removesuffix("EUR").removesuffix("USD").strip()
+    fits = (name for style, name in _STYLES if re.fullmatch(style, number))
+    return next(fits, None)
+
+
+def may_be_count(text: str) -> bool:
+    """Whether a field is a number in any style, or stands for one."""
+    return bool(_NUMBER.fullmatch(text.strip(_CURRENCY))) or (
+        is_missing(text) or style_of(text) is not None
+    )
+
+
+def hint(text: str) -> str:
+    """What to pass so that a field is a count, if something does."""
+    if is_missing(text):
+        return "; fill in 0 for no count, or pass empty='zero'"
+    style = style_of(text)
+    return "" if style is None else f"; if it is one as people write it, pass {style}"
 
 
 def check_points(records: Iterable[list[str]], options: ReadOptions) -> None:

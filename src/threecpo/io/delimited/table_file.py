@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING
@@ -16,7 +17,7 @@ from ..limits import limit_of
 from ..text_columns import TextPlaces, check_text_options
 from .column_roles import find_layout, is_number
 from .lines import Lines, long_fields
-from .number_style import NumberStyle, check_points
+from .number_style import NumberStyle, check_points, may_be_count
 from .text_rows import read_texts, text_place
 from .triples import Places, of_triples, read_triples, written_triples
 from .wide_rows import WideRows
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from ...table import CountTable
     from .._file_content import FileContent
     from ..format_options import ReadOptions, WriteOptions
+
+
+_SEPARATOR = re.compile(rb'(?i)"?sep=([\t,;|])"?')
 
 
 @dataclass(frozen=True)
@@ -83,8 +87,13 @@ def _as_they_were(names: Sequence[str] | None) -> Sequence[str] | None:
 
 def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
     line = lines.line()
+    named = _SEPARATOR.fullmatch(line.rstrip(b"\r\n"))
+    if named and options.delimiter is None:
+        # Excel's own line.
+        options = replace(options, delimiter=named[1].decode("latin-1"))
+        line = lines.line()
     # biom-format begins its tables with a line that says so.
-    while line.startswith(b"# "):
+    while line.startswith(b"# ") or line.isspace():
         line = lines.line()
     second = lines.line()
     lines.number -= bool(line) + bool(second)
@@ -169,7 +178,7 @@ def _is_triple(record: list[str] | None) -> bool:
     """Whether a record can be a row, a column and a count, and nothing else."""
     if record is None or len(record) != 3 or not (record[0] and record[1].strip()):
         return False
-    return is_number(record[2]) and not is_number(record[1])
+    return is_number(record[2]) and not may_be_count(record[1])
 
 
 def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:

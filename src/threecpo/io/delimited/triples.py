@@ -15,7 +15,7 @@ from .._file_content import FileContent, no_count, shown, written_names
 from ..limits import check_unpacked
 from .column_roles import is_number, place_of
 from .cut_blocks import Cut
-from .number_style import NumberStyle
+from .number_style import NumberStyle, hint, may_be_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,7 +113,7 @@ def of_triples(
         return False
     # With text in the second column no wide table is possible.
     called = header[2].strip().lower() if header and len(header) == 3 else ""
-    named = bool(first[1].strip()) and not is_number(first[1])
+    named = not may_be_count(first[1])
     return called in ("count", "counts") or named
 
 
@@ -181,11 +181,11 @@ def _add_records(
 def _count(text: str, place: int, lines: Lines) -> float:
     where = f"line {lines.number}, column {place + 1}"
     if not is_number(text):
-        message = f"{where} holds {shown(text)}, which is no count"
+        message = f"{where} holds {shown(text)}, which is no count{hint(text)}"
         raise DataFormatError(message)
     count = float(text)
     if not 0 <= count < EXACT:
-        raise no_count(where, count)
+        raise no_count(where, count, ", or pass empty='zero'")
     return count
 
 

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from ..._labels import labels_of_kinds
-from .._file_content import FileContent, no_count
+from .._file_content import FileContent, no_count, shown
 from ..limits import check_unpacked
 from .column_roles import is_number, text_in
 from .cut_blocks import Cut
@@ -116,6 +116,13 @@ class WideRows:
         if len(fields) != layout.width:
             message = f"line {number} has {len(fields)} fields, not {layout.width}"
             raise DataFormatError(message)
+        for place in layout.blank:
+            if fields[place].strip():
+                message = (
+                    f"line {number}, column {place + 1} has no name but holds "
+                    f"{shown(fields[place])}; give it one, or clear the cell"
+                )
+                raise DataFormatError(message)
         if layout.index is not None:
             self._names.append(fields[layout.index])
         for kind, place in layout.labels.items():
@@ -128,16 +135,18 @@ class WideRows:
         if bad.any():
             at = int(np.argmax(bad))
             where = f"line {number}, {layout.called(at)}"
-            raise no_count(where, values[at])
+            raise no_count(where, values[at], ", or pass empty='zero'")
         return values
 
     def _add_tidy(self, block: bytes) -> bool:
         """Add all lines of a block or, if something is odd, none."""
         cut = Cut.of(block, self._delimiter, self._layout.width)
-        values = None if cut is None else cut.counts(self._column)
-        if cut is None or values is None:
-            return False
         layout = self._layout
+        if cut is None or not cut.are_empty(layout.blank):
+            return False
+        values = cut.counts(self._column)
+        if values is None:
+            return False
         try:
             names = [] if layout.index is None else cut.texts(layout.index)
             labels = {kind: cut.texts(at) for kind, at in layout.labels.items()}

@@ -1,0 +1,113 @@
+"""Columns and rows that are held back, so that none decides alone."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.codes import inner_labels
+from .._core.dispersion import RatioTerms, column_weights
+from .._core.loops.records import RatioSums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .engine import Engine
+    from .record import FitRecord
+    from .row_results import RowDescriber
+
+
+def weights_by(
+    record: FitRecord, counts: Counts, max_dispersion: float
+) -> NDArray[np.float64] | None:
+    """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
+    expected = RatioTerms.of(record.smoothed, record.groups)
+    labels = inner_labels(record.labels_of_rates, record.n_clusters)
+    found = expected.ratio_sums(as_fitted(record, counts), labels)
+    return column_weights(expected.dispersions(found), max_dispersion)
+
+
+def weights_over(
+    engine: Engine, record: FitRecord, max_dispersion: float
+) -> NDArray[np.float64] | None:
+    """Return the same of the rows of all blocks."""
+    expected = RatioTerms.of(record.smoothed, record.groups)
+    work = partial(_ratio_sums, record.describer, expected)
+    found = engine.fold(work, _added)
+    return column_weights(expected.dispersions(found), max_dispersion)
+
+
+def _ratio_sums(
+    describer: RowDescriber, expected: RatioTerms, _: int, counts: Counts
+) -> RatioSums:
+    counts = counts.with_column_weights(describer.column_weights)
+    rows = describer(counts)
+    labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+    labels = inner_labels(labels, int(describer.clusters.max()) + 1)
+    return expected.ratio_sums(counts, labels)
+
+
+def _added(a: RatioSums, b: RatioSums) -> RatioSums:
+    return RatioSums(*(own + other for own, other in zip(a, b, strict=True)))
+
+
+def row_weights_over(
+    engine: Engine, given: NDArray[np.float64] | None, max_row_size: float | None
+) -> NDArray[np.float64] | None:
+    """Weights of the rows of all blocks; None: all 1."""
+    if max_row_size is None:
+        return None
+    sizes = engine.fold(_row_sizes, _chained)
+    return row_weights(sizes, given, max_row_size)
+
+
+def _row_sizes(_: int, counts: Counts) -> NDArray[np.float64]:
+    return counts.row_lengths(1)
+
+
+def _chained(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate([a, b])
+
+
+def row_weights(
+    sizes: NDArray[np.float64],
+    given: NDArray[np.float64] | None,
+    max_row_size: float | None,
+) -> NDArray[np.float64] | None:
+    """min(1, c / r_i) with c so many times the median size of rows; None: all 1.
+
+    The median is the lower one of the rows that have counts, each as often as it is
+    given to count.
+    """
+    if max_row_size is None:
+        return None
+    filled = np.flatnonzero((sizes > 0) & (True if given is None else given > 0))
+    if not len(filled):
+        return None
+    order = filled[np.argsort(sizes[filled], kind="stable")]
+    mass = np.cumsum(np.ones(len(order)) if given is None else given[order])
+    median = sizes[order[np.searchsorted(mass, mass[-1] / 2)]]
+    above = sizes > max_row_size * median
+    if not above.any():
+        return None
+    weights = np.ones(len(sizes))
+    weights[above] = max_row_size * median / sizes[above]
+    return weights
+
+
+def as_fitted(record: FitRecord, counts: Counts) -> Counts:
+    """Return counts of the rows of a fit with what was held back of them."""
+    held = None if record.rows is None else record.rows.row_weights
+    weights = product(counts.weights, held)
+    counts = counts.with_rows(weights, counts.batches, counts.batch_names)
+    return counts.with_column_weights(record.sums.column_weights)
+
+
+def product(
+    a: NDArray[np.float64] | None, b: NDArray[np.float64] | None
+) -> NDArray[np.float64] | None:
+    """Weights of both; None is 1 each."""
+    return a if b is None else b if a is None else a * b

@@ -1,0 +1,229 @@
+"""Small files as people have them, with what becomes of each.
+
+``python tests/io/real_files.py FOLDER`` writes all of them there.
+"""
+
+import gzip
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+NARROW, BREAKLESS = "\u202f", "\u00a0"
+ENGLISH = "customer,bread,milk\nAnn,3,0\nBob,0,12\n"
+GERMAN = "Kunde;Brot;Käse\nJörg;3;0\nBärbel;0;12\n"
+FRENCH = "Élève;pain;lait\nZoé;3;0\nRené;0;12\n"
+COUNTS = [[3, 0], [0, 12]]
+LARGE = [[1234, 0], [3, 1234567]]
+MONEY = [[1234.5, 0], [3, 0.75]]
+
+
+class Case(NamedTuple):
+    """A file; its counts, or a sentence and the options that lead to them."""
+
+    name: str
+    content: bytes
+    counts: list
+    sentence: str
+    options: dict
+    rows: tuple = ()
+    columns: tuple = ()
+
+
+def case(
+    name, text, counts, sentence="", rows=(), columns=(), encoding="utf-8", **options
+):
+    content = text if isinstance(text, bytes) else text.encode(encoding)
+    return Case(name, content, counts, sentence, options, rows, columns)
+
+
+def _languages():
+    texts = {"english": ENGLISH, "german": GERMAN, "french": FRENCH}
+    names = {
+        "english": ("Ann", "Bob"),
+        "german": ("Jörg", "Bärbel"),
+        "french": ("Zoé", "René"),
+    }
+    for language, text in texts.items():
+        rows = names[language]
+        yield case(f"{language}.csv", text, COUNTS, rows=rows)
+        yield case(f"{language}-bom.csv", text, COUNTS, rows=rows, encoding="utf-8-sig")
+        windows = text.replace("\n", "\r\n")
+        yield case(f"{language}-windows.csv", windows, COUNTS, rows=rows)
+        tabs = windows.replace(";", "\t").replace(",", "\t")
+        yield case(
+            f"{language}-unicode.txt", tabs, COUNTS, rows=rows, encoding="utf-16"
+        )
+        yield case(f"{language}-no-last-end.csv", text.rstrip(), COUNTS, rows=rows)
+        packed = gzip.compress(text.encode(), mtime=0)
+        yield case(f"{language}.csv.gz", packed, COUNTS, rows=rows)
+    for language in ("german", "french"):
+        yield case(
+            f"{language}-cp1252.csv",
+            texts[language],
+            COUNTS,
+            r"is not in UTF-8 \(byte 0x\w\w\); save the file as UTF-8, or pass "
+            "encoding=, such as 'cp1252'",
+            names[language],
+            encoding="cp1252",
+            encoding_="cp1252",
+        )
+    yield case(
+        "german-mac.csv",
+        GERMAN.replace("\n", "\r\n"),
+        COUNTS,
+        "is not in UTF-8",
+        names["german"],
+        encoding="mac-roman",
+        encoding_="mac-roman",
+    )
+
+
+def _excel():
+    yield case("sep.csv", f"sep=;\r\n{GERMAN}", COUNTS, rows=("Jörg", "Bärbel"))
+    yield case("sep-comma.csv", f"sep=,\n{ENGLISH}", COUNTS)
+    yield case("sep-tab.csv", "sep=\t\nk\ta,b\tc\nx\t3\t0\ny\t0\t12\n", COUNTS)
+    yield case("sep-bom.csv", f"sep=;\n{GERMAN}", COUNTS, encoding="utf-8-sig")
+    yield case("sep-quoted.csv", f'"sep=;"\n{GERMAN}', COUNTS)
+    yield case("blank-columns.csv", "k;a;b;;\nx;3;0;;\ny;0;12;;\n", COUNTS)
+    yield case("blank-rows.csv", "k;a;b\nx;3;0\ny;0;12\n;;\n;;\n", COUNTS)
+    yield case("blank-middle.csv", "k;a;b\nx;3;0\n;;\ny;0;12\n", COUNTS)
+    yield case("blank-first.csv", "\n\nk;a;b\nx;3;0\ny;0;12\n", COUNTS)
+    yield case("title.csv", "Umsatz 2024;;\n;;\nk;a;b\nx;3;0\ny;0;12\n", COUNTS)
+    yield case("quoted.csv", '"k","a","b"\n"x","3","0"\n"y","0","12"\n', COUNTS)
+    lines = 'k;"a\nb";c\nx;3;0\ny;0;12\n'
+    yield case("line-end-in-name.csv", lines, COUNTS, columns=("a\nb", "c"))
+    doubled = 'k;"a ""b""";"c;d"\nx;3;0\ny;0;12\n'
+    yield case("quotes-in-name.csv", doubled, COUNTS, columns=('a "b"', "c;d"))
+    yield case(
+        "cell-without-a-name.csv",
+        "k;a;b;\nx;3;0;\ny;0;12;7\n",
+        COUNTS,
+        "line 3, column 4 has no name but holds '7'; give it one, or clear the cell",
+        repaired="k;a;b;\nx;3;0;\ny;0;12;\n",
+    )
+
+
+def _numbers():
+    thousands = "may be a number of thousands or a fraction; pass thousands='.' or "
+    grouped = "k;a;b\nx;1{0}234;0\ny;3;1{0}234{0}567\n"
+    yield case(
+        "german-thousands.csv", grouped.format("."), LARGE, thousands, thousands="."
+    )
+    for name, space in (("space", " "), ("nbsp", BREAKLESS), ("narrow", NARROW)):
+        yield case(
+            f"french-{name}.csv",
+            grouped.format(space),
+            LARGE,
+            "pass thousands=' '",
+            thousands=" ",
+        )
+    yield case(
+        "swiss.csv", grouped.format("'"), LARGE, 'pass thousands="\'"', thousands="'"
+    )
+    quoted = 'k,a,b\nx,"1,234",0\ny,3,"1,234,567"\n'
+    yield case("us.csv", quoted, LARGE, "pass thousands=',' or decim", thousands=",")
+    commas = "k;a;b\nx;1234,5;0\ny;3;0,75\n"
+    yield case("comma.csv", commas, MONEY, "pass decimal=','", decimal=",")
+    yield case(
+        "comma.tsv", commas.replace(";", "\t"), MONEY, "decimal=','", decimal=","
+    )
+    euros = "k;a;b\nx;1.234,50 €;0,00 €\ny;3,00 €;0,75 €\n"
+    yield case("euros.csv", euros, MONEY, "pass thousands='.'", thousands=".")
+    yield case(
+        "euros-cp1252.csv",
+        euros,
+        MONEY,
+        "is not in UTF-8",
+        encoding="cp1252",
+        encoding_="cp1252",
+        thousands=".",
+    )
+    narrow = f"k;a;b\nx;1{NARROW}234,50{BREAKLESS}€;0\ny;3;0,75\n"
+    yield case(
+        "euros-french.csv",
+        narrow,
+        MONEY,
+        "pass thousands=' ', decimal=','",
+        thousands=" ",
+        decimal=",",
+    )
+    dollars = 'k,a,b\nx,"$1,234.50",$0.00\ny,$3.00,$0.75\n'
+    yield case("dollars.csv", dollars, MONEY, "pass thousands=','", thousands=",")
+    yield case("plain-dollars.csv", "k,a,b\nx,$3,$0\ny,$0,$12\n", COUNTS)
+    yield case("plain-euros.csv", "k;a;b\nx;3 €;0 €\ny;0 €;12 €\n", COUNTS)
+    yield case("point-zero.csv", "k,a,b\nx,3.0,0.0\ny,0.0,12.0\n", COUNTS)
+    yield case("exponents.csv", "k,a,b\nx,3e0,0\ny,0,1.2E+01\n", COUNTS)
+    yield case("spaces.csv", "k, a, b\nx, 3, 0\ny, 0, 12\n", COUNTS)
+    for word in ("", "NA", "n/a", "-", "NULL", "#N/A", "NaN"):
+        called = word.replace("/", "").replace("#", "hash-") or "empty"
+        yield case(
+            f"missing-{called}.csv",
+            f"k;a;b\nx;3;{word}\ny;{word};12\n",
+            COUNTS,
+            "fill in 0 for no count, or pass empty='zero'",
+            empty="zero",
+        )
+
+
+def _tables():
+    long = "date;who;what;n\n1.1.;Ann;milk;3\n2.1.;Bob;tea;12\n"
+    yield case(
+        "long.csv",
+        long,
+        COUNTS,
+        "leave them out by drop=",
+        rows=("Ann", "Bob"),
+        triples=("who", "what", "n"),
+    )
+    yield case("triples.csv", "who,what,n\nAnn,milk,3\nBob,tea,12\n", COUNTS)
+    ones = "who,what\n" + "Ann,milk\n" * 3 + "Bob,tea\n" * 12
+    yield case(
+        "pairs.csv", ones, COUNTS, "pass text=", rows=("Ann", "Bob"), triples=True
+    )
+    labelled = "k,kind,a,b\nx,u,3,0\ny,v,0,12\n"
+    sentence = r"leave it out by drop=\['kind'\] or pass it as labels= or index="
+    yield case("labels.csv", labelled, COUNTS, sentence, drop="kind")
+    yield case("labels-kept.csv", labelled, COUNTS, sentence, labels="kind")
+    yield case("r.csv", '"a","b"\n"x",3,0\n"y",0,12\n', COUNTS, rows=("x", "y"))
+    yield case("pandas.csv", ",a,b\n0,3,0\n1,0,12\n", COUNTS, rows=("0", "1"))
+    yield case("ids.csv", "sample_id,a,b\n1,3,0\n2,0,12\n", COUNTS, rows=("1", "2"))
+    yield case("otus.tsv", "# from biom\n#OTU ID\ts\tt\no\t3\t0\np\t0\t12\n", COUNTS)
+    bare = "3,0\n0,12\n"
+    yield case("no-header.csv", bare, COUNTS, "pass header=False if", header=False)
+    yield case("bar.txt", "k|a|b\nx|3|0\ny|0|12\n", COUNTS)
+    yield case(
+        "twice.csv",
+        "k,a,a\nx,3,0\ny,0,12\n",
+        COUNTS,
+        "are both called 'a'; give them different names",
+        repaired="k,a,b\nx,3,0\ny,0,12\n",
+    )
+    yield case(
+        "short-line.csv",
+        "k,a,b\nx,3,0\ny,0\n",
+        COUNTS,
+        "line 3 has 2 fields, not 3",
+        repaired="k,a,b\nx,3,0\ny,0,12\n",
+    )
+    yield case(
+        "minus.csv",
+        "k,a,b\nx,3,-1\ny,0,12\n",
+        COUNTS,
+        "line 2, column 'b' holds -1; counts are 0 or more",
+        repaired="k,a,b\nx,3,0\ny,0,12\n",
+    )
+
+
+CASES = [*_languages(), *_excel(), *_numbers(), *_tables()]
+
+
+def write(case, folder):
+    path = Path(folder, case.name)
+    path.write_bytes(case.content)
+    return path
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).mkdir(parents=True, exist_ok=True)
+    for each in CASES:
+        write(each, sys.argv[1])

@@ -1,0 +1,41 @@
+"""Files as people have them: each is read, or its error leads to a fit."""
+
+import re
+
+import numpy as np
+import pytest
+from real_files import CASES, write
+
+from threecpo import ThreeCPO, read_counts
+from threecpo.io import DataFormatError
+
+
+def test_there_are_enough_of_them():
+    assert len(CASES) >= 60
+    assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.filterwarnings("ignore:X holds values that are not whole")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_file_is_read_or_its_advice_leads_to_a_fit(case, tmp_path):
+    path = write(case, tmp_path)
+    options = dict(case.options)
+    repaired = options.pop("repaired", None)
+    if "encoding_" in options:
+        options["encoding"] = options.pop("encoding_")
+    if case.sentence:
+        with pytest.raises(DataFormatError) as caught:
+            read_counts(path)
+        message = str(caught.value)
+        assert str(path) in message
+        assert re.search(case.sentence, message), message
+        if repaired is not None:
+            path.write_text(repaired)
+    table = read_counts(path, **options)
+    np.testing.assert_array_equal(table.X.toarray(), case.counts)
+    for names, expected in (
+        (table.row_names, case.rows),
+        (table.column_names, case.columns),
+    ):
+        assert not expected or list(names) == list(expected)
+    ThreeCPO(1).fit(table)
