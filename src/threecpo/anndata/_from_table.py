@@ -57,7 +57,9 @@ def to_anndata(model: ThreeCPO, table: CountTable, *, key: str = "threecpo") -> 
             ]
         )
     adata: AnnData = anndata.AnnData(table.X.astype("float32"), obs=obs, var=var)
-    write_fit(adata, model, key, replace(table, column_names=list(var.index)))
+    write_fit(
+        adata, model, key, replace(table, column_names=var.index.to_numpy(object))
+    )
     return adata
 
 
