@@ -144,7 +144,8 @@ def test_columns_with_most_of_the_counts():
 def test_money_and_logarithms():
     rng = np.random.default_rng(0)
     money = np.rint(rng.lognormal(6, 1.5, (N, 30)))
-    assert lines(money, "money or rescaled values")
+    (line,) = lines(money, "money or rescaled values")
+    assert "--transform log1p" in line
     assert lines(np.rint(np.log1p(money)), "logarithms or averages")
     assert not lines(counts() > 3, "logarithms")
 

@@ -161,7 +161,7 @@ def _steering(facts: dict[str, Any]) -> Iterator[str]:
         yield (
             f"columns vary {found['of_columns']:.2g} times as much as counts would: "
             "money or rescaled values, perhaps; a few large values will make the "
-            "clusters"
+            "clusters: compare with --transform log1p (in Python SublinearCounts)"
         )
     elif n_columns >= FEWEST_COLUMNS and found["of_columns"] > _TURNED * max(
         found["of_rows"], 1.0
