@@ -37,7 +37,8 @@ def _wrong_object(X: Any) -> str | None:
             "X is a Series, one column alone; pass a frame of several columns, or "
             "X.to_frame()."
         )
-    if isinstance(X, dict):
+    # scipy's matrices of keys are dicts.
+    if isinstance(X, dict) and not hasattr(X, "tocsr"):
         return f"X is a dict; pass {_TABLES}, such as pandas.DataFrame(X)."
     if X is None or isinstance(X, Number | set | frozenset) or hasattr(X, "__next__"):
         return f"X is of type {kind}; pass a table of counts: {_TABLES}."

@@ -195,7 +195,11 @@ def test_outliers_are_marked_as_in_a_fit_alone(outliers):
 
 
 def expected_failures(estimator):
-    return EXPECTED_FAILURES
+    # Only adjacent copies of a row are drawn as often as a row of that weight.
+    return EXPECTED_FAILURES | {
+        f"check_sample_weight_equivalence_on_{kind}_data": "shuffles the copies"
+        for kind in ("dense", "sparse")
+    }
 
 
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")

@@ -1,6 +1,7 @@
 """Sheets of xlsx and ods files."""
 
 import datetime as dt
+import subprocess
 import sys
 from importlib.util import find_spec
 
@@ -267,5 +268,10 @@ def test_the_library_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
 
 
 def test_the_library_is_loaded_in_the_reading_process_alone(tmp_path):
-    assert read_counts(ods(tmp_path / "t.ods", t=PLOTS)).shape == (2, 2)
-    assert "python_calamine" not in sys.modules
+    path = ods(tmp_path / "t.ods", t=PLOTS)
+    code = (
+        "import sys, threecpo\n"
+        f"assert threecpo.read_counts({str(path)!r}).shape == (2, 2)\n"
+        "assert 'python_calamine' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
