@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Self, TypeVar, cast
 
 if TYPE_CHECKING:
@@ -44,8 +44,13 @@ class Workers:
         if self._stop.is_set():
             raise Stopped
 
-    def map(self, function: Callable[[S], T], items: Iterable[S]) -> Generator[T]:
-        """Yield results in the order of the items, working a few items ahead."""
+    def map(
+        self, function: Callable[[S], T], items: Iterable[S], *, settled: bool = False
+    ) -> Generator[T]:
+        """Yield results in the order of the items, working a few items ahead.
+
+        Where it is to be ``settled``, no item is in work any more after an error.
+        """
         waiting: deque[Future[T]] = deque()
         try:
             for item in items:
@@ -59,8 +64,9 @@ class Workers:
             while waiting:
                 yield waiting.popleft().result()
         finally:  # whoever has enough closes the iterator
-            for future in waiting:
-                future.cancel()
+            begun = [future for future in waiting if not future.cancel()]
+            if settled:
+                wait(begun)
 
     def ahead(self, items: Iterator[T]) -> Iterator[T]:
         """Yield the items; each is in the making while the one before is in use.

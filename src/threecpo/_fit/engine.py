@@ -7,6 +7,7 @@ all blocks, wherever they are, and combines the results in the order of the bloc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -43,7 +44,10 @@ class ThreadEngine:
         def one(index: int) -> T:
             return work(index, self._readers[index]())
 
-        return reduce(combine, self._workers.map(one, range(len(self._readers))))
+        # Work may write files, of a folder that goes away with an error.
+        places = range(len(self._readers))
+        with closing(self._workers.map(one, places, settled=True)) as found:
+            return reduce(combine, found)
 
 
 class UnchangedBlocks:
