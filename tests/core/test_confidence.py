@@ -103,13 +103,19 @@ def test_scores_without_the_row(case, prior):
     assert_agrees(found.scores, expected, size)
 
 
+def test_a_light_row_raises_nothing_that_it_has_none_of():
+    Y, groups = np.zeros((7, 3)), np.array([0, 0, 1], dtype=np.int8)
+    Y[0, 2] = 1.0
+    labels, weights = np.zeros(7, dtype=int), np.full(7, 0.25)
+    found, _ = found_for(Y, labels, groups, 0.0, weights)
+    assert found.scores[0, 0] == 0.0
+
+
 @given(labelled_counts(min_rows=2, huge=False), priors, st.data())
 def test_scores_without_a_weighted_row(case, prior, data):
     weight = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
     n_rows = len(case.Y)
     weights = np.array(data.draw(st.lists(weight, min_size=n_rows, max_size=n_rows)))
-    # Without a prior the floor decides, where a light row has all counts of a cluster.
-    assume(prior > 0 or not ((weights > 0) & (weights < 1)).any())
     # Sums of a cluster without any weight are nothing, and so are its shares.
     assume(all((weights[case.labels == k] > 0).any() for k in set(case.labels)))
     found, _ = found_for(case.Y, case.labels, case.groups, prior, weights)

@@ -130,8 +130,9 @@ def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
                     sums.rates[k, n_relevant],
                     sums.effects[batch, n_relevant],
                 )
-            left = max(left, floor) * rate
-            above += (prior * n_shared + shared) * np.log(left)
+            # As in C1, nothing is raised to the floor that a light row took nothing of.
+            left = max(left, floor if shared > 0.0 else least) * rate
+            above += (prior * n_shared + shared) * np.log(left) if left > 0.0 else 0.0
             total += left * effect
         own = above - size * np.log(total) if total > 0.0 and n_relevant > 0 else 0.0
         rivals[i] = _rival(scores, i, k)
