@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from _common import table
 from threecpo._core import model
 from threecpo._core.codes import NOWHERE
-from threecpo._core.counts import Counts, from_sparse
+from threecpo._core.matrices import from_sparse
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import assign, sum_by_labels
 from threecpo._core.workers import Workers
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from _common import DataSet
+    from threecpo._core.counts import Counts
 
 PRIOR = 1e-3
 N_COLUMNS = 2000

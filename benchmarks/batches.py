@@ -14,7 +14,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from threecpo import ThreeCPO
 from threecpo._core.codes import all_relevant, inner_labels
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import assign, sum_by_labels
 from threecpo._core.workers import SERIAL

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from damaged_matrices import CASES, N_COLUMNS, N_ROWS, OTHERS, damaged, sound
 from threecpo import CountTable, ThreeCPO, poisson_distance, read_counts
-from threecpo._core.counts import DamagedMatrixError
+from threecpo._core.inspection import DamagedMatrixError
 from threecpo.cluster import PoissonL
 from threecpo.io import DataFormatError
 from threecpo.io.blocks import open_blocks, write_blocks

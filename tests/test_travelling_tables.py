@@ -16,8 +16,8 @@ from threecpo import (
     poisson_distance,
     read_counts,
 )
-from threecpo._core.counts import from_dense
 from threecpo._core.loops import inspection as inspection_loops
+from threecpo._core.matrices import from_dense
 from threecpo._validation import check_counts
 from threecpo.cocluster import CoclustMod
 from threecpo.io.blocks import open_blocks

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ._core.counts import Counts, from_dense, from_sparse, plain_format
+from ._core.counts import Counts
+from ._core.matrices import from_dense, from_sparse, plain_format
 from ._core.row_checks import check_batches, check_weights
 from ._input_kinds import refuse_other_kinds
 

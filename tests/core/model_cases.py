@@ -5,9 +5,9 @@ import numpy as np
 from strategies import Labelled
 from threecpo._core import model
 from threecpo._core.codes import inner_labels
-from threecpo._core.counts import from_dense
 from threecpo._core.loops import rows as row_loops
 from threecpo._core.loops.records import loadable, rows_of
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty

@@ -3,7 +3,7 @@
 import numpy as np
 
 from strategies import planted
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.run import Settings, run
 from threecpo._core.workers import Workers

@@ -9,7 +9,7 @@ from planted_runs import settings_of
 
 from strategies import planted
 from threecpo._core import crossing, search, seeding
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.run import Run, Settings, run
 from threecpo._core.search import Starts, best_of, merges, restarts
 from threecpo._core.workers import Workers

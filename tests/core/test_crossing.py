@@ -13,7 +13,7 @@ from searching import found_by, hard, recorded, settings_for
 
 from threecpo._core import crossing, merging, seeding
 from threecpo._core.codes import NOWHERE, OUTLIER
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
 from threecpo._core.search import merges
 from threecpo._core.workers import SERIAL

@@ -9,7 +9,7 @@ from planted_runs import same_partition
 from searching import hard, settings_for
 
 from threecpo._core import crossing
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
 from threecpo._core.workers import SERIAL
 

@@ -9,8 +9,8 @@ import oracle
 from oracle import assert_agrees
 from strategies import PRIORS, Labelled, labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
-from threecpo._core.counts import from_dense
 from threecpo._core.dispersion import dispersions
+from threecpo._core.matrices import from_dense
 from threecpo._core.sums import sum_by_labels
 
 

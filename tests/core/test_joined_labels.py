@@ -13,7 +13,7 @@ import containers
 from threecpo._core import crossing, merging
 from threecpo._core import run as run_module
 from threecpo._core.codes import NOWHERE, OUTLIER
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.run import run
 from threecpo._core.search import merges

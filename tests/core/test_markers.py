@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies import labelled_counts
-from threecpo._core.counts import from_dense
 from threecpo._core.markers import ENOUGH_COUNTS, Markers
+from threecpo._core.matrices import from_dense
 from threecpo._core.sums import sum_by_labels
 
 

@@ -11,7 +11,7 @@ import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import PRIORS, labelled_counts, planted, priors
 from threecpo._core import merging
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import Stopped

@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 import containers
 from threecpo._core import merging, seeding
 from threecpo._core.codes import NOWHERE, OUTLIER
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.search import Starts, merges, restarts
 from threecpo._core.workers import SERIAL

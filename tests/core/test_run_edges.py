@@ -9,7 +9,7 @@ from planted_runs import assert_same_bits, run_of, same_partition, settings_of, 
 import oracle
 from strategies import PENALTIES, PRIORS, labelled_counts, penalties, priors
 from threecpo._core.codes import NOWHERE
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
 from threecpo._core.workers import Workers
 

@@ -7,7 +7,7 @@ from planted_runs import RULES, rule_of, run_of, settings_of, start_of, states
 import oracle
 from threecpo._core import describe
 from threecpo._core.codes import OUTLIER, inner_labels
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.run import run
 from threecpo._core.sums import sum_by_labels

@@ -7,7 +7,7 @@ import pytest
 
 from strategies import planted
 from threecpo._core.codes import UNKNOWN
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Running, Settings, digest
 from threecpo._core.sums import sum_by_labels

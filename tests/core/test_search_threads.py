@@ -9,7 +9,7 @@ from searching import each_search, found_by, hard, recorded, settings_for, start
 
 from threecpo._core import counts as counts_module
 from threecpo._core import search
-from threecpo._core.counts import from_dense
+from threecpo._core.matrices import from_dense
 from threecpo._core.workers import Stopped, Workers
 
 

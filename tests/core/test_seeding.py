@@ -8,8 +8,8 @@ from oracle import assert_agrees, size_of_terms
 from strategies import PRIORS, count_matrices, planted, priors
 from threecpo._core import seeding
 from threecpo._core.codes import NOWHERE
-from threecpo._core.counts import from_dense
 from threecpo._core.loops import rows as row_loops
+from threecpo._core.matrices import from_dense
 
 
 def distances(Y, Z=None, prior=1e-3):

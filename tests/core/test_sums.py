@@ -9,8 +9,8 @@ from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import describe
 from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
-from threecpo._core.counts import from_dense
 from threecpo._core.loops import columns as column_loops
+from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers

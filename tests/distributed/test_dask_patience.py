@@ -9,7 +9,7 @@ from block_fits import fit, shapeless
 
 from threecpo import distributed
 from threecpo._core.codes import all_relevant
-from threecpo._core.counts import from_sparse
+from threecpo._core.matrices import from_sparse
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit.block_work import add_each
 from threecpo.distributed._patience import Patience

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from block_fits import assert_same_bits, counts_of, evenly, fit
 
-from threecpo._core.counts import from_sparse
+from threecpo._core.matrices import from_sparse
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import sum_by_labels

@@ -42,7 +42,7 @@ def test_attributes_are_those_of_the_record(any_model, record):
 
 
 def test_it_describes_and_scores_the_rows_it_was_made_from(any_model, record):
-    from threecpo._core.counts import from_dense
+    from threecpo._core.matrices import from_dense
 
     counts = from_dense(np.asarray(X))
     again = record.describe(counts)

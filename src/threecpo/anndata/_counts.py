@@ -126,7 +126,7 @@ def _advice(adata: AnnData) -> str:
 
 def _in_memory(matrix: Any) -> Any:
     """The matrix itself, or what a file holds, sparse."""
-    from .._core.counts import from_dense
+    from .._core.matrices import from_dense
 
     if sp.issparse(matrix) or isinstance(matrix, np.ndarray):
         return matrix

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.counts import Counts, from_sparse
+from .._core.counts import Counts
+from .._core.matrices import from_sparse
 from .._writing import replaced
 
 if TYPE_CHECKING:

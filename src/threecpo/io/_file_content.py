@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.bad_entries import first_bad_entry
-from .._core.counts import EXACT, Counts, from_sparse
+from .._core.counts import Counts
+from .._core.inspection import EXACT
+from .._core.matrices import from_sparse
 from .._errors import DataFormatError
 from .._labels import LABEL
 from ..table import CountTable

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.counts import from_dense
+from .._core.matrices import from_dense
 from .._errors import DataFormatError
 from .._extras import require
 from .._labels import encoded

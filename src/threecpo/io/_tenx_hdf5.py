@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.counts import from_sparse
+from .._core.matrices import from_sparse
 from .._errors import DataFormatError
 from ._anndata_elements import as_type, is_array, names_of, numbers_of
 from ._file_content import FileContent, shown

@@ -8,12 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import (
-    Counts,
-    cut_rows,
-    from_dense,
-    from_sparse,
-)
+from ..._core.counts import Counts, cut_rows
+from ..._core.matrices import from_dense, from_sparse
 from ..._errors import DataFormatError
 from ..._validation import held_counts
 

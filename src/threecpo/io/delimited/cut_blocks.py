@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import EXACT
+from ..._core.inspection import EXACT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

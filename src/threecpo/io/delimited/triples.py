@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import EXACT
+from ..._core.inspection import EXACT
 from ..._errors import DataFormatError
 from .._file_content import FileContent, no_count, shown, written_names
 from ..limits import check_unpacked

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.counts import EXACT
+from ..._core.inspection import EXACT
 from ..._errors import DataFormatError
 from ..._labels import labels_of_kinds
 from .._file_content import FileContent, no_count, shown
