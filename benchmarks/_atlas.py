@@ -28,6 +28,8 @@ DISPERSION = 1.5
 CHANGED, CHANGE = 0.03, 1.5
 SMALLEST = 0.001
 BLOCK_ROWS = 4096
+# Entries of the table that lengths of bursts are drawn from.
+LENGTHS = 4096
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,9 @@ class Atlas:
         """Rows of one block."""
         first = index * BLOCK_ROWS
         rows = slice(first, min(self.n_rows, first + BLOCK_ROWS))
-        rng = np.random.default_rng([self.seed, 5, index])
+        state = np.random.SeedSequence([self.seed, 5, index]).generate_state(2, "u8")
         indptr, indices, data = _draw(
-            self._reaches, self.labels[rows], self.bursts[rows], self._lengths, rng
+            self._reaches, self.labels[rows], self.bursts[rows], self._lengths, state
         )
         shape = (len(indptr) - 1, self.n_columns)
         return sp.csr_array((data, indices, indptr), shape=shape)
@@ -138,12 +140,14 @@ class Atlas:
         return np.array([t[0] for t in tables]), np.array([t[1] for t in tables])
 
     @cached_property
-    def _lengths(self) -> NDArray[np.float64]:
-        """How far up the lengths 1, 2, … of bursts reach: log-series numbers."""
+    def _lengths(self) -> NDArray[np.uint8]:
+        """Lengths 1, 2, … of bursts, each as often as drawn: log-series numbers."""
         # Variance over mean of a sum of such bursts is 1 / (1 - p).
         p = 1 - 1 / DISPERSION
         k = np.arange(1, 64)
-        return np.cumsum(p**k / k) / -np.log1p(-p)
+        reach = np.cumsum(p**k / k) / -np.log1p(-p)
+        places = (np.arange(LENGTHS) + 0.5) / LENGTHS
+        return (1 + np.searchsorted(reach, places)).astype(np.uint8)
 
 
 @njit(cache=True)
@@ -163,12 +167,12 @@ def _alias(profile):
         stay[i] = 1.0
     for i in large:
         stay[i] = 1.0
-    return stay, other
+    return stay.astype(np.float32), other
 
 
-@njit(cache=True)
-def _draw(tables, labels, bursts, lengths, rng):
-    """Counts of some rows, sorted by column."""
+@njit(cache=True, nogil=True)
+def _draw(tables, labels, bursts, lengths, state):
+    """Counts of some rows, sorted by column; random numbers by xoroshiro128+."""
     stay, other = tables
     n_columns = stay.shape[1]
     row = np.zeros(n_columns, dtype=np.int32)
@@ -177,17 +181,26 @@ def _draw(tables, labels, bursts, lengths, rng):
     indices = np.empty(room, dtype=np.int32)
     data = np.empty(room, dtype=np.int32)
     at = 0
+    s0, s1 = state[0], state[1]
+    low = np.uint64(0xFFFFFFFF)
     for i in range(len(labels)):
-        k = labels[i]
+        stays, others = stay[labels[i]], other[labels[i]]
         for _ in range(bursts[i]):
-            place = rng.random() * n_columns
-            j = int(place)
-            if place - j >= stay[k, j]:
-                j = other[k, j]
-            length, u = 1, rng.random()
-            while length < len(lengths) and u > lengths[length - 1]:
-                length += 1
-            row[j] += length
+            drawn = s0 + s1
+            s1 ^= s0
+            s0 = (
+                ((s0 << np.uint64(24)) | (s0 >> np.uint64(40)))
+                ^ s1
+                ^ (s1 << np.uint64(16))
+            )
+            s1 = (s1 << np.uint64(37)) | (s1 >> np.uint64(27))
+            # 40 bits for the gene and whether it stays, 12 others for the length.
+            place = (drawn >> np.uint64(24)) * np.uint64(n_columns)
+            j = np.int64(place >> np.uint64(40))
+            rest = (place >> np.uint64(8)) & low
+            if np.float32(rest) * np.float32(2.0**-32) >= stays[j]:
+                j = np.int64(others[j])
+            row[j] += lengths[(drawn >> np.uint64(12)) & np.uint64(LENGTHS - 1)]
         for j in range(n_columns):
             if row[j]:
                 indices[at] = j
