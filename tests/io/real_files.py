@@ -4,9 +4,14 @@
 """
 
 import gzip
+import io
+import json
 import sys
 from pathlib import Path
 from typing import NamedTuple
+
+import pyarrow as pa
+from pyarrow import parquet
 
 NARROW, BREAKLESS = "\u202f", "\u00a0"
 ENGLISH = "customer,bread,milk\nAnn,3,0\nBob,0,12\n"
@@ -214,7 +219,67 @@ def _tables():
     )
 
 
-CASES = [*_languages(), *_excel(), *_numbers(), *_tables()]
+def _objects(*rows):
+    return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+
+
+def _packed(**columns):
+    file = io.BytesIO()
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def _other_formats():
+    style, missing = "pass thousands='.'", "or pass empty='zero'"
+    yield case(
+        "kunden.jsonl",
+        _objects({"Kunde": "Jörg", "Brot": 3, "Käse": 0}, {"Kunde": "Zoé", "Käse": 12}),
+        COUNTS,
+        f"line 2, column 'Brot' is empty; fill in 0 for no count, {missing}",
+        rows=("Jörg", "Zoé"),
+        empty="zero",
+    )
+    yield case(
+        "umsatz.jsonl",
+        _objects({"k": "x", "a": "1.234,50 €", "b": 0}, {"k": "y", "a": 3, "b": 0.75}),
+        MONEY,
+        style,
+        thousands=".",
+    )
+    yield case(
+        "orders.jsonl",
+        _objects(
+            {"who": "Ann", "what": "milk", "n": 3},
+            {"who": "Bob", "what": "tea", "n": 12},
+        ),
+        COUNTS,
+        rows=("Ann", "Bob"),
+    )
+    yield case(
+        "umsatz.parquet",
+        _packed(k=["x", "y"], a=["1.234,50 €", "3"], b=[0, 0.75]),
+        MONEY,
+        style,
+        rows=("x", "y"),
+        thousands=".",
+    )
+    yield case(
+        "missing.parquet",
+        _packed(k=["x", "y"], a=[3, None], b=["NA", "12"]),
+        COUNTS,
+        missing,
+        empty="zero",
+    )
+    yield case(
+        "labels.parquet",
+        _packed(k=["x", "y"], kind=["u", "v"], a=[3, 0], b=[0, 12]),
+        COUNTS,
+        r"leave it out by drop=\['kind'\] or pass it as labels= or index=",
+        labels="kind",
+    )
+
+
+CASES = [*_languages(), *_excel(), *_numbers(), *_tables(), *_other_formats()]
 
 
 def write(case, folder):

@@ -76,17 +76,17 @@ _OPTIONS = {
     "decimal": click.option(
         "--decimal",
         type=click.Choice([".", ","]),
-        help="Before the fractions of a csv. [default: .]",
+        help="Before the fractions of a table. [default: .]",
     ),
     "thousands": click.option(
         "--thousands",
         type=click.Choice([".", ",", " ", "'"]),
-        help="Between the thousands of a csv. [default: nothing]",
+        help="Between the thousands of a table. [default: nothing]",
     ),
     "empty": click.option(
         "--empty",
         type=click.Choice(["zero"]),
-        help="Take empty cells of a csv, and NA, for zero. [default: an error]",
+        help="Take empty cells of a table, and NA, for zero. [default: an error]",
     ),
     "text": click.option(
         "--text",

@@ -1,8 +1,10 @@
-"""jsonl: a text a line, as a string or as a field of an object."""
+"""jsonl: a text a line, or an object of counts, which is read as a line of csv is."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
@@ -11,7 +13,9 @@ from ._file_content import shown
 from ._texts import counted
 from .archives import opened
 from .delimited.lines import Lines
+from .delimited.number_style import NumberStyle, may_be_count
 from .encodings import recoded
+from .json_objects import as_field, read_objects
 from .limits import limit_of
 from .text_columns import is_text
 
@@ -25,30 +29,66 @@ _LOOKED_AT = 50
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
+    limit = limit_of(path, options.max_unpacked)
+    with opened(path, limit) as file:
+        lines = Lines(recoded(file, options.encoding))
+        entries = {
+            number: _parsed(line, f"line {number}")
+            for line, number in ((line, lines.number) for line in lines.text())
+            if line.strip()
+        }
+    first = {
+        f"line {number}": entry
+        for number, entry in islice(entries.items(), _LOOKED_AT)
+        if isinstance(entry, dict)
+    }
+    if first and _are_counts(first, options):
+        return read_objects(entries, replace(options, max_unpacked=limit))
+    return _read_texts(entries, first, options)
+
+
+def _read_texts(
+    entries: dict[int, Any], first: dict[str, dict[str, Any]], options: ReadOptions
+) -> FileContent:
     if not isinstance(options.index, str | None):
         message = f"index={options.index} must be the name of a field"
         raise DataFormatError(message)
-    with opened(path, limit_of(path, options.max_unpacked)) as file:
-        lines = Lines(recoded(file, options.encoding))
-        entries = [
-            (f"line {lines.number}", _parsed(line, f"line {lines.number}"))
-            for line in lines.text()
-            if line.strip()
-        ]
-    first = {
-        where: entry for where, entry in entries[:_LOOKED_AT] if isinstance(entry, dict)
-    }
     name = _text_field(first, options) if first else None
-    texts = [_text(entry, name, where) for where, entry in entries]
+    placed = [(entry, f"line {number}") for number, entry in entries.items()]
+    texts = [_text(entry, name, where) for entry, where in placed]
     names = None
     if options.index is not None:
-        names = [str(_field(entry, options.index, where)) for where, entry in entries]
+        names = [str(_field(entry, options.index, where)) for entry, where in placed]
     labels = {
-        kind: [_field(entry, kind, where) for where, entry in entries]
+        kind: [_field(entry, kind, where) for entry, where in placed]
         for kind in options.labels
     }
     called = "" if name is None else f"words of field {shown(name)}"
     return counted(texts, names, options, labels_of_kinds(labels), called)
+
+
+def _are_counts(first: dict[str, dict[str, Any]], options: ReadOptions) -> bool:
+    """Whether objects hold counts: no text is named or found, but some numbers."""
+    if options.text is not None or options.text_options:
+        return False
+    if options.triples is not None:
+        return options.triples is not False
+    left = _left(first, options)
+    if "text" in left or any(is_text(_values(first, name)) for name in left):
+        return False
+    style = NumberStyle.of(options)
+    fields = (as_field(value, style) for name in left for value in _values(first, name))
+    return any(text and may_be_count(style.plain(text)) for text in fields)
+
+
+def _left(first: dict[str, dict[str, Any]], options: ReadOptions) -> list[str]:
+    """Fields of the first object that have no other part."""
+    others = {options.index, *options.labels, *options.drop}
+    return [name for name in next(iter(first.values())) if name not in others]
+
+
+def _values(first: dict[str, dict[str, Any]], name: str) -> list[Any]:
+    return [entry.get(name) for entry in first.values()]
 
 
 def _parsed(line: str, where: str) -> Any:
@@ -63,14 +103,10 @@ def _text_field(first: dict[str, dict[str, Any]], options: ReadOptions) -> str:
     """The field that is named, "text", the only one left or the only one of text."""
     if options.text is not None:
         return options.text
-    others = {options.index, *options.labels, *options.drop}
-    where, entry = next(iter(first.items()))
-    left = [name for name in entry if name not in others]
+    where, left = next(iter(first)), _left(first, options)
     if "text" in left:
         return "text"
-    plain = [
-        name for name in left if is_text([each.get(name) for each in first.values()])
-    ]
+    plain = [name for name in left if is_text(_values(first, name))]
     for found in (left, plain):
         if len(found) == 1:
             return found[0]

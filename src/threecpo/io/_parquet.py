@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.inspection import EXACT
 from .._errors import DataFormatError
 from .._extras import require
 from .._labels import labels_of_kinds
 from ._file_content import (
     FileContent,
-    no_count,
     shown,
     written_labels,
     written_names,
 )
-from .delimited.column_roles import find_layout, not_counts
+from .delimited.column_roles import checked_count, checked_counts, find_layout
+from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
 from .delimited.wide_rows import joined
 from .limits import limit_of
+from .parquet_columns import counts_of, field_of, first_bad, is_numeric
 from .parquet_sizes import Texts, opened_table
 from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
 
@@ -42,23 +42,25 @@ _LOOKED_AT = 50
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     limit = limit_of(path, options.max_unpacked)
+    style = NumberStyle.of(options)
     with opened_table(path, limit) as file:
         schema = file.schema_arrow
         options = _with_index_of_pandas(schema, options)
-        # As a first record of csv: numbers of some kind, or text.
-        first = ["0" if _is_numeric(kind) else "text" for kind in schema.types]
-        if not first:
+        if not schema.names:
             message = "it has no columns"
             raise DataFormatError(message)
         texts = Texts(limit)
-        place = _text_place(file, options, texts)
+        looked_at = _first_rows(file, texts)
+        place = find_text(schema.names, looked_at, options) if looked_at else None
         if place is not None:
             places = TextPlaces.find(schema.names, place, options)
             return _words(file, places, options, texts)
         check_text_options(options)
+        first = _first_record(schema, looked_at, style)
         if of_triples(schema.names, first, options):
-            return _triples(file, Places.find(schema.names, options), texts)
-        return _wide(file, find_layout(schema.names, first, options), texts)
+            return _triples(file, Places.find(schema.names, options), texts, style)
+        layout = find_layout(schema.names, first, options)
+        return _wide(file, layout, texts, style)
 
 
 def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
@@ -69,23 +71,24 @@ def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
     return options
 
 
-def _is_numeric(kind: Any) -> bool:
-    from pyarrow import types
-
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    return any(test(kind) for test in tests)
-
-
-def _text_place(file: Any, options: ReadOptions, texts: Texts) -> int | None:
-    """Place of the column of text, by the first rows; None in a table of counts."""
-    schema = file.schema_arrow
-    if options.text is None and all(map(_is_numeric, schema.types)):
-        return None
+def _first_rows(file: Any, texts: Texts) -> list[list[Any]]:
+    """First values of each column; nothing where all are numbers."""
+    if all(map(is_numeric, file.schema_arrow.types)):
+        return []
     batch = next(file.iter_batches(batch_size=_LOOKED_AT), None)
-    if batch is None:
-        return None
-    columns = [texts.listed(column) for column in batch.columns]
-    return find_text(schema.names, columns, options)
+    return [] if batch is None else [texts.listed(each) for each in batch.columns]
+
+
+def _first_record(
+    schema: Any, looked_at: list[list[Any]], style: NumberStyle
+) -> list[str]:
+    """Numbers of some kind or text, as in the first record of a csv file."""
+    first = ["0" if is_numeric(kind) else "text" for kind in schema.types]
+    # Text in the first column names rows even if it is made of digits.
+    for place, values in enumerate(looked_at[1:], 1):
+        if values and isinstance(values[0], str):
+            first[place] = style.plain(values[0])
+    return first
 
 
 def _words(
@@ -107,21 +110,13 @@ def _words(
     return counted_texts(places, texts, names, labels, options)
 
 
-def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
-    kinds = file.schema_arrow.types
-    for column, place in enumerate(layout.counted):
-        if not _is_numeric(kinds[place]):
-            called = layout.called(column)
-            wrong = [name for name, numeric in _numeric(layout, kinds) if not numeric]
-            hint = not_counts(wrong, len(layout.counted))
-            message = f"{called} holds {kinds[place]}, no numbers{hint}"
-            raise DataFormatError(message)
+def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileContent:
     blocks: list[sp.csr_array] = []
     names: list[str] = []
     labels: dict[str, list[Any]] = {kind: [] for kind in layout.labels}
     done = 0
     for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
-        blocks.append(_block(batch, layout, done))
+        blocks.append(_block(batch, layout, done, style))
         if layout.index is not None:
             names += _strings(texts.listed(batch.column(layout.index)), done)
         for kind, at in layout.labels.items():
@@ -135,35 +130,17 @@ def _wide(file: Any, layout: Layout, texts: Texts) -> FileContent:
     return FileContent(joined(blocks), rows, layout.names, **found)
 
 
-def _numeric(layout: Layout, kinds: Any) -> list[tuple[str, bool]]:
-    """Names of the columns that are counted, and whether they hold numbers."""
-    numeric = [_is_numeric(kinds[place]) for place in layout.counted]
-    return list(zip(layout.names or (), numeric, strict=True))
-
-
-def _block(batch: Any, layout: Layout, before: int) -> sp.csr_array:
+def _block(batch: Any, layout: Layout, before: int, style: NumberStyle) -> sp.csr_array:
     dense = np.empty((len(layout.counted), batch.num_rows))
     for column, place in enumerate(layout.counted):
-        dense[column] = _numbers(batch.column(place), layout.called(column), before)
-    bad = ~((dense >= 0) & (dense < EXACT))
-    if bad.any():
-        row, column = np.argwhere(bad.T)[0].tolist()
-        where = f"row {before + row + 1}, {layout.called(column)}"
-        raise no_count(where, dense[column, row])
+        dense[column] = counts_of(batch.column(place), style)
+    bad = first_bad(dense.T)
+    if bad is not None:
+        row = bad // len(layout.counted)
+        columns = (batch.column(place) for place in layout.counted)
+        fields = [field_of(values, row, style) for values in columns]
+        checked_counts(fields, layout, f"row {before + row + 1}")
     return sp.csr_array(dense.T)
-
-
-def _numbers(values: Any, called: str, before: int) -> NDArray[Any]:
-    """Numbers of a column, of which none may be missing."""
-    import pyarrow as pa
-
-    if values.null_count:
-        row = before + values.is_null().to_pylist().index(True) + 1
-        message = f"row {row}, {called} is empty; fill in 0 for no count"
-        raise DataFormatError(message)
-    if pa.types.is_decimal(values.type):
-        values = values.cast(pa.float64(), safe=False)
-    return values.to_numpy(zero_copy_only=False)
 
 
 def _strings(listed: list[Any], before: int) -> list[str]:
@@ -173,7 +150,9 @@ def _strings(listed: list[Any], before: int) -> list[str]:
     return [str(value) for value in listed]
 
 
-def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
+def _triples(
+    file: Any, places: Places, texts: Texts, style: NumberStyle
+) -> FileContent:
     import pyarrow as pa
     from pyarrow import compute
 
@@ -190,25 +169,20 @@ def _triples(file: Any, places: Places, texts: Texts) -> FileContent:
         unique = compute.unique(text)
         codes.append(compute.index_in(text, value_set=unique).to_numpy())
         different.append(unique.to_pylist())
-    values = _counted(counts[0], wanted[2]) if counts else np.ones(len(rows))
+    values = _counted(counts[0], wanted[2], style) if counts else np.ones(len(rows))
     shape = (len(different[0]), len(different[1]))
     X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
     return FileContent(X, *different)
 
 
-def _counted(counts: Any, name: str) -> NDArray[np.float64]:
+def _counted(counts: Any, name: str, style: NumberStyle) -> NDArray[np.float64]:
     """Counts of a column."""
-    if not _is_numeric(counts.type):
-        kind = getattr(counts.type, "value_type", counts.type)
-        message = f"column {shown(name)} holds {kind}, no numbers"
-        raise DataFormatError(message)
-    called = f"column {shown(name)}"
-    values = _numbers(counts.combine_chunks(), called, 0).astype(np.float64)
-    bad = ~((values >= 0) & (values < EXACT))
-    if bad.any():
-        at = int(np.argmax(bad))
-        where = f"row {at + 1}, {called}"
-        raise no_count(where, values[at])
+    counts = counts.unify_dictionaries().combine_chunks()
+    values = counts_of(counts, style)
+    bad = first_bad(values)
+    if bad is not None:
+        where = f"row {bad + 1}, column {shown(name)}"
+        checked_count(field_of(counts, bad, style), where)
     return values
 
 

@@ -5,7 +5,6 @@ A guarded process opens the workbook and sends the sheet as lines of text.
 
 from __future__ import annotations
 
-import io
 import zipfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError
 from ._file_content import shown
 from .archives import check_members
+from .byte_streams import stream_of
 from .delimited import read_table
 from .delimited.lines import long_fields
 from .guarded import open_sheets
@@ -20,6 +20,7 @@ from .limits import limit_of
 from .regular_files import open_regular
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from ._file_content import FileContent
@@ -40,10 +41,11 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             options.decimal is None and options.thousands == "."
         )
         width = max(1, sheet.attrs["shape"][1])
-        lines = _SheetLines(sheet["comma" if comma else "point"], _CELLS // width + 1)
+        written = sheet["comma" if comma else "point"]
+        lines = stream_of(_pieces(written, _CELLS // width + 1))
         bounded = replace(options, max_unpacked=limit, delimiter="\t")
         try:
-            content = read_table(io.BufferedReader(lines), bounded, usual="\t")
+            content = read_table(lines, bounded, usual="\t")
         except DataFormatError as error:
             if options.sheet is not None or not others:
                 raise
@@ -96,22 +98,7 @@ def _chosen(book: Group, asked: str | None) -> tuple[str, str, str]:
     return found[0], names[found[0]], others
 
 
-class _SheetLines(io.RawIOBase):
-    """Lines of a sheet as a stream of bytes."""
-
-    def __init__(self, lines: Array, step: int) -> None:
-        self._lines, self._step, self._at = lines, step, 0
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if not self._left and self._at < self._lines.shape[0]:
-            part = self._lines[self._at : self._at + self._step]
-            self._at += len(part)
-            self._left = memoryview("".join(part).encode())
-        taken = min(len(buffer), len(self._left))
-        buffer[:taken] = self._left[:taken]
-        self._left = self._left[taken:]
-        return taken
+def _pieces(lines: Array, step: int) -> Iterator[bytes]:
+    """Lines of a sheet, so many at a time."""
+    for start in range(0, lines.shape[0], step):
+        yield "".join(lines[start : start + step]).encode()

@@ -7,9 +7,10 @@ import io
 from typing import IO, TYPE_CHECKING
 
 from .._errors import DataFormatError
+from .byte_streams import stream_of
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
 _PIECE = 1 << 16
 
@@ -33,35 +34,16 @@ def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
             "'cp1252' or 'utf-16', old ones of macOS in 'mac-roman'"
         )
         raise DataFormatError(message) from None
-    decoder = codecs.getincrementaldecoder(encoding)()
-    return io.BufferedReader(_Recoded(file, decoder, encoding))
+    return stream_of(_recoded(file, encoding))
 
 
-class _Recoded(io.RawIOBase):
-    """Decodes a file piece by piece and encodes it again."""
-
-    def __init__(self, file: IO[bytes], decoder: Any, encoding: str) -> None:
-        self._file, self._decoder, self._encoding = file, decoder, encoding
-        self._left = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            piece = self._file.read(_PIECE)
-            self._left = memoryview(self._decoded(piece).encode())
-            if not piece:
-                break
-        taken = min(len(buffer), len(self._left))
-        buffer[:taken] = self._left[:taken]
-        self._left = self._left[taken:]
-        return taken
-
-    def _decoded(self, piece: bytes) -> str:
+def _recoded(file: IO[bytes], encoding: str) -> Iterator[bytes]:
+    """Decode a file piece by piece and encode it again."""
+    decoder, piece = codecs.getincrementaldecoder(encoding)(), b"begin"
+    while piece:
+        piece = file.read(_PIECE)
         try:
-            text = self._decoder.decode(piece, final=not piece)
+            yield decoder.decode(piece, final=not piece).encode()
         except UnicodeError as error:
-            message = f"it is not in {self._encoding}: {error}; pass another encoding="
+            message = f"it is not in {encoding}: {error}; pass another encoding="
             raise DataFormatError(message) from error
-        return str(text)

@@ -45,7 +45,7 @@ FORMATS = {
     ),
     "xlsx": Format("_sheets", (".xlsx", ".xlsm"), _SHEETS, writes=False),
     "ods": Format("_sheets", (".ods",), _SHEETS, writes=False),
-    "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT)),
+    "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT, *_NUMBERS)),
     "npz": Format("_npz", (".npz",)),
     "mtx": Format("_mtx", (".mtx", ".mm")),
     "10x": Format("_tenx"),
@@ -57,7 +57,7 @@ FORMATS = {
     "jsonl": Format(
         "_jsonl",
         (".jsonl", ".ndjson"),
-        ("labels", "index", "drop", *_TEXT, "encoding"),
+        (*_COLUMNS, *_TEXT, *_NUMBERS, "encoding"),
         writes=False,
     ),
 }

@@ -58,7 +58,7 @@ def read_counts(
     "zarr"     AnnData in a zarr folder
     "biom"     BIOM in HDF5 or JSON; samples become rows
     "texts"    a folder of .txt files; folders inside are labels
-    "jsonl"    a text a line, as a string or as the field "text" of an object
+    "jsonl"    a text a line, as a string or a field of an object; or objects of counts
     ========== ======================================================================
 
     Text files may be compressed (gzip, bzip2, xz). Nothing is made dense, and nothing
@@ -101,13 +101,12 @@ def read_counts(
     transpose : bool, default=False
         Turn the table round: for files with the columns of ``X`` as their rows.
     decimal : "." or ",", default=None
-        What stands before fractions in a csv file; by default a point, or a comma where
+        What stands before fractions in text; by default a point, or a comma where
         ``thousands`` is a point.
     thousands : ".", ",", " " or "'", default=None
-        What stands between thousands in a csv file; nothing by default.
+        What stands between thousands in text; nothing by default.
     empty : "zero", default=None
-        Take empty cells of a csv file, and words such as NA, for 0; by default they are
-        an error.
+        Take empty cells, and words such as NA, for 0; by default they are an error.
     text : str, default=None
         Column or field of text, whose words are counted; other columns but ``labels``
         and ``index`` are left out. By default a column of sentences, where there is

@@ -1,5 +1,5 @@
 """Delimited text, csv and tsv: one row a line, or one count a line."""
 
-from .table_file import read, read_table, write
+from .table_file import read, read_lines, read_table, write
 
-__all__ = ["read", "read_table", "write"]
+__all__ = ["read", "read_lines", "read_table", "write"]

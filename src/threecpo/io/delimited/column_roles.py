@@ -5,14 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from ..._core.inspection import EXACT
 from ..._errors import DataFormatError
-from .._file_content import check_names, shown
+from .._file_content import check_names, no_count, shown
 from .number_style import hint, may_be_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from ..format_options import ReadOptions
+
+_OR_ZERO = ", or pass empty='zero'"
 
 
 @dataclass(frozen=True)
@@ -114,21 +121,48 @@ def is_number(text: str) -> bool:
     return "_" not in text
 
 
-def text_in(number: int, layout: Layout, fields: list[str]) -> DataFormatError:
+def checked_counts(
+    fields: list[str], layout: Layout, place: str
+) -> NDArray[np.float64]:
+    """Counts of the fields of a line or row, or the error that says what is wrong."""
+    if not all(map(is_number, fields)):
+        raise _text_in(fields, layout, place)
+    values = np.array([float(text) for text in fields])
+    bad = ~((values >= 0) & (values < EXACT))
+    if bad.any():
+        at = int(np.argmax(bad))
+        where = f"{place}, {layout.called(at)}"
+        raise no_count(where, values[at], _OR_ZERO)
+    return values
+
+
+def checked_count(text: str, where: str) -> float:
+    """One count, or the error that says what is wrong with it."""
+    if not is_number(text):
+        what = f"holds {shown(text)}, which is no count" if text.strip() else "is empty"
+        message = f"{where} {what}{hint(text)}"
+        raise DataFormatError(message)
+    count = float(text)
+    if not 0 <= count < EXACT:
+        raise no_count(where, count, _OR_ZERO)
+    return count
+
+
+def _text_in(fields: list[str], layout: Layout, place: str) -> DataFormatError:
     """Error about the first of some fields that is no number."""
     wrong = [j for j, text in enumerate(fields) if not is_number(text)]
     text = fields[wrong[0]]
-    where = f"line {number}, {layout.called(wrong[0])}"
+    where = f"{place}, {layout.called(wrong[0])}"
     if not text.strip():
         return DataFormatError(f"{where} is empty{hint(text)}")
     advice = hint(text)
     if layout.names and not advice:
         names = [layout.names[j] for j in wrong if not may_be_count(fields[j])]
-        advice = not_counts(names, len(fields), sentence=" " in text.strip())
+        advice = _not_counts(names, len(fields), sentence=" " in text.strip())
     return DataFormatError(f"{where} holds {shown(text)}, which is no number{advice}")
 
 
-def not_counts(names: Sequence[str], n_columns: int, *, sentence: bool = True) -> str:
+def _not_counts(names: Sequence[str], n_columns: int, *, sentence: bool) -> str:
     """What to do about columns that are no counts, of so many that should be.
 
     The first of them holds a ``sentence``, or does not.

@@ -23,9 +23,9 @@ _LOOK = 1 << 18
 class Lines:
     """A text file that is taken line by line or block by block, with line numbers."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], before: int = 0) -> None:
         self._file = file
-        self.number = 0
+        self.number = before
         self._first = True
         self._back: deque[bytes] = deque()
 

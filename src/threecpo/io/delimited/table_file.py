@@ -55,7 +55,11 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
 
     It takes ``options.max_unpacked`` bytes at most.
     """
-    lines = Lines(recoded(file, options.encoding))
+    return read_lines(Lines(recoded(file, options.encoding)), options, usual=usual)
+
+
+def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent:
+    """Read a table whose lines are in UTF-8."""
     start = _begin(lines, options, usual)
     place = text_place(lines, start.delimiter, start.header, start.records, options)
     if place is not None:

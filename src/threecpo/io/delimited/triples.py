@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.inspection import EXACT
 from ..._errors import DataFormatError
-from .._file_content import FileContent, no_count, shown, written_names
+from .._file_content import FileContent, written_names
 from ..limits import check_unpacked
-from .column_roles import is_number, place_of
+from .column_roles import checked_count, is_number, place_of
 from .cut_blocks import Cut
-from .number_style import NumberStyle, hint, may_be_count
+from .number_style import NumberStyle, may_be_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -172,21 +171,11 @@ def _add_records(
             raise DataFormatError(message)
         count = 1.0
         if places.value is not None:
-            count = _count(found.style.plain(fields[places.value]), places.value, lines)
+            where = f"line {lines.number}, column {places.value + 1}"
+            count = checked_count(found.style.plain(fields[places.value]), where)
         found.rows.append(found.row_number[fields[places.row]])
         found.columns.append(found.column_number[fields[places.column]])
         found.counts.append(count)
-
-
-def _count(text: str, place: int, lines: Lines) -> float:
-    where = f"line {lines.number}, column {place + 1}"
-    if not is_number(text):
-        message = f"{where} holds {shown(text)}, which is no count{hint(text)}"
-        raise DataFormatError(message)
-    count = float(text)
-    if not 0 <= count < EXACT:
-        raise no_count(where, count, ", or pass empty='zero'")
-    return count
 
 
 def written_triples(

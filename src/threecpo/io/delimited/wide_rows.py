@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import scipy.sparse as sp
 
-from ..._core.inspection import EXACT
 from ..._errors import DataFormatError
 from ..._labels import labels_of_kinds
-from .._file_content import FileContent, no_count, shown
+from .._file_content import FileContent, shown
 from ..limits import check_unpacked
-from .column_roles import is_number, text_in
+from .column_roles import checked_counts
 from .cut_blocks import Cut
 from .number_style import NumberStyle
 
@@ -128,15 +127,7 @@ class WideRows:
         for kind, place in layout.labels.items():
             self._labels[kind].append(fields[place])
         counted = [self._style.plain(fields[place]) for place in layout.counted]
-        if not all(map(is_number, counted)):
-            raise text_in(number, layout, counted)
-        values = np.array([float(text) for text in counted])
-        bad = ~((values >= 0) & (values < EXACT))
-        if bad.any():
-            at = int(np.argmax(bad))
-            where = f"line {number}, {layout.called(at)}"
-            raise no_count(where, values[at], ", or pass empty='zero'")
-        return values
+        return checked_counts(counted, layout, f"line {number}")
 
     def _add_tidy(self, block: bytes) -> bool:
         """Add all lines of a block or, if something is odd, none."""
