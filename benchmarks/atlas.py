@@ -56,7 +56,7 @@ def main() -> int:
         "rows": f"{given.rows}",
         "file": f"{given.format}, {_size(path) / 1e9:.1f} GB",
         "clusters asked for, found": f"{given.k}, {facts['n_clusters']}",
-        **{f"seconds: {name}": f"{s:.0f}" for name, s in facts["seconds"].items()},
+        **_seconds(facts["seconds"]),
         "passes over all rows": f"{facts['n_passes']}",
         "peak memory, MB": f"{peak / 1e6:.0f}",
         **found,
@@ -66,22 +66,31 @@ def main() -> int:
     return 0
 
 
+def _seconds(phases: dict[str, list[float]]) -> dict[str, str]:
+    """Seconds of each phase and of all: on the clock, and of processors."""
+    phases = phases | {"all": np.sum(list(phases.values()), axis=0).tolist()}
+    return {
+        f"seconds, of processors: {name}": f"{wall:.0f}, {used:.0f}"
+        for name, (wall, used) in phases.items()
+    }
+
+
 def fit(given: argparse.Namespace) -> int:
     """Fit in this process, and print facts about it."""
     from threecpo import ThreeCPO, distributed
 
-    times: dict[str, float] = {"start": time.perf_counter()}
+    times: dict[str, tuple[float, float]] = {"start": now()}
 
     class Listener:
         passes: dict[tuple[int, int], int] = {}  # noqa: RUF012
 
         def start(self, n_runs: int) -> None:
-            times["first look and sample"] = time.perf_counter()
+            times["first look and sample"] = now()
             say(f"  {n_runs} runs")
 
         def step(self, step: Any) -> None:
-            times.setdefault("fit of the sample", time.perf_counter())
-            times["passes"] = time.perf_counter()
+            times.setdefault("fit of the sample", now())
+            times["passes"] = now()
             key = (step.n_clusters, step.run)
             self.passes[key] = max(self.passes.get(key, 0), step.iteration)
 
@@ -93,12 +102,14 @@ def fit(given: argparse.Namespace) -> int:
         given.child,
         max_memory=given.max_memory,
         write_to=rows,
+        scratch=given.scratch,
         progress=listener,
     )
-    times["labels"] = time.perf_counter()
-    marks = list(times.items())
-    seconds = {name: now - before for (_, before), (name, now) in pairwise(marks)}
-    seconds["all"] = marks[-1][1] - marks[0][1]
+    times["labels"] = now()
+    seconds = {
+        name: [end - begin for begin, end in zip(before, after, strict=True)]
+        for (_, before), (name, after) in pairwise(times.items())
+    }
     facts = {
         "folder": str(rows),
         "groups": model.column_groups_.tolist(),
@@ -110,9 +121,21 @@ def fit(given: argparse.Namespace) -> int:
     return 0
 
 
+def now() -> tuple[float, float]:
+    """Seconds on the clock, and of processors for this process and its readers."""
+    import psutil
+
+    process = psutil.Process()
+    each = [process, *process.children()]
+    used = sum(sum(p.cpu_times()[:4]) for p in each)
+    return time.perf_counter(), used
+
+
 def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]:
     """Facts about a fit in another process, and the most memory that it took."""
     command = [sys.executable, str(HERE / "atlas.py"), "--child", str(path)]
+    if given.scratch is not None:
+        command += ["--scratch", str(given.scratch)]
     for name in ("folder", "k", "max_memory", "jobs", "seed"):
         command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -194,6 +217,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--clusters", type=int, default=20, help="planted")
     parser.add_argument("-k", "--k", default="20", help="a number, or auto")
     parser.add_argument("--max-memory", default="2GB")
+    parser.add_argument("--scratch", type=Path, help="folder for unpacked counts")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--output", type=Path)

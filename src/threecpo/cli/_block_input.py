@@ -33,6 +33,12 @@ block_options = together(
         help="Folder to go on from after a crash; FILE is read in blocks.",
     ),
     click.option(
+        "--scratch",
+        type=click.Path(path_type=Path, exists=True, file_okay=False),
+        metavar="PATH",
+        help="Folder in which a packed FILE is unpacked once, not in every pass.",
+    ),
+    click.option(
         "--sample-rows",
         type=AT_LEAST_ONE,
         help="Rows to start from where FILE is read in blocks. [default: 20000]",
@@ -51,8 +57,12 @@ block_options = together(
         "[default: 300]",
     ),
 )
+_NOTED = ("distributed", "io.blocks")
 ON_DASK = ("dask", "workers")
-BLOCK_OPTIONS = ("max_memory", "checkpoint", "sample_rows", *ON_DASK, "patience")
+BLOCK_OPTIONS = (
+    *("max_memory", "checkpoint", "scratch", "sample_rows"),
+    *(*ON_DASK, "patience"),
+)
 
 
 class FileInBlocks:
@@ -126,13 +136,19 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def _noted_waits() -> Iterator[None]:
-    """Print for what a fit waits."""
-    logger, notes = logging.getLogger("threecpo.distributed"), _Notes()
-    logger.addHandler(notes)
+    """Print for what a fit waits, and what it unpacks."""
+    notes = _Notes()
+    waits, unpacking = (logging.getLogger(f"threecpo.{name}") for name in _NOTED)
+    before = unpacking.level
+    unpacking.setLevel(logging.INFO)
+    for logger in (waits, unpacking):
+        logger.addHandler(notes)
     try:
         yield
     finally:
-        logger.removeHandler(notes)
+        unpacking.setLevel(before)
+        for logger in (waits, unpacking):
+            logger.removeHandler(notes)
 
 
 @contextmanager

@@ -61,6 +61,7 @@ def fit(
     client: Any = None,
     max_memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
+    scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
     write_to: str | os.PathLike[str] | None = None,
     drop_hopeless: bool = False,
@@ -105,6 +106,11 @@ def fit(
     checkpoint : str or path-like, default=None
         Folder that keeps the state of all runs after each pass. The same call goes on
         from there after a crash, and ends with the same result.
+    scratch : str or path-like, default=None
+        Existing folder with room for the counts of an h5ad, zarr or 10x file without
+        compression, about 4 bytes a stored count (logger ``threecpo.io.blocks`` tells
+        how much). They are unpacked once, at the first look, instead of in every pass,
+        and removed at the end. On a cluster all workers must see the folder.
     sample_rows : int or None, default=20000
         Number of rows to start from, drawn at random by their number; None for all
         rows, which must fit into memory then.
@@ -160,7 +166,7 @@ def fit(
     block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
     with ExitStack() as stack:
         source = stack.enter_context(
-            open_blocks(blocks, layer=layer, block_counts=block_counts)
+            open_blocks(blocks, layer=layer, block_counts=block_counts, scratch=scratch)
         )
         client = client or current_client_for(blocks)
         if client is None:

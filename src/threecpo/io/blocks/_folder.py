@@ -29,7 +29,9 @@ _WIDE = ReadOptions(triples=False)
 
 
 @dataclass(frozen=True)
-class _File:
+class BlockFile:
+    """Reads the block that is in a file."""
+
     path: Path
 
     def __call__(self) -> Counts:
@@ -62,7 +64,7 @@ def of_files(paths: Sequence[Path], name: str) -> BlockSource:
         with block_errors(first):
             names = _parquet.read(first, _WIDE).column_names
     return BlockSource(
-        tuple(_File(path) for path in paths),
+        tuple(BlockFile(path) for path in paths),
         name,
         None if names is None else np.array(list(names), dtype=object),
         largest=_largest(paths),

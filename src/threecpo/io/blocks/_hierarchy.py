@@ -108,6 +108,7 @@ def of_anndata(path: Path, layer: str | None, block_counts: int) -> BlockSource:
         names,
         None if matrix.asked else hint,
         largest_of(ends, cuts),
+        n_stored=int(ends[-1]),
     )
 
 
@@ -171,8 +172,8 @@ def of_tenx(path: Path, layer: str | None, block_counts: int) -> BlockSource:
         _Rows(path, location, cut, n_columns, limit, matrix.taken) for cut in cuts
     )
     rows, columns = (np.array(names, dtype=object) for names in (cells, matrix.genes))
-    largest = largest_of(ends, cuts)
-    return BlockSource(readers, str(path), columns, None, largest, rows)
+    about = None, largest_of(ends, cuts), rows, int(ends[-1])
+    return BlockSource(readers, str(path), columns, *about)
 
 
 def _pointers(element: Any, n_rows: int, limit: int) -> NDArray[np.int64]:

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     import scipy.sparse as sp
 
+# Columns that two bytes can number.
+NARROW_COLUMNS = 1 << 16
+
 
 def write_blocks(
     blocks: Iterable[Any],
@@ -67,18 +70,30 @@ def _check_names(names: Sequence[str] | None, n_columns: int) -> None:
 
 
 def save_block(
-    block: sp.csr_array, path: Path, column_names: Sequence[str] | None
+    block: sp.csr_array,
+    path: Path,
+    column_names: Sequence[str] | None,
+    *,
+    narrow: bool = False,
 ) -> None:
-    """Write one block in the form of scipy.sparse.save_npz, names beside."""
-    data = block.data
-    fits = data.min(initial=0) >= 0 and data.max(initial=0) <= np.iinfo(np.int32).max
-    if fits and np.array_equal(data, np.floor(data)):
-        data = data.astype(np.int32)
+    """Write one block in the form of scipy.sparse.save_npz, names beside.
+
+    ``narrow`` types take the least room, but nobody can calculate with them.
+    """
+    data, indices = block.data, block.indices
+    kinds = ("u1", "u2", "i4") if narrow else ("i4",)
+    largest = data.max(initial=0)
+    fitting = [kind for kind in kinds if largest <= np.iinfo(kind).max]
+    whole = data.min(initial=0) >= 0 and np.array_equal(data, np.floor(data))
+    if fitting and whole:
+        data = data.astype(fitting[0])
+    if narrow and block.shape[1] <= NARROW_COLUMNS:
+        indices = indices.astype("u2")
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"),
         "shape": np.array(block.shape),
         "data": data,
-        "indices": block.indices,
+        "indices": indices,
         "indptr": block.indptr,
     }
     if column_names is not None:

@@ -13,6 +13,7 @@ from .. import formats
 from ..zarr_folders import is_zarr
 from ._chunks import is_dask_array, of_dask_array
 from ._from_memory import in_memory, of_readers
+from ._unpacked import unpacked_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,11 @@ BLOCK_COUNTS = 1 << 22
 
 @contextmanager
 def open_blocks(
-    blocks: Any, *, layer: str | None = None, block_counts: int = BLOCK_COUNTS
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    block_counts: int = BLOCK_COUNTS,
+    scratch: str | os.PathLike[str] | None = None,
 ) -> Iterator[BlockSource]:
     """Open rows in memory, on disk or of Dask as blocks.
 
@@ -39,6 +44,10 @@ def open_blocks(
         Matrix of an AnnData or of a 10x file, as in ``threecpo.read_counts``.
     block_counts : int
         About how many stored counts a block shall have, where that can be chosen.
+    scratch : str or path-like, default=None
+        Existing folder for blocks of HDF5 and zarr as they are without compression,
+        about 4 bytes a stored count: each is unpacked when it is read at first, and
+        removed at the end. None unpacks at every reading.
 
     Yields
     ------
@@ -49,8 +58,13 @@ def open_blocks(
         message = f"layer={layer!r} chooses a matrix of a file; blocks is none."
         raise ValueError(message)
     if isinstance(blocks, str | os.PathLike):
-        with tempfile.TemporaryDirectory(prefix="threecpo-") as scratch:
-            yield _on_disk(Path(blocks), layer, Path(scratch), block_counts)
+        if scratch is not None and not Path(scratch).is_dir():
+            message = f"scratch={os.fspath(scratch)!r} must be an existing folder."
+            raise ValueError(message)
+        with tempfile.TemporaryDirectory(prefix="threecpo-", dir=scratch) as folder:
+            source = _on_disk(Path(blocks), layer, Path(folder), block_counts)
+            packed = scratch is not None and source.n_stored is not None
+            yield unpacked_into(Path(folder), source) if packed else source
     elif is_dask_array(blocks):
         yield of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):

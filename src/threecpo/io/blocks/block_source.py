@@ -26,7 +26,8 @@ class BlockSource:
     A reader takes nothing and reads its counts at each call: readers are sent to other
     processes, blocks are not. ``not_whole`` is the error to raise where X is taken for
     lack of a layer of counts, and holds none. ``largest`` is the number of stored
-    counts of the largest block, if that is known before they are read.
+    counts of the largest block, if that is known before they are read; ``n_stored``
+    is that of all blocks, where these are packed.
     """
 
     readers: tuple[Callable[[], Counts], ...]
@@ -35,6 +36,7 @@ class BlockSource:
     not_whole: str | None = None
     largest: int | None = None
     row_names: NDArray[np.object_] | None = None
+    n_stored: int | None = None
 
     def __post_init__(self) -> None:
         if not self.readers:
