@@ -45,7 +45,7 @@ def plain_markers(Y, labels, groups, k):
         if groups[j] != 1 or not here > overall * (1 + 1e-9):
             continue
         evidence = count * math.log(here / overall) - (count - rows * overall)
-        price = math.log(max(total, 1.0))
+        price = math.log(max(total, 2.0))
         weight = evidence / (evidence + price) if evidence + price > 0 else 0.0
         strength = weight * math.log((here + even) / (overall + even))
         found[j] = here, overall, evidence, strength
@@ -132,6 +132,16 @@ def test_a_rare_column_without_evidence_stands_behind_a_frequent_one():
     markers = markers_of(Y, labels, [1, 1, 1], 2)
     assert markers.expected.ratios[0, 0] > 10 > markers.expected.ratios[0, 1]
     assert markers.best(0, 3).tolist() == [1, 0]
+
+
+def test_what_is_seen_once_in_a_large_cluster_is_no_clear_mark():
+    labels = np.repeat([0, 1], 50)
+    Y = np.full((100, 3), 10)
+    Y[:, 0] = np.where(labels == 0, 30, 1)
+    Y[:, 1] = np.arange(100) == 0
+    markers = markers_of(Y, labels, [1, 1, 1], 2)
+    assert sorted(markers.best(0, 3)) == [0, 1]
+    assert markers.clear(0, 3).tolist() == [0]
 
 
 def test_a_large_column_slightly_above_average_stands_behind_a_telling_one():

@@ -103,8 +103,12 @@ class Markers:
 
     @property
     def prices(self) -> NDArray[np.float64]:
-        """Nats that one more rate of each column costs."""
-        return log(np.maximum(self.sums.totals, 1.0))
+        """Nats that one more rate of each column costs.
+
+        A single count pays as two do: its logarithm would be nothing, and whatever is
+        seen once would mark the cluster it is seen in.
+        """
+        return log(np.maximum(self.sums.totals, 2.0))
 
     @property
     def even_count(self) -> float:
