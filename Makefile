@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench fuzz reproduce tutorials docs clean
+.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench fuzz reproduce sites-data tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -21,6 +21,7 @@ help:
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
+	@echo "make sites-data  fetch the data of the tutorial on sites, into .sites"
 	@echo "make tutorials  run the tutorials where their data are, and write what they say"
 	@echo "make docs       make the documentation site, docs/_build/html"
 	@echo "make reproduce  repeat the paper's results"
@@ -77,10 +78,16 @@ fuzz: $(VENV)/.test
 	@$(BIN)/python -m fuzz.crafted --workers $(WORKERS)
 	@$(BIN)/python -m fuzz --minutes $(MINUTES) --workers $(WORKERS)
 
+# Counts of trees, which R's package vegan has.
+sites-data: $(VENV)/.test
+	@$(PIP) install --group tutorials
+	@$(BIN)/python tests/sites_data.py .sites
+
 # The data lie beside the checkout, in ../shared; pages without theirs stay as they are.
 tutorials: $(VENV)/.test
+	@$(MAKE) --no-print-directory sites-data || true
 	@for page in cells texts sites customers digits; do \
-	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $$folder && \
+	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $(abspath .sites)/* $$folder && \
 	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
 	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md --update); \
 	  rm -rf $$folder; \
@@ -96,7 +103,7 @@ reproduce: $(VENV)/.test
 	@$(BIN)/python -m experiments all --output docs/results
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist .sites docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src experiments fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
