@@ -1,0 +1,119 @@
+"""Cells of the comparison measured, each in a process of its own; prints JSON lines.
+
+    python _compare_cells.py FOLDER CPU_SECONDS FAMILY
+
+Reads cells as JSON lines with ``tool``, ``data``, ``k`` ("known" or "own") and
+``seed``. One process imports what the tools of a family need and runs each once on a
+small table, so that nothing is imported or compiled on the clock; every cell is then
+run in a fork of it. Linux only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import time
+import warnings
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from _compare_tools import FAMILIES, TOOLS
+from _fit import forget_peak, load, memory
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    Data = tuple[sp.csr_array, NDArray[np.int64]]
+
+
+def without_empty(path: Path) -> Data:
+    """Counts and labels without rows and columns of zeros, which some tools refuse."""
+    X = load(str(path))
+    with np.load(path, allow_pickle=False) as stored:
+        labels = stored["labels"]
+    rows = np.asarray(X.sum(axis=1)).ravel() > 0
+    columns = np.asarray(X.sum(axis=0)).ravel() > 0
+    return X[rows][:, columns], labels[rows]
+
+
+def warm_up(family: str) -> None:
+    """Import and compile."""
+    from scipy.sparse import csr_array
+    from sklearn.metrics import silhouette_score  # noqa: F401
+
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(0.5, size=(3, 60))[np.arange(150) % 3]
+    X = csr_array(rng.poisson(20 * rates) + 0.0)
+    for tool in TOOLS.values():
+        if tool.family == family:
+            tool.run(X, 3, 0)
+    if family == "scanpy":
+        # Tables of many rows get their neighbours from it.
+        from pynndescent import NNDescent
+
+        NNDescent(rng.normal(size=(300, 10)).astype(np.float32)).query(np.eye(10)[:1])
+
+
+def measured(data: Data, cell: dict[str, Any]) -> dict[str, Any]:
+    from sklearn.metrics import adjusted_mutual_info_score, adjusted_rand_score
+
+    X, truth = data
+    wanted = len(np.unique(truth)) if cell["k"] == "known" else None
+    wall, cpu = time.perf_counter(), time.process_time()
+    labels = TOOLS[cell["tool"]].run(X, wanted, cell["seed"])
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return {
+        "ari": round(float(adjusted_rand_score(truth, labels)), 4),
+        "ami": round(float(adjusted_mutual_info_score(truth, labels)), 4),
+        "clusters": len(np.unique(labels)),
+        "seconds": round(wall, 3),
+        "cpu": round(cpu, 3),
+        "peak_mb": round(memory("VmHWM"), 1),
+    }
+
+
+def in_fork(folder: Path, cell: dict[str, Any], limit: int) -> Any:
+    """Result of a cell, or why it has none."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        forget_peak()
+        spent = int(time.process_time())
+        resource.setrlimit(resource.RLIMIT_CPU, (spent + limit, spent + limit + 5))
+        try:
+            found = measured(without_empty(folder / f"{cell['data']}.npz"), cell)
+        except Exception as error:  # noqa: BLE001
+            found = {"failed": f"{type(error).__name__}: {error}".partition("\n")[0]}
+        os.write(writing, json.dumps(found).encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, encoding="utf-8") as pipe:
+        answer = pipe.read()
+    _, status = os.waitpid(child, 0)
+    if answer:
+        return json.loads(answer)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in {9, 24}:
+        return {"failed": f"more than {limit} s of CPU time"}
+    return {"failed": f"ended with status {status}"}
+
+
+def main() -> None:
+    folder, limit, family = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    warnings.simplefilter("ignore")
+    warm_up(family)
+    named = [f"{one} {metadata.version(one)}" for one in FAMILIES[family]]
+    for line in sys.stdin:
+        cell = json.loads(line)
+        found = in_fork(folder, cell, limit)
+        print(json.dumps(cell | found | {"versions": ", ".join(named)}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

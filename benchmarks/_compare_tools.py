@@ -1,0 +1,268 @@
+"""What a user would pick: each tool takes counts, K or None, a seed, and gives labels.
+
+Every tool is run as its own documentation shows it, with its default parameters but for
+those named here; none sees labels. A tool without a usual way to choose K is not asked
+to. Libraries are imported by the tool that needs them: a process holds no others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import scipy.sparse as sp
+    from numpy.typing import NDArray
+
+    Labels = NDArray[np.int64]
+
+N_INIT = 10  # runs of k-means and spherical k-means
+MAX_CLUSTERS = 30  # as ThreeCPO("auto")
+N_COMPONENTS = 50  # scanpy's default, also for k-means and mixtures on log counts
+VARIABLE_GENES = 2000
+SILHOUETTE_ROWS = 3000
+PATIENCE = 3  # values of K without a better criterion until a mixture's search ends
+TRIES = 20  # resolutions tried for a wanted number of clusters
+
+
+def threecpo(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    from threecpo import ThreeCPO
+
+    wanted = n_clusters or "auto"
+    return ThreeCPO(wanted, random_state=seed, n_jobs=1).fit(X).labels_
+
+
+def leiden(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    return _communities(_log_components(X, seed), n_clusters, seed)
+
+
+def leiden_pearson(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    return _communities(_residual_components(X, seed), n_clusters, seed)
+
+
+def _annotated(X: sp.csr_array) -> Any:
+    import anndata
+    import scipy.sparse
+
+    return anndata.AnnData(scipy.sparse.csr_matrix(X.astype(np.float32)))
+
+
+def _log_components(X: sp.csr_array, seed: int) -> Any:
+    """scanpy's tutorial: normalise, logarithm, variable genes, components."""
+    import scanpy as sc
+
+    cells = _annotated(X)
+    sc.pp.normalize_total(cells)
+    sc.pp.log1p(cells)
+    if cells.n_vars > VARIABLE_GENES:
+        sc.pp.highly_variable_genes(cells, n_top_genes=VARIABLE_GENES)
+    sc.pp.pca(cells, random_state=seed)
+    return cells
+
+
+def _residual_components(X: sp.csr_array, seed: int) -> Any:
+    """scanpy's tutorial on analytic Pearson residuals."""
+    import scanpy as sc
+
+    cells = _annotated(X)
+    if cells.n_vars > VARIABLE_GENES:
+        sc.experimental.pp.highly_variable_genes(
+            cells, flavor="pearson_residuals", n_top_genes=VARIABLE_GENES
+        )
+        cells = cells[:, cells.var["highly_variable"]].copy()
+    # A row may have no counts in the genes that were chosen.
+    total = np.asarray(cells.X.sum(axis=1)).ravel()
+    if not total.all():
+        cells.X[np.flatnonzero(total == 0), 0] = 1
+    sc.experimental.pp.normalize_pearson_residuals(cells)
+    sc.pp.pca(cells, random_state=seed)
+    return cells
+
+
+def _communities(cells: Any, n_clusters: int | None, seed: int) -> Labels:
+    """Leiden at resolution 1, or at one that gives the wanted number, by bisection."""
+    import scanpy as sc
+
+    sc.pp.neighbors(cells, random_state=seed)
+
+    def at(resolution: float) -> Labels:
+        sc.tl.leiden(
+            cells,
+            resolution=resolution,
+            flavor="igraph",
+            n_iterations=2,
+            random_state=seed,
+        )
+        return cells.obs["leiden"].cat.codes.to_numpy()
+
+    if n_clusters is None:
+        return at(1.0)
+    low, high, best = 2.0**-10, 2.0**6, None
+    for _ in range(TRIES):
+        middle = float(np.sqrt(low * high))
+        labels = at(middle)
+        excess = int(labels.max()) + 1 - n_clusters
+        if best is None or abs(excess) < best[0]:
+            best = abs(excess), labels
+        if excess == 0:
+            break
+        low, high = (low, middle) if excess > 0 else (middle, high)
+    assert best is not None
+    return best[1]
+
+
+def tfidf_k_means(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    """scikit-learn's example of clustering texts: latent semantic analysis."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import Normalizer
+
+    size = min(100, min(X.shape) - 1)
+    steps = (TfidfTransformer(), TruncatedSVD(size, random_state=seed), Normalizer())
+    return _k_means(make_pipeline(*steps).fit_transform(X), n_clusters, seed)
+
+
+def lda(X: sp.csr_array, n_clusters: int, seed: int) -> Labels:
+    from sklearn.decomposition import LatentDirichletAllocation
+
+    model = LatentDirichletAllocation(n_clusters, random_state=seed)
+    return model.fit_transform(X).argmax(axis=1)
+
+
+def nmf(X: sp.csr_array, n_clusters: int, seed: int) -> Labels:
+    """On TF-IDF, as scikit-learn's example of topics has it."""
+    from sklearn.decomposition import NMF
+    from sklearn.feature_extraction.text import TfidfTransformer
+
+    weights = TfidfTransformer().fit_transform(X)
+    return NMF(n_clusters, random_state=seed).fit_transform(weights).argmax(axis=1)
+
+
+def bm25_spherical(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    from threecpo.cluster import SphericalKMeans
+    from threecpo.preprocessing import BM25Transformer
+
+    weights = BM25Transformer().fit_transform(X)
+
+    def fitted(wanted: int, n_init: int) -> Labels:
+        model = SphericalKMeans(wanted, n_init=n_init, random_state=seed, n_jobs=1)
+        return model.fit(weights).labels_
+
+    return _by_silhouette(weights, n_clusters, seed, fitted, metric="cosine")
+
+
+def k_means_log(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    return _k_means(_log_counts(X, seed), n_clusters, seed)
+
+
+def k_means_pearson(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    found = _residual_components(X, seed).obsm["X_pca"]
+    return _k_means(found, n_clusters, seed)
+
+
+def mixture_log(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
+    """Gaussian mixtures; full or diagonal covariances, and K, by BIC."""
+    from sklearn.mixture import GaussianMixture
+
+    values, found = _log_counts(X, seed), []
+    for kind in ("full", "diag"):
+        lowest, since = np.inf, 0
+        for wanted in [n_clusters] if n_clusters else range(1, MAX_CLUSTERS + 1):
+            model = GaussianMixture(
+                wanted, covariance_type=kind, random_state=seed
+            ).fit(values)
+            found.append((model.bic(values), model))
+            lowest, since = (
+                (found[-1][0], 0) if found[-1][0] < lowest else (lowest, since + 1)
+            )
+            if since == PATIENCE:
+                break
+    return min(found, key=lambda pair: pair[0])[1].predict(values)
+
+
+def _log_counts(X: sp.csr_array, seed: int) -> NDArray[np.float64]:
+    """log(1 + count); of many columns their principal components."""
+    from sklearn.decomposition import PCA
+
+    logs = X.log1p()
+    if X.shape[1] <= N_COMPONENTS:
+        return logs.toarray()
+    return PCA(N_COMPONENTS, svd_solver="arpack", random_state=seed).fit_transform(logs)
+
+
+def _k_means(values: Any, n_clusters: int | None, seed: int) -> Labels:
+    from sklearn.cluster import KMeans
+
+    def fitted(wanted: int, n_init: int) -> Labels:
+        return KMeans(wanted, n_init=n_init, random_state=seed).fit(values).labels_
+
+    return _by_silhouette(values, n_clusters, seed, fitted, metric="euclidean")
+
+
+def _by_silhouette(
+    values: Any,
+    n_clusters: int | None,
+    seed: int,
+    fitted: Callable[[int, int], Labels],
+    metric: str,
+) -> Labels:
+    """Labels for a K, or for the K of the largest mean silhouette."""
+    from sklearn.metrics import silhouette_score
+
+    if n_clusters is None:
+        n = values.shape[0]
+        rng = np.random.default_rng(seed)
+        rows = rng.permutation(n)[:SILHOUETTE_ROWS]
+        scores = {}
+        for wanted in range(2, min(MAX_CLUSTERS, len(rows) - 1) + 1):
+            labels = fitted(wanted, 1)[rows]
+            if 1 < len(np.unique(labels)) < len(rows):
+                score = silhouette_score(values[rows], labels, metric=metric)
+                scores[wanted] = float(score)
+        n_clusters = max(scores, key=scores.__getitem__)
+    return fitted(n_clusters, N_INIT)
+
+
+@dataclass(frozen=True)
+class Tool:
+    title: str
+    run: Callable[..., Labels]
+    own_choice: str  # how it chooses K; empty where it has no usual way
+    family: str
+
+
+# Tools of a family share imports; their versions are what is stated.
+FAMILIES = {
+    "threecpo": ("threecpo",),
+    "scikit-learn": ("scikit-learn",),
+    "scanpy": ("scanpy", "igraph", "umap-learn", "scikit-learn"),
+}
+TOOLS = {
+    "3cpo": Tool("3CPO", threecpo, "description length", "threecpo"),
+    "leiden": Tool("scanpy, Leiden", leiden, "resolution 1", "scanpy"),
+    "leiden-pearson": Tool(
+        "scanpy, Pearson residuals, Leiden", leiden_pearson, "resolution 1", "scanpy"
+    ),
+    "k-means-pearson": Tool(
+        "Pearson residuals, k-means", k_means_pearson, "silhouette", "scanpy"
+    ),
+    "bm25-skm": Tool(
+        "BM25, spherical k-means", bm25_spherical, "silhouette", "threecpo"
+    ),
+    "tfidf-k-means": Tool(
+        "TF-IDF, SVD, k-means", tfidf_k_means, "silhouette", "scikit-learn"
+    ),
+    "nmf": Tool("NMF", nmf, "", "scikit-learn"),
+    "lda": Tool("LDA", lda, "", "scikit-learn"),
+    "k-means-log": Tool(
+        "log counts, k-means", k_means_log, "silhouette", "scikit-learn"
+    ),
+    "mixture-log": Tool(
+        "log counts, Gaussian mixture", mixture_log, "BIC", "scikit-learn"
+    ),
+}
