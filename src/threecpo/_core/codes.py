@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
 # Groups of columns.
@@ -33,6 +35,23 @@ UNKNOWN = -1
 def all_relevant(n_columns: int) -> NDArray[np.int8]:
     """Groups with every column in C1."""
     return np.full(n_columns, RELEVANT, dtype=np.int8)
+
+
+def with_fixed(
+    groups: NDArray[np.int8], fixed: Sequence[tuple[int, int]]
+) -> NDArray[np.int8]:
+    """Groups with these columns in these groups; if C1 is empty then, others go there.
+
+    ``fixed`` are pairs of a column and its group.
+    """
+    if not fixed:
+        return groups
+    groups = groups.copy()
+    columns, held = np.array(fixed, dtype=np.int64).T
+    groups[columns] = held
+    if not (groups == RELEVANT).any():
+        groups[np.setdiff1d(np.arange(len(groups)), columns)] = RELEVANT
+    return groups
 
 
 def inner_labels(labels: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:

@@ -157,11 +157,13 @@ def column_step(
     groups: NDArray[np.int8],
     price: Price,
     allowed: tuple[int, ...],
+    fixed: tuple[tuple[int, int], ...] = (),
 ) -> ColumnStep:
     """Score every column in every group and choose its best one.
 
-    Λ_k cancels in L_j(1), so it is left out there: a cluster without counts in C0 then
-    needs no special case.
+    ``allowed`` are the groups that columns may take, ``fixed`` columns with the only
+    group that each may take. Λ_k cancels in L_j(1), so it is left out there: a
+    cluster without counts in C0 then needs no special case.
     """
     if sums.batches is not None:
         scores, tolerance = _batch_scores(sums, groups, price)
@@ -171,6 +173,9 @@ def column_step(
         scores -= sums.weight_terms[:, None]
     for group in set(GROUPS).difference(allowed):
         scores[:, group - NOISE] = -np.inf
+    for column, held in fixed:
+        for group in set(GROUPS) - {held}:
+            scores[column, group - NOISE] = -np.inf
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 

@@ -51,11 +51,20 @@ class Settings:
     outliers: str | None
     threshold: float
     prior: float
+    # Columns and the group that each stays in.
+    fixed_groups: tuple[tuple[int, int], ...] = ()
 
     @property
     def marks_outliers(self) -> bool:
         """Whether a run decides in every iteration which rows are outliers."""
         return self.outliers == "iterative"
+
+    def column_step(
+        self, sums: SmoothedSums, groups: NDArray[np.int8], price: Price | None = None
+    ) -> ColumnStep:
+        """Score every column, at this price or that of the settings."""
+        allowed = self.groups, self.fixed_groups
+        return model.column_step(sums, groups, price or self.price, *allowed)
 
     def profile(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> Profile:
         """Row profile by the rule of these settings."""
@@ -165,7 +174,7 @@ class Running:
     def _column_step(self) -> ColumnStep:
         settings = self.settings
         smoothed = self.sums.smoothed(settings.prior)
-        return model.column_step(smoothed, self.groups, settings.price, settings.groups)
+        return settings.column_step(smoothed, self.groups)
 
     def _comes_back(self, loss: float) -> bool:
         """Whether rules other than the exact one are where they have been before."""

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codes import RELEVANT, all_relevant
+from .codes import RELEVANT, all_relevant, with_fixed
 from .copies import n_copies_of
 from .counts import BLOCK_COUNTS
 from .crossing import best_of, crossed_runs, few_iterations
@@ -76,17 +76,20 @@ class Starts:
         make_start: MakeStart,
         *,
         also_all_columns: bool = False,
+        fixed_groups: tuple[tuple[int, int], ...] = (),
     ) -> None:
         self.counts = counts
         self.first_columns = first_columns
         self.make_start = make_start
         self.also_all_columns = also_all_columns
+        self.fixed_groups = fixed_groups
         self._ready: Start | None = None
 
     def columns(self, rng: np.random.Generator, n_clusters: int) -> NDArray[np.int8]:
         """First groups of a run."""
         n_columns = self.counts.n_columns
-        return first_groups(self.first_columns, rng, n_clusters, n_columns)
+        sizes = n_clusters, n_columns, self.fixed_groups
+        return first_groups(self.first_columns, rng, *sizes)
 
     def wide_columns(
         self, rng: np.random.Generator, n_clusters: int, index: int
@@ -98,7 +101,7 @@ class Starts:
         all columns.
         """
         if self.also_all_columns and index // 2 % 2 == 1:
-            return all_relevant(self.counts.n_columns)
+            return with_fixed(all_relevant(self.counts.n_columns), self.fixed_groups)
         return self.columns(rng, n_clusters)
 
     def labels(
@@ -115,7 +118,7 @@ class Starts:
     def prepare(self) -> None:
         """Make the start once where its columns are the same for all runs."""
         if isinstance(self.first_columns, np.ndarray):
-            relevant = self.first_columns == RELEVANT
+            relevant = with_fixed(self.first_columns, self.fixed_groups) == RELEVANT
             self._ready = self.make_start(self.counts.columns(relevant))
 
 
@@ -124,13 +127,16 @@ def first_groups(
     rng: np.random.Generator,
     n_clusters: int,
     n_columns: int,
+    fixed_groups: tuple[tuple[int, int], ...] = (),
 ) -> NDArray[np.int8]:
     """First groups; one cluster has nothing to tell apart and uses all columns."""
     if n_clusters == 1:
-        return all_relevant(n_columns)
-    if isinstance(first_columns, np.ndarray):
-        return first_columns
-    return first_columns(rng)
+        groups = all_relevant(n_columns)
+    elif isinstance(first_columns, np.ndarray):
+        groups = first_columns
+    else:
+        groups = first_columns(rng)
+    return with_fixed(groups, fixed_groups)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import seeding
-from .._core.codes import inner_labels
+from .._core.codes import NOWHERE, all_relevant, inner_labels
 from .._core.counts import stacked
 from .._core.sums import sum_by_labels, sums_by_profile
 
@@ -61,8 +61,17 @@ def sum_placed(
     return [sum_by_labels(counts, labels, n_clusters, groups, prior)]
 
 
-def x_log_x_above(prior: float, _: int, counts: Counts) -> NDArray[np.float64]:
-    return seeding.x_log_x_above(counts, prior)
+def x_log_x_above(
+    used: NDArray[np.bool_], prior: float, _: int, counts: Counts
+) -> NDArray[np.float64]:
+    return seeding.x_log_x_above(counts.columns(used), prior)
+
+
+def sum_columns(used: NDArray[np.bool_], prior: float, _: int, counts: Counts) -> Sums:
+    """Sums over all rows with these columns in use, and no others."""
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    everything = all_relevant(np.count_nonzero(used))
+    return sum_by_labels(counts.columns(used), nowhere, 0, everything, prior)
 
 
 def add_each(a: list[Sums], b: list[Sums]) -> list[Sums]:

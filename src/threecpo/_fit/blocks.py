@@ -18,7 +18,13 @@ from . import block_work as work
 from .progress import report_to
 from .record import FitRecord
 from .shared_pass import PendingRun, SharedPass
-from .starting import first_columns, given_labels, groups_of_record, search_for
+from .starting import (
+    first_columns,
+    given_labels,
+    groups_of_record,
+    may_be_used,
+    search_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,12 +157,26 @@ class BlockFit:
         plan, settings = self.plan, self.plan.settings
 
         def information() -> NDArray[np.float64]:
-            above = self.engine.fold(
-                partial(work.x_log_x_above, settings.prior), np.add
-            )
-            return seeding.information_of(self.look.sums, above, settings.prior)
+            used = may_be_used(settings, self._n_columns)
+            found = np.full(self._n_columns, -np.inf)
+            found[used] = self._information(used)
+            return found
 
         first = first_columns(plan, self._n_columns, information)
         (seed,) = plan.seeds(1)
         rng = np.random.default_rng(seed)
-        return first_groups(first, rng, settings.n_clusters, self._n_columns)
+        sizes = settings.n_clusters, self._n_columns, settings.fixed_groups
+        return first_groups(first, rng, *sizes)
+
+    def _information(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """h(j) of these columns."""
+        prior, sums = self.plan.settings.prior, self.look.sums
+        if not used.all():
+            sums = self.engine.fold(partial(work.sum_columns, used, prior), _added)
+        above = self.engine.fold(partial(work.x_log_x_above, used, prior), np.add)
+        return seeding.information_of(sums, above, prior)
+
+
+def _added(a: Sums, b: Sums) -> Sums:
+    a.add(b)
+    return a

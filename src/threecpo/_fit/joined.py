@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOISE, RELEVANT
-from .._core.model import column_step, loss
+from .._core.model import loss
 from .._core.run import history_line, history_of
 
 if TYPE_CHECKING:
@@ -83,15 +83,16 @@ def _regrouped(
         raise ValueError(message)
     noise = groups == NOISE
     inside = tuple(group for group in settings.groups if group != NOISE)
+    within = replace(settings, groups=inside)
     seen = {groups.tobytes()}
-    step = column_step(smoothed, groups, settings.price, settings.groups)
+    step = settings.column_step(smoothed, groups)
     while True:
-        chosen = column_step(smoothed, groups, settings.price, inside).groups
+        chosen = within.column_step(smoothed, groups).groups
         chosen = np.where(noise, np.int8(NOISE), chosen)
         if chosen.tobytes() in seen:
             return step, groups
         seen.add(chosen.tobytes())
-        after = column_step(smoothed, chosen, settings.price, settings.groups)
+        after = settings.column_step(smoothed, chosen)
         if loss(after.scores, chosen) > loss(step.scores, groups):
             return step, groups
         step, groups = after, chosen

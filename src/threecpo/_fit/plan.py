@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .given_columns import fixed_pairs
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from .._core.run import Settings
+    from .given_columns import Fixed
     from .record import FitRecord
 
 # Of all seeds that one plan makes, that of a sample of the rows.
@@ -31,7 +34,7 @@ class Plan:
     ``with_confidence`` asks how sure the fit is of its rows.
     Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
-    median.
+    median. ``fixed_groups`` are columns, by name or number, that stay in their groups.
     """
 
     name: str
@@ -48,6 +51,12 @@ class Plan:
     max_row_size: float | None = None
     hold_out: float = 0.0
     with_confidence: bool = False
+    fixed_groups: Fixed | None = None
+
+    def for_columns(self, names: Sequence[Any] | None, n_columns: int) -> Plan:
+        """Return the same plan for counts of these columns."""
+        fixed = fixed_pairs(self.fixed_groups, names, n_columns)
+        return replace(self, settings=replace(self.settings, fixed_groups=fixed))
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

@@ -16,9 +16,10 @@ from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored, stored_names
+from . import stored, stored_names, stored_settings
 from .choosing import Chooser
 from .confidence import Confidence
+from .frozen import with_read_only_arrays
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
 
 if TYPE_CHECKING:
@@ -37,21 +38,6 @@ if TYPE_CHECKING:
 
 # Raised when the same seed and data give other bits; files carry it.
 NUMERICS_VERSION = 1
-
-
-def with_read_only_arrays(sums: Sums) -> Sums:
-    """Return the same sums in views that cannot be written to."""
-    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
-    return replace(_frozen(sums), **parts)
-
-
-def _frozen(sums: Any) -> Any:
-    arrays: dict[str, Any] = {
-        each.name: read_only(value)
-        for each in fields(sums)
-        if isinstance(value := getattr(sums, each.name), np.ndarray)
-    }
-    return replace(sums, **arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +277,7 @@ class FitRecord:
             arrays |= stored_names.names_to_arrays(names, getattr(self, names))
         facts = {
             "numerics": NUMERICS_VERSION,
-            "settings": stored.settings_to_facts(self.settings),
+            "settings": stored_settings.settings_to_facts(self.settings),
             "n_rows": self.sums.n_rows,
             "n_described": self.n_rows,
             "loss": self.loss,
@@ -323,7 +309,9 @@ class FitRecord:
         sizes["d"] = int(facts.get("n_described", sizes["n"]))
         fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
         found = stored.checked(arrays, fields, sizes)
-        settings = stored.settings_from_facts(facts["settings"])
+        settings = stored_settings.settings_from_facts(
+            facts["settings"], found["groups"]
+        )
         stored.check_totals(found, found["totals"])
         stored.check_log_sizes(found, settings.prior)
         lines = stored.checked(arrays, stored.of_history(history), sizes)

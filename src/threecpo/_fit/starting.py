@@ -17,7 +17,7 @@ from .._core.agreeing import (
     merges_until_agreed,
     restarts_until_agreed,
 )
-from .._core.codes import NOISE, OUTLIER, RELEVANT, all_relevant
+from .._core.codes import NOISE, OUTLIER, RELEVANT, SHARED, all_relevant, with_fixed
 from .._core.search import Starts, merges, restarts
 from .record import FitRecord
 
@@ -48,27 +48,55 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
     if isinstance(init, FitRecord):
         groups = groups_of_record(plan, counts.n_columns)
         labels = placed_by(init, counts, settings, workers)
-        return Search(1, partial(restarts, Starts(counts, groups, _always(labels))))
-    columns = first_columns(
-        plan,
-        counts.n_columns,
-        lambda: seeding.column_information(counts, settings.prior),
-    )
+        return _one_run(plan, counts, groups, labels)
+
+    def information() -> NDArray[np.float64]:
+        used = may_be_used(settings, counts.n_columns)
+        found = np.full(counts.n_columns, -np.inf)
+        some = counts.columns(used)
+        found[used] = seeding.column_information(some, settings.prior)
+        return found
+
+    columns = first_columns(plan, counts.n_columns, information)
     if not isinstance(init, str):
-        labels = given_labels(plan, counts.n_rows)
-        return Search(1, partial(restarts, Starts(counts, columns, _always(labels))))
+        return _one_run(plan, counts, columns, given_labels(plan, counts.n_rows))
     merging = init == MERGE
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
     chosen = isinstance(plan.column_init, str) and plan.column_init == "information"
-    starts = Starts(counts, columns, start, also_all_columns=chosen)
+    starts = Starts(
+        counts,
+        columns,
+        start,
+        also_all_columns=chosen,
+        fixed_groups=settings.fixed_groups,
+    )
     if plan.n_init == "auto":
         find = merges_until_agreed if merging else restarts_until_agreed
         return Search(MOST_RUNS, partial(find, starts))
     return Search(plan.n_init, partial(merges if merging else restarts, starts))
 
 
-def _always(labels: NDArray[np.int32]) -> MakeStart:
-    return lambda _: lambda *_: labels
+def _one_run(
+    plan: Plan,
+    counts: Counts,
+    columns: FirstColumns | NDArray[np.int8],
+    labels: NDArray[np.int32],
+) -> Search:
+    """Search that makes one run, from these labels."""
+
+    def always(_: Counts) -> Callable[..., NDArray[np.int32]]:
+        return lambda *_: labels
+
+    fixed = plan.settings.fixed_groups
+    starts = Starts(counts, columns, always, fixed_groups=fixed)
+    return Search(1, partial(restarts, starts))
+
+
+def may_be_used(settings: Settings, n_columns: int) -> NDArray[np.bool_]:
+    """Columns that are not held in C-."""
+    used = np.ones(n_columns, dtype=bool)
+    used[[j for j, group in settings.fixed_groups if group == NOISE]] = False
+    return used
 
 
 def placed_by(
@@ -123,7 +151,8 @@ def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
     if not isinstance(plan.column_init, str):
         return _checked_groups(plan.column_init, n_columns, settings)
     allowed = np.isin(record.groups, settings.groups)
-    return np.where(allowed, record.groups, np.int8(RELEVANT))
+    groups = np.where(allowed, record.groups, np.int8(RELEVANT))
+    return with_fixed(groups, settings.fixed_groups)
 
 
 def first_columns(
@@ -137,7 +166,16 @@ def first_columns(
         return all_relevant(n_columns)
     if column_init == "random":
         return partial(_random_columns, n_columns)
-    return seeding.most_informative(information())
+    return seeding.most_informative(_unless_shared(information(), settings))
+
+
+def _unless_shared(
+    information: NDArray[np.float64], settings: Settings
+) -> NDArray[np.float64]:
+    """The same, nothing for columns that are held in C0."""
+    held = [j for j, group in settings.fixed_groups if group == SHARED]
+    information[held] = -np.inf
+    return information
 
 
 def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:
@@ -159,6 +197,13 @@ def _checked_groups(given: Any, n_columns: int, settings: Settings) -> NDArray[n
     if not (groups == RELEVANT).any():
         message = "column_init must put at least one column in C1 (group 1)."
         raise ValueError(message)
+    for column, held in settings.fixed_groups:
+        if groups[column] != held:
+            message = (
+                f"column_init puts column {column} in {groups[column]}, fixed_groups "
+                f"in {held}."
+            )
+            raise ValueError(message)
     return groups.astype(np.int8)
 
 

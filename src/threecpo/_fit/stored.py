@@ -12,18 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._core import prices, rules
 from .._core.batch_sums import BatchSums
-from .._core.codes import GROUPS, NOISE, OUTLIER, RELEVANT
-from .._core.run import Settings
+from .._core.codes import GROUPS, NOISE, OUTLIER
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-    from .._core.prices import Price
 
     Arrays = dict[str, NDArray[Any]]
     Sizes = Mapping[str, int]
@@ -255,68 +251,6 @@ def check_log_sizes(arrays: Mapping[str, Any], prior: float) -> None:
         if np.isinf(values).any():
             message = f"{name} must hold finite numbers"
             raise DamagedFieldError(message)
-
-
-def settings_to_facts(settings: Settings) -> dict[str, Any]:
-    """Settings by the names of prices and rules."""
-    return {
-        "n_clusters": settings.n_clusters,
-        "max_iter": settings.max_iter,
-        "price": prices.named(settings.price),
-        "groups": list(settings.groups),
-        "rule": settings.rule.name,
-        "outliers": settings.outliers,
-        "threshold": settings.threshold,
-        "prior": settings.prior,
-    }
-
-
-def settings_from_facts(facts: Mapping[str, Any]) -> Settings:
-    """Settings again; what is none is refused."""
-    known: dict[str, Price] = {
-        prices.named(price): price for price in prices.NAMED.values()
-    }
-    known[prices.CUSTOM] = lost_price
-    choices: dict[str, Any] = {
-        "price": known,
-        "rule": rules.NAMED,
-        "outliers": {None: None, "iterative": "iterative", "final": "final"},
-    }
-    chosen = {}
-    for name, named in choices.items():
-        if facts[name] not in named:
-            message = f"{name} is {facts[name]!r}"
-            raise DamagedFieldError(message)
-        chosen[name] = named[facts[name]]
-    groups = tuple(facts["groups"])
-    if RELEVANT not in groups or any(group not in GROUPS for group in groups):
-        message = f"groups is {groups}"
-        raise DamagedFieldError(message)
-    numbers = {
-        name: finite(name, facts[name], least)
-        for name, least in (
-            ("n_clusters", 1),
-            ("max_iter", 1),
-            ("threshold", 0),
-            ("prior", 0),
-        )
-    }
-    return Settings(
-        n_clusters=int(numbers["n_clusters"]),
-        max_iter=int(numbers["max_iter"]),
-        groups=groups,
-        threshold=numbers["threshold"],
-        prior=numbers["prior"],
-        **chosen,
-    )
-
-
-def lost_price(*_: Any) -> NDArray[np.float64]:
-    message = (
-        "The price of a relevant column was a function of the user's, which model "
-        "files do not hold; fit again."
-    )
-    raise ValueError(message)
 
 
 def sums_to_arrays(sums: Sums, profile_sums: Sums, groups: NDArray[np.int8]) -> Arrays:

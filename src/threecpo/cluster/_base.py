@@ -89,13 +89,15 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             return self._fit_auto(X, sample_weight, batch, progress)
         plan = self._plan()
         counts = with_given_rows(check_counts(X, self), sample_weight, batch)
+        names = getattr(self, "feature_names_in_", None)
+        plan = plan.for_columns(names, counts.n_columns)
         check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
         counts = held_out(plan, counts)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
             record.with_names(
-                columns=getattr(self, "feature_names_in_", None),
+                columns=names,
                 rows=getattr(X, "row_names", None),
             )
         )
@@ -181,11 +183,13 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _plan(self) -> Plan:
         """Check all parameters, as far as that is possible without the data."""
+        from .._fit.given_columns import check_fixed
         from .._fit.plan import Plan
 
+        settings = self._settings()
         return Plan(
             name=type(self).__name__,
-            settings=self._settings(),
+            settings=settings,
             init=self._checked_init(),
             column_init=self._checked_column_init(),
             n_init=_options.check_n_init(self.n_init),
@@ -199,6 +203,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
                 "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
             ),
             with_confidence=hasattr(type(self), "predict_proba"),
+            fixed_groups=check_fixed(
+                getattr(self, "fixed_groups", None), settings.groups
+            ),
         )
 
     def _plain_parameters(self) -> dict[str, Any]:

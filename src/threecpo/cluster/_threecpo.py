@@ -109,6 +109,9 @@ default="information"
     max_row_size : float or None, default=None
         Hold back rows with more counts than this many times the median row: they count
         as often as makes them as large.
+    fixed_groups : dict or None, default=None
+        Columns, by name or number, whose group is known: ``{"total_reads": -1}`` keeps
+        a column in C- from the first start to the end.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -131,8 +134,9 @@ default="information"
         1 (relevant), 0 (shared) or -1 (noise).
     column_scores_ : ndarray of shape (n_columns, 3)
         Log-likelihood of each column as noise, shared and relevant, price included;
-        minus infinity for a group that ``groups`` forbids. ``column_groups_`` is the
-        arg-max, ties (relative 1e-12) going to noise before shared before relevant.
+        minus infinity for a group that ``groups`` or ``fixed_groups`` forbids.
+        ``column_groups_`` is the arg-max, ties (relative 1e-12) going to noise before
+        shared before relevant.
     cluster_rates_ : ndarray of shape (n_clusters, n_columns)
         Rates of each column inside each cluster.
     shared_rates_ : ndarray of shape (n_columns,)
@@ -245,6 +249,7 @@ default="information"
         order: str = "size",
         max_dispersion: float | None = None,
         max_row_size: float | None = None,
+        fixed_groups: dict[Any, int] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -266,6 +271,7 @@ default="information"
         self.order = order
         self.max_dispersion = max_dispersion
         self.max_row_size = max_row_size
+        self.fixed_groups = fixed_groups
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose

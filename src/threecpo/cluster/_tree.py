@@ -249,6 +249,9 @@ class ClusterTree(PoissonClusterer):
         going_on = clone(start).set_params(
             init=start, column_init="information", order=plan.order
         )
+        # By number: the columns of a Dask array have no names.
+        fixed = dict(self.record_.settings.fixed_groups)
+        going_on.set_params(fixed_groups=fixed or None)
         found = going_on.fit(X, **rows).record_
         parameters = {**plan.parameters, "n_clusters": record.n_clusters}
         return self._fitted_by(

@@ -173,6 +173,7 @@ def fit(
             work = _on_threads(plan, source, budget, stack)
         else:
             work = _on_cluster(plan, source, budget, client, waiting, stack)
+        plan = plan.for_columns(source.column_names, len(work.look.sums.totals))
         rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
         rows = rows.without_deepest(work.engine, plan.hold_out)
         held = row_weights_over(work.engine, rows.weights, plan.max_row_size)

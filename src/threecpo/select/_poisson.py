@@ -77,12 +77,11 @@ class PoissonFit:
     @classmethod
     def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
         from .._core.dispersion import dispersions
-        from .._core.model import column_step
         from .._core.prices import free
         from .._fit.held_back import as_fitted
 
         smoothed, groups = record.smoothed, record.groups
-        step = column_step(smoothed, groups, free, record.settings.groups)
+        step = record.settings.column_step(smoothed, groups, free)
         labels = inner_labels(record.labels_of_rates, record.n_clusters)
         found = dispersions(as_fitted(record, counts), labels, smoothed, groups)
         least = OF_FRACTIONS if counts.fractional else 1.0
@@ -124,6 +123,7 @@ class PoissonFamily:
 
         plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
         table = as_table(X, self.estimator)
+        plan = plan.for_columns(table.column_names, table.shape[1])
         check_rule(plan.settings, table.counts.n_batches)
         warn_if_fractional(table.counts, plan.name)
         counts = held_out(plan, table.counts)
