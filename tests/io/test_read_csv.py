@@ -240,7 +240,7 @@ def test_what_is_wrong_is_told_with_its_line_and_column(text, reason, refused):
         ({"triples": "abc"}, "must be the names of three"),
         ({"triples": ("plot", "ants", "x")}, "it has no column 'x' for triples="),
         ({"triples": True, "index": "ants"}, "goes with none of"),
-        ({"labels": "ants", "transpose": True}, "pass one of the two"),
+        ({"labels": "ants", "transpose": True}, "rows go by metadata="),
         ({"layer": "counts"}, "layer= is no option of csv, only of 10x-h5, h5ad"),
         ({"text_options": {"stem": None}}, "a table of counts, to which stem of texts"),
         ({"format": "word"}, "format='word' is none of csv, "),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._extras import require
+from ._metadata_options import METADATA_OPTIONS, labels_of_rows
 from ._printing import print_note
 from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 
@@ -93,15 +94,20 @@ class BlockInput(NamedTuple):
     source: InputFile
     options: dict[str, Any]
 
-    def read(self) -> FileInBlocks:
-        """Return the file; it is read during the fit."""
-        return FileInBlocks(self.source.path, self.options)
+    def read_rows(self) -> tuple[FileInBlocks, list[str | None] | None]:
+        """Return the file, which is read during the fit, and the batch of each row."""
+        return FileInBlocks(self.source.path, self.options), self._batch()
 
-    def batch(self, column: str) -> list[str | None]:
-        """Batch of each row, from a column beside the counts."""
-        from ..io.blocks import read_row_labels
+    def _batch(self) -> list[str | None] | None:
+        """Batch of each row, from a column beside the counts or a table of its own."""
+        from ..io.blocks import read_row_labels, read_row_names
 
-        return read_row_labels(self.source.path, column)
+        path, options, column = self.source
+        if column is None:
+            return None
+        if "metadata" not in options:
+            return read_row_labels(path, column)
+        return labels_of_rows(read_row_names(path), [column], options)[column]
 
     def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""
@@ -115,7 +121,7 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
         return None
     asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
     for name in source.options:
-        if name != "layer":
+        if name != "layer" and (source.batch is None or name not in METADATA_OPTIONS):
             message = f"--{name.replace('_', '-')} does not go with {asked}."
             raise click.UsageError(message)
     if "dask" in options and "workers" in options:
@@ -124,7 +130,8 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
     if "patience" in options and not options.keys() & set(ON_DASK):
         message = "--patience is for fits on Dask: pass --dask or --workers, too."
         raise click.UsageError(message)
-    return BlockInput(source, options | source.options)
+    layer = {name: source.options[name] for name in source.options if name == "layer"}
+    return BlockInput(source, options | layer)
 
 
 class _Notes(logging.Handler):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,6 +13,7 @@ import click
 
 from .._names import SUBLINEAR
 from ..io.formats import FORMATS, find_format
+from ._metadata_options import METADATA_OPTIONS
 from ._output_paths import digest
 from ._shared_options import max_unpacked_option
 from ._text_options import TEXT_OPTIONS, text_options
@@ -41,6 +43,7 @@ _OPTIONS = {
         help="Column of labels, such as cell type or donor; it is not clustered, only "
         "compared with. Repeats.",
     ),
+    **METADATA_OPTIONS,
     "index": click.option(
         "--index", metavar="COLUMN", help="Column of row names. [default: found]"
     ),
@@ -116,17 +119,21 @@ _OPTIONS |= TEXT_OPTIONS
 
 
 class InputFile(NamedTuple):
-    """A file of counts and how to read it."""
+    """A file of counts, how to read it, and which column holds batches."""
 
     path: Path
     options: dict[str, Any]
+    batch: str | None = None
 
-    def read(self, **more: Any) -> CountTable:
+    def read(self) -> CountTable:
+        """Read the table; batches are the last of its labels."""
         from ..io import read_counts
 
         options = dict(self.options)
         transform = options.pop("transform", None)
-        table = read_counts(self.path, **options, **more)
+        if self.batch is not None:
+            options["labels"] = (*options.get("labels", ()), self.batch)
+        table = read_counts(self.path, **options)
         if transform is None:
             return table
         from ..preprocessing import SublinearCounts
@@ -136,21 +143,20 @@ class InputFile(NamedTuple):
         )
         return transformed
 
-    def with_batch(self, column: str) -> tuple[InputFile, list[str | None]]:
-        """Return the batch of each row, and the file without that column."""
-        from ..io.errors import file_errors
+    def read_rows(self) -> tuple[CountTable, list[str | None] | None]:
+        """Read the table and the batch of each row."""
+        return self.parted(self.read())
 
-        with file_errors(self.path):
-            name = find_format(self.path, self.options.get("format"))
-        options, drop = dict(self.options), tuple(self.options.get("drop", ()))
-        labels = [each for each in options.pop("labels", ()) if each != column]
-        drops = "drop" in FORMATS[name].options
-        if drops and (drop or labels):
-            options["drop"] = (*drop, *labels)
-        table = InputFile(self.path, options | {"labels": column}).read()
-        batch = [text or None for text in table.label_kinds[column]]
-        rest = self.options | ({"drop": (*drop, column)} if drops else {})
-        return InputFile(self.path, rest), batch
+    def parted(self, table: CountTable) -> tuple[CountTable, list[str | None] | None]:
+        """Take the batch of each row out of the labels, unless it was asked for."""
+        if self.batch is None:
+            return table, None
+        kinds = table.label_kinds
+        batch = [text or None for text in kinds[self.batch]]
+        labels = {name: kinds[name] for name in self.options.get("labels", ())}
+        return replace(
+            table, labels=labels or None, label_names=None, other_labels=None
+        ), batch
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
@@ -158,7 +164,7 @@ class InputFile(NamedTuple):
         if self._may_hold_texts():
             chosen = dict(options.get("text_options") or {}) | {"vocabulary": words}
             options["text_options"] = chosen
-        return InputFile(self.path, options).read()
+        return self._replace(options=options).read()
 
     def _may_hold_texts(self) -> bool:
         from ..io.errors import file_errors
@@ -173,6 +179,7 @@ class InputFile(NamedTuple):
             "path": str(self.path),
             "sha256": self.sha256(),
             "options": self.options,
+            **({} if self.batch is None else {"batch": self.batch}),
         }
 
     def sha256(self) -> str:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
 
-    # From a model and counts to go on with, or None, to the new model.
-    Change = Callable[[ThreeCPO, CountTable | None], ThreeCPO]
+    # From a model, counts to go on with or None, and batches, to the new model.
+    Batch = list[str | None] | None
+    Change = Callable[[ThreeCPO, CountTable | None, Batch], ThreeCPO]
 
 counts_option = click.option(
     "--counts",
@@ -61,15 +62,17 @@ def joined_folder(
     before = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
     with new_folder(target, force=force) as new, remembered_warnings() as warned:
         started = time.perf_counter()
-        model, kept, table = load(folder / "model.npz"), None, None
+        model = load(folder / "model.npz")
+        kept = table = batch = None
         known = before.get("input", {})
         if counts is None:
             kept = read_table(folder / "labels.csv")
         else:
-            source = InputFile(counts, known.get("options", {}))
-            table, _ = aligned(model, read_for(model, source), counts, zero=False)
+            source = InputFile(counts, known.get("options", {}), known.get("batch"))
+            table, batch = source.parted(read_for(model, source))
+            table, _ = aligned(model, table, counts, zero=False)
             known = known | source.facts()
-        model = change(model, table)
+        model = change(model, table, batch)
         labels = table if table is not None else labels_in(kept or {})
         facts = run_facts(model, labels) | {
             "input": known,

@@ -50,7 +50,9 @@ ALSO = {
 class Readable(Protocol):
     """Where counts come from, and what is known of that place."""
 
-    def read(self) -> CountTable | FileInBlocks: ...
+    def read_rows(
+        self,
+    ) -> tuple[CountTable | FileInBlocks, list[str | None] | None]: ...
 
     def facts(self) -> dict[str, Any]: ...
 
@@ -66,7 +68,6 @@ def fit_to_folder(
     also: Sequence[str] = (),
     called: dict[str, str] | None = None,
     names: Any = None,
-    batch: list[str | None] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     nouns(called)  # what is wrong with them is said before a long fit
@@ -77,7 +78,7 @@ def fit_to_folder(
         require(*ALSO[kind])
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
-        counts = source.read()
+        counts, batch = source.read_rows()
         warn_of_traps(counts)
         read = time.perf_counter()
         fit(model, counts, batch)

@@ -61,8 +61,8 @@ def command(
         raise click.UsageError(message)
     target = output or default_target(folder, clusters)
 
-    def change(model: Any, table: Any) -> Any:
-        return model.cut(clusters, height=height, X=table)
+    def change(model: Any, table: Any, batch: Any) -> Any:
+        return model.cut(clusters, height=height, X=table, batch=batch)
 
     facts = joined_folder(
         folder, target, change, counts, force=force, with_report=not no_report

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Digits:
     """Handwritten digits, which come with scikit-learn."""
 
-    def read(self) -> CountTable:
+    def read_rows(self) -> tuple[CountTable, None]:
         from sklearn.datasets import load_digits
 
         from ..table import CountTable
@@ -34,13 +34,14 @@ class Digits:
             "column_names": [f"pixel {y},{x}" for y in side for x in side],
             "label_names": [str(digit) for digit in range(10)],
         }
-        return CountTable(
+        table = CountTable(
             digits.data,
             labels=digits.target,
             name="Handwritten digits",
             source="scikit-learn's load_digits",
             **names,
         )
+        return table, None
 
     def facts(self) -> dict[str, Any]:
         """Return what is known beside the table: nothing."""

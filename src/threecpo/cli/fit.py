@@ -111,6 +111,7 @@ def command(
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
+    source = source._replace(batch=batch_column)
     target = output or default_folder(source.path)
     called = {
         "rows": options.pop("rows_called"),
@@ -126,11 +127,6 @@ def command(
     if blocks is not None and write_h5ad:
         message = "--write-h5ad needs the counts in memory, not blocks of rows."
         raise ValueError(message)
-    batch = None
-    if batch_column is not None and blocks is not None:
-        batch = blocks.batch(batch_column)
-    elif batch_column is not None:
-        source, batch = source.with_batch(batch_column)
     n_clusters = options["n_clusters"]
     names = None if names_file is None else read_names(names_file, n_clusters)
     model = ThreeCPO(**given(options))
@@ -143,7 +139,6 @@ def command(
         called=given(called),
         with_stability=stability,
         also=[name for name, on in (("xlsx", xlsx), ("h5ad", write_h5ad)) if on],
-        batch=batch,
         names=names,
     )
     print_summary(facts, target, as_json=as_json)

@@ -65,8 +65,8 @@ def command(
 
     target = output or default_target(folder, None)
 
-    def change(model: Any, table: Any) -> Any:
-        return model.merge(list(unions), X=table)
+    def change(model: Any, table: Any, batch: Any) -> Any:
+        return model.merge(list(unions), X=table, batch=batch)
 
     facts = joined_folder(
         folder, target, change, counts, force=force, with_report=not no_report

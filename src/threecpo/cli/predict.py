@@ -69,14 +69,12 @@ def command(
     from ..results import predicted_rows
     from ..results.label_comparison import label_columns
 
-    batch = None
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
         _check_transform(model, source)
-        if batch_column is not None:
-            source, batch = source.with_batch(batch_column)
         fitted.set_params(n_jobs=n_jobs)
-        table = read_for(fitted, source)
+        source = source._replace(batch=batch_column)
+        table, batch = source.parted(read_for(fitted, source))
         table, facts = aligned(fitted, table, source.path, zero=missing == "zero")
         rows = predicted_rows(fitted, table, batch=batch)
         rows |= label_columns(table, len(rows["row"]))

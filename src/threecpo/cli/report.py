@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._metadata_options import METADATA_OPTIONS, labels_of_rows
 from ._names_file import names_option, read_names
 from ._output_paths import REPORT, RUN_FILE, is_results
 from ._printing import print_json, print_line
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "threecpo report atlas.threecpo --rows cells --columns genes",
         "threecpo report atlas.threecpo --labels cell_type --labels donor",
+        "threecpo report atlas.threecpo --metadata donors.csv --labels age",
         "threecpo report atlas.threecpo --names atlas.threecpo/clusters.csv",
     )
 )
@@ -35,8 +37,10 @@ if TYPE_CHECKING:
     "--labels",
     metavar="COLUMN",
     multiple=True,
-    help="Labels of labels.csv to show. Repeats. [default: all]",
+    help="Labels of labels.csv or --metadata to show. Repeats. [default: all]",
 )
+@METADATA_OPTIONS["metadata"]
+@METADATA_OPTIONS["metadata_index"]
 @names_option
 @words_options
 @max_unpacked_option
@@ -49,6 +53,7 @@ def command(
     rows_called: str | None,
     columns_called: str | None,
     as_json: bool,
+    **metadata: str | None,
 ) -> None:
     """Write report.html again, from the other files in DIR.
 
@@ -72,7 +77,7 @@ def command(
             names = read_names(names_file, model.n_clusters_)
             model, rows = rename(folder, model, rows, facts, names)
             write_run(folder, facts)
-        rows = _with_labels(rows, labels)
+        rows = _with_labels(rows, labels, metadata)
         called = {"rows": rows_called, "columns": columns_called}
         facts["called"] = facts.get("called", {}) | given(called)
         write_report(folder, model, rows, k_path, facts)
@@ -88,19 +93,26 @@ def command(
         print_line(f"report: {folder / REPORT}")
 
 
-def _with_labels(rows: Table, asked: tuple[str, ...]) -> Table:
+def _with_labels(
+    rows: Table, asked: tuple[str, ...], metadata: dict[str, str | None]
+) -> Table:
     """The table of rows with the labels that are asked for, in this order."""
     from ..results.label_comparison import label_columns, labels_in
 
+    known: dict[str, Any] = dict(labels_in(rows))
+    columns = label_columns(known, len(rows["row"]))
+    if metadata["metadata"] is not None:
+        known |= labels_of_rows(rows["row"].tolist(), asked, metadata)
     if not asked:
         return rows
-    known = labels_in(rows)
     for kind in asked:
         if kind not in known:
             some = ", ".join(known) or "none"
-            message = f"labels.csv has no labels {kind!r}, only {some}."
+            message = (
+                f"labels.csv has no labels {kind!r}, only {some}; labels in a file of "
+                "their own go by --metadata."
+            )
             raise ValueError(message)
-    columns = label_columns(known, len(rows["row"]))
     others = {name: rows[name] for name in rows if name not in columns}
     return others | label_columns(
         {kind: known[kind] for kind in asked}, len(rows["row"])

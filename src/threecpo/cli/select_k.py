@@ -78,11 +78,8 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
-    batch = None
     with table_file(output, force=force) as write:
-        if batch_column is not None:
-            source, batch = source.with_batch(batch_column)
-        table = source.read()
+        table, batch = source._replace(batch=batch_column).read_rows()
         wanted = range(least, min(most, table.shape[0]) + 1)
         if not wanted:
             held = number_of(table.shape[0], "row")

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from .._errors import DataFormatError
 from .._labels import encoded, label_text
+from .delimited.column_roles import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -164,11 +165,11 @@ def frame_names(frame: Any) -> list[str]:
     return [str(name) for name in _values(frame, index)]
 
 
-def read_labels(obs: Any, names: Sequence[str]) -> dict[str, Any]:
+def read_labels(obs: Any, names: Sequence[str], called: str = "obs") -> dict[str, Any]:
     """Labels of columns of obs: numbers and names of the first, texts of others."""
     if not names:
         return {}
-    found = {name: _labels_of(obs, name) for name in names}
+    found = {name: _labels_of(obs, name, called) for name in names}
     others = {name: _as_texts(**found[name]) for name in names[1:]}
     return found[names[0]] | {"label_kind": names[0], "other_labels": others}
 
@@ -177,11 +178,9 @@ def _as_texts(labels: Any, label_names: Sequence[str]) -> list[str | None]:
     return [None if code < 0 else label_names[code] for code in labels.tolist()]
 
 
-def _labels_of(obs: Any, name: str) -> dict[str, Any]:
+def _labels_of(obs: Any, name: str, called: str) -> dict[str, Any]:
     columns = list(obs.fields) if is_array(obs) else list(obs)
-    if name not in columns:
-        message = f"obs has no column {name!r} for labels=, but {', '.join(columns)}"
-        raise DataFormatError(message)
+    place_of(columns, name, "labels", called)
     if is_array(obs):
         return encoded(label_text(value) for value in _field(obs, name).tolist())
     categories = _categories(obs, name)

@@ -9,9 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._errors import DataFormatError
-from ._anndata_elements import is_array, names_of, numbers_of
+from .._labels import labels_of_kinds
+from ._anndata_elements import is_array, names_of, numbers_of, read_labels
 from ._file_content import FileContent
 from .archives import opened
+from .delimited.column_roles import place_of
 from .guarded import open_hdf5
 from .limits import limit_of
 from .regular_files import open_regular
@@ -29,11 +31,12 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     with open_regular(path) as file:
         start = file.read(len(_HDF5))
     reader = _of_hdf5 if start == _HDF5 else _of_json
-    return reader(path, options.max_unpacked)
+    return reader(path, options)
 
 
-def _of_hdf5(path: Path, limit: int | None) -> FileContent:
-    """Read ids and counts; metadata stay on disk."""
+def _of_hdf5(path: Path, options: ReadOptions) -> FileContent:
+    """Read ids, counts and, of metadata, what is asked for."""
+    limit = options.max_unpacked
     with open_hdf5(path, "io", "Reading BIOM files in HDF5", limit) as file:
         sample, observation = (_group(file, axis) for axis in ("sample", "observation"))
         if "matrix" not in sample or "ids" not in observation:
@@ -46,8 +49,10 @@ def _of_hdf5(path: Path, limit: int | None) -> FileContent:
         stored = sample["matrix"]
         kinds = {"data": "biuf", "indices": "iu", "indptr": "iu"}
         arrays = [numbers_of(stored, name, kind)[:] for name, kind in kinds.items()]
+        metadata = _group(sample, "metadata")
+        labels = read_labels(metadata, options.labels, "sample/metadata")
     X = sp.csr_array(tuple(arrays), shape=(len(samples), len(observations)))
-    return FileContent(X, samples, observations)
+    return FileContent(X, samples, observations, **labels)
 
 
 def _group(file: Any, axis: str) -> Any:
@@ -56,9 +61,10 @@ def _group(file: Any, axis: str) -> Any:
     return {} if is_array(group) else group
 
 
-def _of_json(path: Path, limit: int | None) -> FileContent:
+def _of_json(path: Path, options: ReadOptions) -> FileContent:
     # Lists of numbers take several times more memory than their text.
-    with opened(path, limit_of(path, limit) // _TEXT_TO_MEMORY) as file:
+    limit = limit_of(path, options.max_unpacked) // _TEXT_TO_MEMORY
+    with opened(path, limit) as file:
         table = json.load(file)
     if not isinstance(table, dict) or not {"rows", "columns", "data"} <= set(table):
         message = "it lacks rows, columns or data of BIOM"
@@ -79,4 +85,16 @@ def _of_json(path: Path, limit: int | None) -> FileContent:
             message = "it has counts at places that are no whole numbers"
             raise DataFormatError(message)
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
-    return FileContent(X, samples, observations)
+    labels = _labels_of_samples(table["columns"], options)
+    return FileContent(X, samples, observations, **labels)
+
+
+def _labels_of_samples(samples: list[Any], options: ReadOptions) -> dict[str, Any]:
+    """Labels that the metadata of samples hold; those of some may be missing."""
+    metadata = [entry.get("metadata") or {} for entry in samples]
+    known = list(dict.fromkeys(name for each in metadata for name in each))
+    for name in options.labels:
+        place_of(known, name, "labels", "metadata of its samples")
+    return labels_of_kinds(
+        {name: [each.get(name) for each in metadata] for name in options.labels}
+    )

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
     from .format_options import WriteOptions
 
+if TYPE_CHECKING:
+    # Names of columns, and a value of each for every row.
+    Records = tuple[list[str], Iterable[Sequence[Any]]]
+
 LARGEST = np.iinfo(np.int32).max
 # Rows or columns of which nothing but their number is known. In tables that somebody
 # has counted, most rows and columns hold a count.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,11 +29,13 @@ from .parquet_sizes import Texts, opened_table
 from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from ..table import CountTable
+    from ._file_content import Records
     from .delimited.column_roles import Layout
     from .format_options import ReadOptions, WriteOptions
 
@@ -61,6 +65,19 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             return _triples(file, Places.find(schema.names, options), texts, style)
         layout = find_layout(schema.names, first, options)
         return _wide(file, layout, texts, style)
+
+
+@contextmanager
+def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
+    """Open a file as the names of its columns, its index first, and its rows."""
+    limit = limit_of(path, options.max_unpacked)
+    with opened_table(path, limit) as file:
+        names, texts = file.schema_arrow.names, Texts(limit)
+        index = _with_index_of_pandas(file.schema_arrow, options).index
+        order = sorted(range(len(names)), key=lambda place: names[place] != index)
+        batches = ([batch.column(j) for j in order] for batch in file.iter_batches())
+        rows = (zip(*map(texts.listed, columns), strict=True) for columns in batches)
+        yield [names[j] for j in order], chain.from_iterable(rows)
 
 
 def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:

@@ -6,15 +6,16 @@ A guarded process opens the workbook and sends the sheet as lines of text.
 from __future__ import annotations
 
 import zipfile
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from .._errors import DataFormatError
 from ._file_content import shown
 from .archives import check_members
 from .byte_streams import stream_of
-from .delimited import read_table
-from .delimited.lines import long_fields
+from .delimited import read_table, records_of
+from .delimited.lines import Lines, long_fields
 from .guarded import open_sheets
 from .limits import limit_of
 from .regular_files import open_regular
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ._file_content import FileContent
+    from ._file_content import FileContent, Records
     from .format_options import ReadOptions
     from .guarded import Array, Group
 
@@ -31,7 +32,41 @@ _CELLS = 1 << 18
 _MOST_PARTS = 10_000
 
 
+class _Sheet(NamedTuple):
+    """Lines of a sheet, the options to read them by, and what it is called."""
+
+    lines: IO[bytes]
+    options: ReadOptions
+    name: str
+    others: str
+
+
 def read(path: Path, options: ReadOptions) -> FileContent:
+    with _opened(path, options) as sheet:
+        try:
+            content = read_table(sheet.lines, sheet.options, usual="\t")
+        except DataFormatError as error:
+            if options.sheet is not None or not sheet.others:
+                raise
+            message = (
+                f"{error} (sheet {shown(sheet.name)}; sheet= takes another: "
+                f"{sheet.others})"
+            )
+            raise DataFormatError(message) from error
+    taken = f"sheet {shown(sheet.name)}" if sheet.others else ""
+    described = "; ".join(filter(None, (taken, content.description)))
+    return replace(content, description=described)
+
+
+@contextmanager
+def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
+    """Open a sheet as the names of its columns, and its rows as text."""
+    with _opened(path, options) as sheet:
+        yield records_of(Lines(sheet.lines), sheet.options, usual="\t")
+
+
+@contextmanager
+def _opened(path: Path, options: ReadOptions) -> Iterator[_Sheet]:
     limit = limit_of(path, options.max_unpacked)
     _check_archive(path, limit)
     with open_sheets(path, limit) as book, long_fields():
@@ -43,17 +78,8 @@ def read(path: Path, options: ReadOptions) -> FileContent:
         width = max(1, sheet.attrs["shape"][1])
         written = sheet["comma" if comma else "point"]
         lines = stream_of(_pieces(written, _CELLS // width + 1))
-        bounded = replace(options, max_unpacked=limit, delimiter="\t")
-        try:
-            content = read_table(lines, bounded, usual="\t")
-        except DataFormatError as error:
-            if options.sheet is not None or not others:
-                raise
-            message = f"{error} (sheet {shown(name)}; sheet= takes another: {others})"
-            raise DataFormatError(message) from error
-    taken = f"sheet {shown(name)}" if others else ""
-    described = "; ".join(filter(None, (taken, content.description)))
-    return replace(content, description=described)
+        bounded = replace(options, max_unpacked=limit, delimiter="\t", encoding=None)
+        yield _Sheet(lines, bounded, name, others)
 
 
 def _check_archive(path: Path, limit: int) -> None:

@@ -38,7 +38,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     """Read a folder, or the files that go with a matrix of it."""
     matrix, limit = matrix_file(path), options.max_unpacked
     genes = read_gene_names(matrix, limit)
-    cells = [fields[0] for fields in _fields(_needed(matrix, _BARCODES), limit)]
+    cells = read_cell_names(matrix, limit)
     X = read_matrix(matrix, limit)
     if X.shape == (len(genes), len(cells)):
         X = X.T
@@ -54,6 +54,11 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 def matrix_file(path: Path) -> Path:
     """Return the matrix that a folder holds, or the file itself."""
     return _only_matrix(path) if path.is_dir() else path
+
+
+def read_cell_names(matrix: Path, limit: int | None = None) -> list[str]:
+    """Read the names of cells beside a matrix."""
+    return [fields[0] for fields in _fields(_needed(matrix, _BARCODES), limit)]
 
 
 def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:

@@ -9,6 +9,7 @@ from .._errors import DataFormatError
 from .formats import FORMATS
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
 
@@ -28,6 +29,8 @@ class ReadOptions:
     empty: str | None = None
     text: str | None = None
     sheet: str | None = None
+    metadata: str | os.PathLike[str] | None = None
+    metadata_index: str | None = None
     encoding: str | None = None
     text_options: Mapping[str, Any] | None = None
     # Not of a format: how many bytes a file may unpack to.
@@ -38,20 +41,27 @@ class ReadOptions:
         if transpose and self.labels:
             message = (
                 "labels= are labels of lines, which transpose=True makes columns; "
-                "pass one of the two"
+                "labels of what becomes rows go by metadata="
             )
             raise DataFormatError(message)
+        of_any = {"max_unpacked", "metadata", "metadata_index"}
+        if self.metadata is not None:
+            # It may be that of the table of metadata.
+            of_any.add("encoding")
         for field in fields(self):
-            if field.name == "max_unpacked":
+            if field.name in of_any:
                 continue
             given = getattr(self, field.name) not in (field.default, [])
             if given and field.name not in FORMATS[name].options:
                 fit = [
                     key for key, kind in FORMATS.items() if field.name in kind.options
                 ]
+                advice = "leave it out or pass another format="
+                if field.name == "labels":
+                    advice = "labels in a file of their own go by metadata="
                 message = (
                     f"{field.name}= is no option of {name}, only of {', '.join(fit)}; "
-                    "leave it out or pass another format="
+                    f"{advice}"
                 )
                 raise DataFormatError(message)
 

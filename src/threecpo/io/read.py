@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._file_content import to_table
+from .delimited.column_roles import place_of
 from .errors import file_errors
 from .format_options import ReadOptions
 from .formats import FORMATS, find_format
 from .limits import parse_limit
+from .metadata import read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ..table import CountTable
+    from .metadata import Metadata
 
 __all__ = ["read_counts"]
 
@@ -37,6 +42,8 @@ def read_counts(
     empty: str | None = None,
     text: str | None = None,
     sheet: str | None = None,
+    metadata: str | os.PathLike[str] | None = None,
+    metadata_index: str | None = None,
     encoding: str | None = None,
     text_options: Mapping[str, Any] | None = None,
     max_unpacked: int | str | None = None,
@@ -76,10 +83,10 @@ def read_counts(
         in HDF5: the genome, or the kind of features, such as "Gene Expression"; all by
         default.
     labels : str or sequence of str, default=()
-        Columns with labels of the rows (csv, parquet), columns of ``obs`` (h5ad) or
-        fields (jsonl), such as ``["cell_type", "donor"]``. They are not counted among
-        the columns. The first becomes ``labels`` of the table, and all are in its
-        ``label_kinds``.
+        Columns with labels of the rows, such as ``["cell_type", "donor"]``: of the
+        table itself, of ``obs`` (h5ad, zarr), of the metadata of samples (biom) or of
+        ``metadata``. They are not counted among the columns. The first becomes
+        ``labels`` of the table, and all are in its ``label_kinds``.
     index : str, int or False, default=None
         Name or place of the column with the names of rows; False if there is none. By
         default the first column if it has no name, is called "index" or "id" or ends
@@ -114,6 +121,14 @@ def read_counts(
     sheet : str, default=None
         Sheet of an xlsx or ods file; by default the first that is visible and not
         empty.
+    metadata : str or path-like, default=None
+        A csv, tsv, xlsx, ods or parquet file with a row for each row of the counts, in
+        any order, found by the names in its first column; ``labels`` are taken from
+        there where it has them. A warning counts rows without metadata, and metadata
+        without rows.
+    metadata_index : str, default=None
+        Column of ``metadata`` with the names of rows; by default the first, or the
+        index that pandas wrote.
     encoding : str, default=None
         Encoding of a text file, such as "cp1252"; UTF-8 by default.
     text_options : dict, default=None
@@ -163,16 +178,50 @@ def read_counts(
         empty=empty,
         text=text,
         sheet=sheet,
+        metadata=metadata,
+        metadata_index=metadata_index,
         encoding=encoding,
         text_options=text_options,
         max_unpacked=parse_limit(max_unpacked),
     )
+    beside = None
+    if metadata is not None:
+        beside = read_metadata(metadata, options.labels, options)
+        rest = [name for name in options.labels if name not in beside.labels]
+        inside = replace(options, labels=rest)
+    elif metadata_index is not None:
+        message = "metadata_index= names a column of metadata=, which is not given."
+        raise ValueError(message)
+    else:
+        inside = options
     with file_errors(given):
         name = find_format(given, format)
-        options.check(name, transpose=transpose)
-        parts = FORMATS[name].load().read(given, options)
+        inside.check(name, transpose=transpose)
+        parts = FORMATS[name].load().read(given, inside)
         limit = options.max_unpacked
-        return to_table(parts, given, transpose=transpose, limit=limit)
+        table = to_table(parts, given, transpose=transpose, limit=limit)
+    if not options.labels:
+        return table
+    return _labelled(table, options.labels, beside)
+
+
+def _labelled(
+    table: CountTable, names: Sequence[str], beside: Metadata | None
+) -> CountTable:
+    """The table with the labels that are asked for, in this order."""
+    kinds: dict[str, Any] = dict(table.label_kinds)
+    if beside is not None:
+        found, unmatched = beside.of_rows(table.row_names)
+        kinds |= found
+        if unmatched:
+            warnings.warn(unmatched, UserWarning, stacklevel=3)
+    elif list(kinds) == list(names):
+        return table
+    with file_errors(Path(table.source)):
+        for name in names:
+            place_of(list(kinds), name, "labels")
+    chosen = {name: kinds[name] for name in names}
+    return replace(table, labels=chosen, label_names=None, other_labels=None)
 
 
 def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:

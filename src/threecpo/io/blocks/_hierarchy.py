@@ -16,12 +16,13 @@ import scipy.sparse as sp
 from ..._errors import DataFormatError
 from .. import _anndata_elements as elements
 from .._file_content import check_names
+from .._tenx import matrix_file, read_cell_names
 from .._tenx_hdf5 import open_tenx
 from ..errors import block_errors
 from ..guarded import open_hdf5, open_zarr
 from ..limits import check_unpacked, limit_for, limit_of
 from ..regular_files import check_regular
-from ..zarr_folders import size_of_folder
+from ..zarr_folders import is_zarr, size_of_folder
 from .block_source import BlockSource, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
@@ -128,17 +129,48 @@ def read_row_labels(path: Path, column: str) -> list[str | None]:
         A label for each row, None where there is none.
     """
     path = Path(path)
-    if not path.is_dir() and path.suffix.lower() != ".h5ad":
-        message = (
-            f"{path} has no columns beside the counts of its blocks; that is for h5ad "
-            "and zarr. Pass batch= to threecpo.distributed.fit."
-        )
-        raise DataFormatError(message)
+    _check_has_rows(path)
     with block_errors(path), _opened(path, _limit(path)) as file:
         elements.check_anndata(file)
         found = elements.read_labels(file["obs"], [column])
     names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
     return [None if code < 0 else str(names[code]) for code in codes]
+
+
+def read_row_names(path: Path) -> list[str]:
+    """Read the names of the rows of an AnnData or of 10x; the counts stay there.
+
+    Parameters
+    ----------
+    path : path-like
+        A file ``.h5ad`` or ``.h5``, an AnnData as zarr or a 10x folder.
+
+    Returns
+    -------
+    list of str
+        A name for each row.
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".h5":
+        with block_errors(path), open_tenx(path, None, _limit(path)) as matrix:
+            return elements.names_of(matrix.group, "barcodes")
+    if path.is_dir() and not is_zarr(path):
+        with block_errors(path):
+            return read_cell_names(matrix_file(path))
+    _check_has_rows(path)
+    with block_errors(path), _opened(path, _limit(path)) as file:
+        elements.check_anndata(file)
+        return elements.frame_names(file["obs"])
+
+
+def _check_has_rows(path: Path) -> None:
+    """Refuse what has nothing but counts in its blocks."""
+    if not is_zarr(path) and path.suffix.lower() != ".h5ad":
+        message = (
+            f"{path} has no columns beside the counts of its blocks; that is for h5ad "
+            "and zarr. Pass batch= to threecpo.distributed.fit."
+        )
+        raise DataFormatError(message)
 
 
 def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:

@@ -99,15 +99,17 @@ def names_rows(name: str) -> bool:
     return plain in ("", "index", "id") or plain.endswith(("_id", " id"))
 
 
-def place_of(header: Sequence[str] | None, name: str, option: str) -> int:
+def place_of(
+    header: Sequence[str] | None, name: str, option: str, held: str = "it"
+) -> int:
     """Place of the column that an option names."""
     if header is None:
         message = f"{option}={name!r} names a column, but no line names the columns"
         raise DataFormatError(message)
     if name not in header:
-        some = ", ".join(shown(column) for column in header[:8])
+        some = ", ".join(shown(column) for column in header[:8]) or "none"
         more = ", ..." if len(header) > 8 else ""
-        message = f"it has no column {shown(name)} for {option}=, but {some}{more}"
+        message = f"{held} has no column {shown(name)} for {option}=, but {some}{more}"
         raise DataFormatError(message)
     return header.index(name)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import IO, TYPE_CHECKING
 
 from ..._errors import DataFormatError
@@ -27,9 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ...table import CountTable
-    from .._file_content import FileContent
+    from .._file_content import FileContent, Records
     from ..format_options import ReadOptions, WriteOptions
-
 
 _SEPARATOR = re.compile(rb'(?i)"?sep=([\t,;|])"?')
 
@@ -48,6 +49,34 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     with opened(path, limit) as file, long_fields():
         bounded = replace(options, max_unpacked=limit)
         return read_table(file, bounded, usual=_usual(path))
+
+
+@contextmanager
+def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
+    """Open a file as the names of its columns, and its records as text."""
+    with opened(path, limit_of(path, options.max_unpacked)) as file, long_fields():
+        lines = Lines(recoded(file, options.encoding))
+        yield records_of(lines, options, usual=_usual(path))
+
+
+def records_of(lines: Lines, options: ReadOptions, *, usual: str) -> Records:
+    """Names of columns, and records as text, whatever they hold."""
+    start = _begin(lines, replace(options, header=None, index=0), usual)
+    header = [unguarded(name) for name in start.header or ()]
+    if len(start.records[0]) == len(header) + 1:
+        # R leaves out the corner above the names of rows.
+        header = ["", *header]
+
+    def records() -> Iterator[list[str]]:
+        for fields in chain(start.records, lines.records(start.delimiter)):
+            if len(fields) != len(header):
+                message = (
+                    f"line {lines.number} has {len(fields)} fields, not {len(header)}"
+                )
+                raise DataFormatError(message)
+            yield [unguarded(field) for field in fields]
+
+    return header, records()
 
 
 def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
