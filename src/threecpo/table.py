@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -189,6 +189,29 @@ class CountTable:
             ]
             first = {self.label_kind: texts}
         return first | dict(self.other_labels)
+
+    def with_labels(self, labels: Mapping[str, Any]) -> CountTable:
+        """Return a table of the same counts with these labels and no others.
+
+        Parameters
+        ----------
+        labels : dict of str to sequence
+            Labels of all rows by kind, as in ``CountTable(labels=...)``; none if empty.
+
+        Returns
+        -------
+        CountTable
+            It shares the counts.
+
+        Examples
+        --------
+        >>> from threecpo import CountTable
+        >>> table = CountTable([[3, 0], [0, 5]]).with_labels({"site": ["a", "b"]})
+        >>> list(table.label_names)
+        ['a', 'b']
+        """
+        changed: dict[str, Any] = {"labels": labels or None, "label_names": None}
+        return replace(self, **changed, label_kind=LABEL, other_labels={})
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""

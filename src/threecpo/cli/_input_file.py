@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -154,9 +153,7 @@ class InputFile(NamedTuple):
         kinds = table.label_kinds
         batch = [text or None for text in kinds[self.batch]]
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
-        return replace(
-            table, labels=labels or None, label_names=None, other_labels=None
-        ), batch
+        return table.with_labels(labels), batch
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""

@@ -33,7 +33,7 @@ def labels_of_rows(
     from ..io.format_options import ReadOptions
     from ..io.metadata import read_metadata
 
-    given = {name: options.get(name) for name in METADATA_OPTIONS}
+    given: dict[str, Any] = {name: options.get(name) for name in METADATA_OPTIONS}
     beside = read_metadata(str(given["metadata"]), labels, ReadOptions(**given))
     found, unmatched = beside.of_rows(rows)
     if unmatched:

@@ -220,8 +220,7 @@ def _labelled(
     with file_errors(Path(table.source)):
         for name in names:
             place_of(list(kinds), name, "labels")
-    chosen = {name: kinds[name] for name in names}
-    return replace(table, labels=chosen, label_names=None, other_labels=None)
+    return table.with_labels({name: kinds[name] for name in names})
 
 
 def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
