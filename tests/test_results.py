@@ -378,3 +378,17 @@ def test_a_model_without_rows_says_where_they_are(tmp_path):
         with pytest.raises(NotFittedError):
             call(ThreeCPO(2))
     assert not (tmp_path / "r.html").exists()
+
+
+@given(st.lists(st.floats(width=64), min_size=1), st.integers(1, 17))
+def test_rounded_numbers_are_near_and_stay(values, digits):
+    table = {"scale": np.array(values), "count": np.arange(len(values))}
+    once = results.rounded_table(table, digits)
+    same(results.rounded_table(once, digits), once)
+    same({"count": once["count"]}, {"count": table["count"]})
+    finite = np.isfinite(values) & (np.abs(values) > 1e-290)
+    error = np.abs(once["scale"][finite] - np.array(values)[finite])
+    size = np.abs(values)[finite]
+    assert (error <= size * 0.51 * 10.0 ** (1 - digits)).all()
+    large = size >= 10.0 ** (digits - 3)
+    assert (error[large] <= 0.00051 + size[large] * 1e-15).all()

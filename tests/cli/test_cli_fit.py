@@ -28,6 +28,8 @@ from running import (
 import threecpo
 from threecpo import CountTable, ThreeCPO, results
 
+FULL = ("--digits", "full")
+
 ATTRIBUTES = (
     "labels_",
     "nearest_labels_",
@@ -119,7 +121,7 @@ def assert_same_model(path, model):
     ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
 )
 def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
-    done = run("fit", npz, *arguments, "-o", "out")
+    done = run("fit", npz, *arguments, "-o", "out", *FULL)
     assert done.code == 0, done.err
     assert done.err == ""
     counts = CountTable(X, column_names=COLUMNS)
@@ -140,8 +142,33 @@ def test_files_equal_the_library_bit_for_bit(arguments, options, run, npz):
     assert "</html>" in (folder / "report.html").read_text(encoding="utf-8")
 
 
+def test_files_for_people_have_six_digits(run, npz):
+    done = run("fit", npz, "-k", "auto", "--max-clusters", 3, "-o", "out")
+    assert done.code == 0
+    model = threecpo.load("out/model.npz")
+    rows = results.read_table("out/labels.csv")
+    fitted = results.row_table(model)
+    expected = results.rounded_table(fitted, 6)
+    assert not same(fitted["margin"], expected["margin"])
+    for name in ("scale", "margin", "outlier_score"):
+        assert same(rows[name], expected[name]), name
+    for name in ("columns", "top_columns", "clusters", "k_path"):
+        table = results.read_table(f"out/{name}.csv")
+        rounded = results.rounded_table(table, 6)
+        assert all(same(table[column], rounded[column]) for column in table), name
+    assert json.loads(Path("out/run.json").read_text())["digits"] == 6
+    page = Path("out/report.html").read_text()
+    assert run("report", "out").code == 0
+    assert Path("out/report.html").read_text() == page
+    assert run("cut", "out", "-k", 2, "-o", "two", "--no-report").code == 0
+    table = results.read_table("two/clusters.csv")
+    assert same(table["share"], results.rounded_table(table, 6)["share"])
+    done = run("fit", npz, "-k", 2, "--digits", "many")
+    assert_one_line(done, "'many' is neither one of 1 to 17 nor 'full'")
+
+
 def test_the_number_of_clusters_may_be_chosen(run, npz):
-    done = run("fit", npz, "-k", "auto", "--max-clusters", 5, "-o", "out")
+    done = run("fit", npz, "-k", "auto", "--max-clusters", 5, "-o", "out", *FULL)
     assert done.code == 0
     model = ThreeCPO("auto", max_clusters=5, random_state=0).fit(X)
     folder = Path("out")
@@ -238,7 +265,7 @@ def test_without_a_report(run, npz, monkeypatch, tmp_path):
 @pytest.mark.parametrize("name", ["wholesales", "bbcsports"])
 def test_real_counts_give_the_bits_of_the_library(name, run, data_dir, load_data):
     X, _ = load_data(name)
-    done = run("fit", data_dir / f"{name}.npz", "-k", 5, "--outliers", "final")
+    done = run("fit", data_dir / f"{name}.npz", "-k", 5, "--outliers", "final", *FULL)
     assert done.code == 0, done.err
     model = ThreeCPO(5, outliers="final", random_state=0).fit(X)
     folder = Path(f"{name}.threecpo")
@@ -310,7 +337,7 @@ def test_more_threads_give_the_same_files(run, npz):
 
 
 def test_whether_clusters_are_real(run, npz):
-    done = run("fit", npz, "-k", 3, "--stability", "--no-report", "-o", "out")
+    done = run("fit", npz, "-k", 3, "--stability", "--no-report", "-o", "out", *FULL)
     assert done.code == 0, done.err
     model = ThreeCPO(3, random_state=0).fit(X)
     expected = model.stability(X)

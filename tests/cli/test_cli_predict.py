@@ -24,6 +24,7 @@ import threecpo
 from threecpo import CountTable, results
 from threecpo.cli.predict import aligned
 
+FULL = ("--digits", "full")
 NAMES = ["row", "cluster", "name", "nearest", "margin", "outlier_score"]
 
 
@@ -146,7 +147,7 @@ def test_a_model_without_names(run, tmp_path):
 
 
 def test_json_has_the_labels_or_says_where_they_are(run):
-    expected = fitted_rows()
+    expected = results.predicted_rows(threecpo.load("model/model.npz"), table())
     labels = run("predict", "model", "cells.npz", "--json").json["labels"]
     assert labels["cluster"] == expected["cluster"].tolist()
     assert labels["outlier_score"] == expected["outlier_score"].tolist()
@@ -236,7 +237,7 @@ class TestTexts:
     def test_the_words_of_the_model_are_counted(self, run, texts, model):
         """Words that new texts lack are zeros; other words do not matter."""
         lines = ["cat", "trucks and birds"]
-        done = run("predict", "by-words", texts("new", lines), "-o", "new.csv")
+        done = run("predict", "by-words", texts("new", lines), "-o", "new.csv", *FULL)
         assert (done.code, done.err) == (0, "")
         expected = threecpo.text.count_terms(
             lines, vocabulary=model.feature_names_in_.tolist()

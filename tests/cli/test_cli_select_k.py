@@ -21,7 +21,9 @@ def run(capsys, tmp_path, monkeypatch):
 
 class TestSelectK:
     def test_the_path_is_that_of_the_library(self, run):
-        done = run("select-k", "cells.npz", "--max", 5, "-o", "path.csv")
+        done = run(
+            "select-k", "cells.npz", "--max", 5, "-o", "path.csv", "--digits", "full"
+        )
         assert done.code == 0
         assert done.err == ""
         path = select_n_clusters(X, range(1, 6), random_state=0)

@@ -79,6 +79,7 @@ def joined_folder(
             "joined_from": {"folder": str(folder), "clusters": before["clusters"]},
             "seconds": {"fit": time.perf_counter() - started},
             "warnings": warned,
+            "digits": before.get("digits", "full"),
         }
         return write_results(
             new, model, table, facts, with_report=with_report, kept=kept

@@ -13,7 +13,7 @@ from .. import _writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Writer = Callable[[dict[str, Any]], None]
+    Writer = Callable[[dict[str, Any]], Any]
 
 RUN_FORMAT = "threecpo-run"
 RUN_FILE = "run.json"
@@ -47,7 +47,9 @@ def new_file(target: Path, *, force: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
+def table_file(
+    target: Path | None, digits: int | str, *, force: bool
+) -> Iterator[Writer]:
     """Yield a function that writes a table, if there is a target for one.
 
     Entered before the work begins, so that nobody waits for what may not be written.
@@ -56,13 +58,19 @@ def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
         yield lambda _: None
         return
     with new_file(target, force=force) as path:
+        yield lambda table: write_rounded(table, path, digits)
 
-        def write(table: dict[str, Any]) -> None:
-            from ..results import write_table
 
-            write_table(table, path)
+def write_rounded(
+    table: dict[str, Any], path: Path, digits: int | str
+) -> dict[str, Any]:
+    """Write a table with so many digits, or in full; return what was written."""
+    from ..results import rounded_table, write_table
 
-        yield write
+    if isinstance(digits, int):
+        table = rounded_table(table, digits)
+    write_table(table, path)
+    return table
 
 
 def is_results(folder: Path) -> bool:

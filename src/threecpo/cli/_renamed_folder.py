@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .._writing import replaced
-from ._output_paths import digest
+from ._output_paths import digest, write_rounded
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def rename(
     for file, table in tables.items():
         if file in ours or file == "labels.csv":
             with replaced(folder / file) as beside:
-                results.write_table(table, beside)
+                write_rounded(table, beside, facts.get("digits", "full"))
     model.save(folder / "model.npz")
     digests |= {each: digest(folder / each) for each in sorted(ours)}
     facts |= {"files": digests, "cluster_names": model.cluster_names_.tolist()}

@@ -14,7 +14,7 @@ from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
 from ._option_names import as_options
-from ._output_paths import REPORT, RUN_FILE, digest, new_folder
+from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
 from ._printing import number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
 from ._watched_fit import fit, stability
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 STABILITY = "stability.csv"
+DIGITS = 6
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -68,6 +69,7 @@ def fit_to_folder(
     also: Sequence[str] = (),
     called: dict[str, str] | None = None,
     names: Any = None,
+    digits: int | str = DIGITS,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     nouns(called)  # what is wrong with them is said before a long fit
@@ -89,10 +91,11 @@ def fit_to_folder(
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
+            "digits": digits,
             **({"called": called} if called else {}),
         }
         if with_stability:
-            facts |= write_stability(folder, model, counts)
+            facts |= write_stability(folder, model, counts, digits)
         return write_results(
             folder, model, counts, facts, with_report=with_report, also=also
         )
@@ -145,7 +148,8 @@ def write_results(
     """Write tables, model, run and report; return the content of run.json."""
     from .._plain import plain
 
-    rows, path = write_tables(folder, model, counts, kept)
+    digits = facts.setdefault("digits", DIGITS)
+    rows, path = write_tables(folder, model, counts, digits, kept)
     _write_also(folder, model, rows, counts, also)
     model.save(folder / "model.npz")
     # What --force compares with before it replaces the folder.
@@ -161,6 +165,7 @@ def write_tables(
     folder: Path,
     model: ThreeCPO,
     counts: CountTable | FileInBlocks | None,
+    digits: int | str,
     kept: Table | None = None,
 ) -> tuple[Table, Table | None]:
     """Write the csv files; return the table of rows and that of the path.
@@ -179,28 +184,35 @@ def write_tables(
         rows = {**rows, **kept, **found}
     if in_memory is not None:
         rows |= label_columns(in_memory, len(rows["row"]))
-    results.write_table(rows, folder / "labels.csv")
-    results.write_table(results.column_table(model), folder / "columns.csv")
-    results.write_table(results.top_table(model), folder / "top_columns.csv")
-    results.write_table(results.cluster_table(model), folder / "clusters.csv")
-    if not hasattr(model, "k_path_"):
-        return rows, None
-    path = results.path_table(model.k_path_)
-    results.write_table(path, folder / "k_path.csv")
-    results.write_table(model.k_path_.divisions(), folder / "k_divisions.csv")
+    # The report shows the same, now and when it is written again.
+    rows = write_rounded(rows, folder / "labels.csv", digits)
+    tables = {
+        "columns.csv": results.column_table(model),
+        "top_columns.csv": results.top_table(model),
+        "clusters.csv": results.cluster_table(model),
+    }
+    path = None
+    if hasattr(model, "k_path_"):
+        tables["k_divisions.csv"] = model.k_path_.divisions()
+        table = results.path_table(model.k_path_)
+        path = write_rounded(table, folder / "k_path.csv", digits)
+    for name, table in tables.items():
+        write_rounded(table, folder / name, digits)
     return rows, path
 
 
 def write_stability(
-    folder: Path, model: ThreeCPO, counts: CountTable | FileInBlocks
+    folder: Path,
+    model: ThreeCPO,
+    counts: CountTable | FileInBlocks,
+    digits: int | str,
 ) -> dict[str, Any]:
     """Write stability.csv; return what run.json says of it."""
-    from .. import results
     from ..table import CountTable
 
     assert isinstance(counts, CountTable)
     table, n = stability(model, counts), model.n_clusters_
-    results.write_table(table, folder / STABILITY)
+    write_rounded(table, folder / STABILITY, digits)
     return {
         "stability": {
             "divisions": n - 1,

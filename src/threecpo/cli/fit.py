@@ -15,6 +15,7 @@ from ._shared_options import (
     NOT_NEGATIVE,
     NumberOrAuto,
     batch_option,
+    digits_option,
     examples,
     force_option,
     given,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write segments.h5ad (counts and results, for scanpy), too.",
 )
+@digits_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
@@ -90,6 +92,7 @@ def command(
     output: Path | None,
     names_file: Path | None,
     batch_column: str | None,
+    digits: int | str,
     *,
     stability: bool,
     xlsx: bool,
@@ -140,5 +143,6 @@ def command(
         with_stability=stability,
         also=[name for name, on in (("xlsx", xlsx), ("h5ad", write_h5ad)) if on],
         names=names,
+        digits=digits,
     )
     print_summary(facts, target, as_json=as_json)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input_file import InputFile, source_options
-from ._output_paths import table_file
+from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
 from ._shared_options import (
     batch_option,
+    digits_option,
     examples,
     force_option,
     jobs_option,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @output_option("CSV file for the labels. [default: printed]")
+@digits_option
 @click.option(
     "--missing",
     type=click.Choice(["error", "zero"]),
@@ -52,6 +54,7 @@ def command(
     source: InputFile,
     model: Path,
     output: Path | None,
+    digits: int | str,
     missing: str,
     batch_column: str | None,
     n_jobs: int | None,
@@ -69,7 +72,7 @@ def command(
     from ..results import predicted_rows
     from ..results.label_comparison import label_columns
 
-    with table_file(output, force=force) as write:
+    with table_file(output, digits, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
         _check_transform(model, source)
         fitted.set_params(n_jobs=n_jobs)
@@ -83,7 +86,7 @@ def command(
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
         print_json(facts | extra)
     elif output is None:
-        _print(rows)
+        _print(rows, digits)
     else:
         print_line(f"{_done(fitted, rows)}: {output}")
 
@@ -173,15 +176,13 @@ def _by_place(
     return table, {"missing": [], "extra": []}
 
 
-def _print(rows: Table) -> None:
+def _print(rows: Table, digits: int | str) -> None:
     """Print a table as the file of it would be."""
     import shutil
     from tempfile import TemporaryDirectory
 
-    from ..results import write_table
-
     with TemporaryDirectory() as folder:
         path = Path(folder, "labels.csv")
-        write_table(rows, path)
+        write_rounded(rows, path, digits)
         with path.open(encoding="utf-8", newline="") as file:
             shutil.copyfileobj(file, sys.stdout)

@@ -13,6 +13,7 @@ from ._printing import number_of, print_json, print_line, print_table
 from ._shared_options import (
     AT_LEAST_ONE,
     batch_option,
+    digits_option,
     examples,
     force_option,
     given,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     help="What the best K has least of.",
 )
 @output_option("CSV file for the table. [default: only printed]")
+@digits_option
 @run_options(
     "Number of runs of each K; auto: till two agree. "
     "[default: 4; 20 if --init is not merge]"
@@ -62,6 +64,7 @@ def command(
     most: int,
     criterion: str,
     output: Path | None,
+    digits: int | str,
     batch_column: str | None,
     *,
     force: bool,
@@ -78,7 +81,7 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
-    with table_file(output, force=force) as write:
+    with table_file(output, digits, force=force) as write:
         table, batch = source._replace(batch=batch_column).read_rows()
         wanted = range(least, min(most, table.shape[0]) + 1)
         if not wanted:

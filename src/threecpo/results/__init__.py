@@ -7,7 +7,7 @@ from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
 from ._count_facts import describe_counts
-from ._csv_tables import read_table, write_table
+from ._csv_tables import read_table, rounded_table, write_table
 from ._fit_facts import fit_facts
 from ._fit_tables import (
     column_table,
@@ -45,6 +45,7 @@ __all__ = [
     "path_table",
     "predicted_rows",
     "read_table",
+    "rounded_table",
     "row_map",
     "row_table",
     "scanpy_dendrogram",

@@ -48,6 +48,8 @@ WHOLE = frozenset(
     }
 )
 
+# Digits behind the point of large numbers, whose differences matter.
+_BEHIND_POINT = 3
 # Lines that are text in memory at the same time.
 BATCH = 10_000
 # A cell with one of these is quoted: other programs divide cells at other characters.
@@ -100,6 +102,45 @@ def write_table(
                 for name, values in columns.items()
             ]
             file.writelines(",".join(line) + "\n" for line in zip(*cells, strict=True))
+
+
+def rounded_table(table: Mapping[str, ArrayLike] | Any, digits: int) -> Table:
+    """Round the numbers of a table for people who look at it.
+
+    Parameters
+    ----------
+    table : dict of str to array-like, or pandas.DataFrame
+        Columns.
+    digits : int
+        Significant digits that fractions keep; at least three behind the point stay.
+
+    Returns
+    -------
+    dict of str to ndarray
+        The same columns; whole numbers and text are as they were.
+
+    Examples
+    --------
+    >>> from threecpo.results import rounded_table
+    >>> rounded_table({"scale": [2 / 3, 1234567.891234]}, 6)["scale"].tolist()
+    [0.666667, 1234567.891]
+    """
+    columns = {name: np.asarray(table[name]) for name in table}
+    return {
+        name: _rounded(values, digits) if values.dtype.kind == "f" else values
+        for name, values in columns.items()
+    }
+
+
+def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
+    from_here = 10.0 ** (digits - _BEHIND_POINT)
+    texts = (
+        f"{value:.{digits}g}"
+        if abs(value) < from_here
+        else f"{value:.{_BEHIND_POINT}f}"
+        for value in values.tolist()
+    )
+    return np.array([float(text) for text in texts])
 
 
 def read_table(path: str | PathLike[str]) -> Table:
