@@ -1,4 +1,6 @@
-"""``threecpo fit`` of files that are read in blocks."""
+"""Commands on files that are read in blocks."""
+
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,6 +62,76 @@ def test_a_checkpoint_is_gone_on_from(run, folder):
     other = run(*options[:3], 2, *options[4:], "--force")
     assert other.code == 2
     assert "belongs to a fit with" in other.err
+
+
+class TestNumberOfClusters:
+    OPTIONS = ("--sample-rows", 50, "--n-init", 2, "--json")
+
+    def test_auto_is_chosen_as_by_the_library(self, run, folder):
+        more = ("--max-memory", "1MB", "--max-clusters", 5, "--digits", "full")
+        done = run("fit", folder, "-k", "auto", *self.OPTIONS, *more)
+        assert done.code == 0, done.err
+        model = ThreeCPO("auto", max_clusters=5, n_init=2, random_state=0)
+        model = distributed.fit(model, folder, sample_rows=50)
+        assert done.json["loss"] == model.loss_
+        assert done.json["choice"]["best"] == model.k_path_.best_k
+        path = results.read_table("cells.threecpo/k_path.csv")
+        np.testing.assert_array_equal(path["total"], model.k_path_.totals)
+        labels = results.read_table("cells.threecpo/labels.csv")["cluster"]
+        np.testing.assert_array_equal(labels, model.labels_)
+        assert (
+            model.k_path_.choice.criterion
+            in Path("cells.threecpo/report.html").read_text()
+        )
+
+    def test_select_k_shows_the_path(self, run, folder):
+        more = ("--max-memory", "1MB", "--max", 5, "--checkpoint", "kept")
+        done = run("select-k", folder, *self.OPTIONS, *more)
+        assert done.code == 0, done.err
+        path = distributed.select_n_clusters(
+            folder, range(1, 6), n_init=2, random_state=0, sample_rows=50
+        )
+        assert done.json["best"] == path.best_k
+        assert done.json["path"]["total"] == path.totals.tolist()
+        again = run("select-k", folder, *self.OPTIONS, *more)
+        assert again.json["path"]["total"] == path.totals.tolist()
+
+    def test_more_clusters_than_rows_is_one_line(self, run, folder):
+        done = run("select-k", folder, "--max-memory", "1MB", "--max", 1000)
+        assert done.code == 2
+        assert_one_line(done, "n_samples=", "n_clusters=1000")
+
+
+class TestPredict:
+    @pytest.fixture
+    def model(self, folder, tmp_path):
+        model = expected(folder)
+        model.save(tmp_path / "model.npz")
+        return model
+
+    @pytest.mark.parametrize("options", [("--max-memory", "1MB"), ("--workers", 1)])
+    def test_rows_in_blocks_get_the_clusters_of_the_library(
+        self, run, folder, model, options
+    ):
+        if options[0] == "--workers":
+            pytest.importorskip("distributed")
+        more = ("-o", "new.csv", "--digits", "full")
+        done = run("predict", "model.npz", folder, *more, *options)
+        assert done.code == 0, done.err
+        found = results.read_table("new.csv")
+        whole = results.predicted_rows(
+            model, threecpo.CountTable(X, column_names=COLUMNS)
+        )
+        assert found.keys() == whole.keys()
+        for name, column in whole.items():
+            np.testing.assert_array_equal(found[name], column, err_msg=name)
+
+    def test_other_columns_are_one_line(self, run, model, tmp_path):
+        other = ["other", *COLUMNS[1:]]
+        write_blocks([X], tmp_path / "others", column_names=other)
+        done = run("predict", "model.npz", "others", "--max-memory", "1MB")
+        assert done.code == 2
+        assert_one_line(done, "column 0 called 'other'")
 
 
 @pytest.mark.parametrize(

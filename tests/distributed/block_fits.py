@@ -77,6 +77,17 @@ def assert_same_bits(first, second, *, history=True):
                 np.testing.assert_array_equal(line, b[name][key], err_msg=key)
 
 
+def assert_same_path(first, second):
+    assert first.n_clusters.tolist() == second.n_clusters.tolist()
+    assert first.totals.tobytes() == second.totals.tobytes()
+    assert first.best_k == second.best_k
+    assert first.sentence() == second.sentence()
+    for k in first.n_clusters.tolist():
+        assert_same_bits(first.estimator(k), second.estimator(k))
+    for name, column in first.divisions().items():
+        np.testing.assert_array_equal(column, second.divisions()[name])
+
+
 def assert_same_answer(first, second):
     """What holds where sums are not exact: the same decisions, nearly the same loss."""
     np.testing.assert_array_equal(first.labels_, second.labels_)

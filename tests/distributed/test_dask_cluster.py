@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from block_fits import (
     assert_same_answer,
     assert_same_bits,
+    assert_same_path,
     counts_of,
     evenly,
     fit,
@@ -22,6 +23,7 @@ from block_fits import (
     write,
 )
 
+from threecpo import ThreeCPO, select_n_clusters
 from threecpo import distributed as ours
 
 da = pytest.importorskip("dask.array")
@@ -81,6 +83,43 @@ def folder(X, tmp_path_factory):
 
 def as_dask(X, rows):
     return da.from_array(X.toarray(), chunks=(rows, -1)).map_blocks(sp.csr_array)
+
+
+PATH = {"n_init": 2, "random_state": 0}
+
+
+def auto():
+    return ThreeCPO("auto", max_clusters=5, **PATH)
+
+
+def test_a_path_is_that_from_disk(client, folder):
+    options = PATH | {"sample_rows": 100}
+    expected, found = (
+        ours.select_n_clusters(folder, range(1, 6), client=each, **options)
+        for each in (None, client)
+    )
+    assert_same_path(found, expected)
+
+
+def test_auto_of_an_array_is_that_of_memory_up_to_the_sample(client, X):
+    array, wanted = as_dask(X, 70), range(1, 6)
+    expected = select_n_clusters(X, wanted, **PATH)
+    found = ours.fit(auto(), array, client=client)
+    assert_same_path(found.k_path_, expected)
+    np.testing.assert_array_equal(found.labels_, expected.best_estimator.labels_)
+    beyond, disk = (
+        ours.fit(auto(), array, client=each, sample_rows=99) for each in (client, None)
+    )
+    assert_same_path(beyond.k_path_, disk.k_path_)
+    assert_same_bits(beyond.k_path_.best_estimator, disk.k_path_.best_estimator)
+    np.testing.assert_array_equal(beyond.probabilities_, disk.probabilities_)
+
+
+def test_arrays_go_through_the_doors_of_counts_in_memory(X):
+    array, wanted = as_dask(X, 70), range(1, 6)
+    expected = select_n_clusters(X, wanted, **PATH)
+    assert_same_path(auto().fit(array).k_path_, expected)
+    assert_same_path(select_n_clusters(array, wanted, **PATH), expected)
 
 
 def test_a_folder_gives_the_same_bits(client, folder, expected):

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from strategies import count_matrices
-from threecpo import ThreeCPO, distributed
+from threecpo import distributed
 from threecpo.cluster import PoissonC, PoissonL
 
 OPTIONS = [
@@ -43,6 +43,18 @@ def test_a_sample_of_all_rows_is_the_fit_in_memory(options, seed):
     expected = model_of(**options).fit(X)
     for blocks in (X, evenly(X, 5), X.toarray()):
         assert_same_bits(fit(blocks, sample_rows=None, **options), expected)
+
+
+def test_columns_are_held_back_in_the_batches_of_the_rows():
+    X, _ = counts_of(3)
+    batch = np.arange(X.shape[0]) % 2
+    X = sp.csr_array(X.toarray() * np.where(batch, 3, 1)[:, None])
+    X[:, [2]] = X[:, [2]] * 4
+    options = {"max_dispersion": 1.5}
+    expected = model_of(**options).fit(X, batch=batch)
+    assert hasattr(expected, "column_weights_")
+    found = fit(evenly(X, 5), sample_rows=None, fitting={"batch": batch}, **options)
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
@@ -201,10 +213,6 @@ CHANGES = {
 
 
 class TestRefusals:
-    def test_auto_needs_all_rows(self):
-        with pytest.raises(ValueError, match="n_clusters='auto' needs all rows"):
-            distributed.fit(ThreeCPO("auto"), counts_of()[0])
-
     def test_other_estimators(self):
         from sklearn.cluster import KMeans
 

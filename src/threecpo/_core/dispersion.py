@@ -153,10 +153,15 @@ def column_weights(
     above = dispersions > most
     if not above.any():
         return None
-    fraction, exponent = np.frexp(most / dispersions[above])
     weights = np.ones(len(dispersions))
-    weights[above] = np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
+    weights[above] = few_digits(most / dispersions[above])
     return weights
+
+
+def few_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Round to twelve binary digits."""
+    fraction, exponent = np.frexp(values)
+    return np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
 
 
 def typical(

@@ -93,6 +93,13 @@ def sample(engine: Engine, look: FirstLook, n_sampled: int, seed: Any) -> Counts
     rng = np.random.default_rng(seed)
     drawn = rng.choice(int(firsts[-1]), n_sampled, replace=False, shuffle=False)
     drawn.sort()
+    return rows_of(engine, firsts, drawn)
+
+
+def rows_of(
+    engine: Engine, firsts: NDArray[np.int64], drawn: NDArray[np.int64]
+) -> Counts:
+    """Rows of these numbers, which ascend, in memory."""
     cuts = np.searchsorted(drawn, firsts)
     rows = [
         drawn[a:b] - first

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from .._core.workers import Workers
 from . import block_work as work
 from .progress import report_to
 from .record import FitRecord
-from .shared_pass import PendingRun, SharedPass
+from .shared_pass import PendingRun, SharedPass, finish_together
 from .starting import (
     first_columns,
     given_labels,
@@ -27,7 +27,7 @@ from .starting import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,6 +80,68 @@ class BlockFit:
             best = shared.finish(self._pass, at_once, after_pass, report)
             return FitRecord.of(best, self.plan, shared.losses)
 
+    def fit_each(
+        self,
+        n_clusters: Sequence[int],
+        sample_rows: int,
+        checkpoints: Sequence[Checkpoint],
+    ) -> list[FitRecord]:
+        """Return a fit for each number of clusters, without results of the rows.
+
+        The largest is that of the plan. They share the sample and the passes; of the
+        runs of the sample the best goes on. A checkpoint belongs to one of them.
+        """
+        plans = [self.plan.with_clusters(k) for k in n_clusters]
+        # What cannot fit into memory is refused before anything is read.
+        lines = self.lines_at_once
+        self.budget.check_path(n_clusters, self._n_columns, self._n_batches)
+        with ExitStack() as stack:
+            for checkpoint in checkpoints:
+                stack.enter_context(checkpoint.opened())
+            fits = self._starts_of(plans, sample_rows, checkpoints)
+            kept = {id(fit): each for fit, each in zip(fits, checkpoints, strict=False)}
+
+            def save(fit: SharedPass) -> None:
+                if id(fit) in kept:
+                    kept[id(fit)].save(fit)
+
+            if self.progress is not None:
+                self.progress.start(len(plans))
+            report = report_to(self.progress)
+            finish_together(fits, self._pass, lines, save, report)
+        return [
+            FitRecord.of(fit.best_run, plan, fit.losses)
+            for fit, plan in zip(fits, plans, strict=True)
+        ]
+
+    @property
+    def lines_at_once(self) -> int | None:
+        """Lines of sums, clusters of all runs, that memory holds in one pass."""
+        at_once = self._runs_at_once
+        return (
+            None if at_once is None else at_once * (self.plan.settings.n_clusters + 1)
+        )
+
+    def _starts_of(
+        self,
+        plans: Sequence[Plan],
+        sample_rows: int,
+        checkpoints: Sequence[Checkpoint],
+    ) -> list[SharedPass]:
+        """Fits where a checkpoint has left them, else where the sample ended."""
+        data = self.look.sums
+        fits = [each.load(data) for each in checkpoints] or [None] * len(plans)
+        if None in fits:
+            found = zip(plans, self._sampled(plans, sample_rows), strict=True)
+            for i, (plan, runs) in enumerate(found):
+                if fits[i] is None:
+                    best = best_of(runs)
+                    start = PendingRun(best.groups, start=best.sums)
+                    fits[i] = fit = SharedPass([start], plan.settings, data)
+                    if checkpoints:
+                        checkpoints[i].save(fit)
+        return [fit for fit in fits if fit is not None]
+
     @property
     def _n_rows(self) -> int:
         return self.look.sums.n_rows
@@ -107,9 +169,16 @@ class BlockFit:
 
     def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
         """Runs over rows drawn at random; None where the plan has its own start."""
-        plan = self.plan
-        if not isinstance(plan.init, str):
+        if not isinstance(self.plan.init, str):
             return None
+        (runs,) = self._sampled([self.plan], sample_rows)
+        return runs
+
+    def _sampled(
+        self, plans: Sequence[Plan], sample_rows: int | None
+    ) -> Iterator[list[Run]]:
+        """Runs over rows drawn at random, for each of plans that differ in K alone."""
+        plan = self.plan
         everything = self._samples_all(sample_rows)
         n_sampled = self._n_rows if everything else int(sample_rows or 0)
         n_stored = sum(self.look.n_stored) * n_sampled / self._n_rows
@@ -121,10 +190,12 @@ class BlockFit:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)
             if self.progress is not None:
-                self.progress.start(search.n_runs)
-            report = report_to(self.progress) if everything else None
-            (runs,) = search.find([plan.settings], seeds, workers, report)
-        return runs
+                self.progress.start(len(plans) * search.n_runs)
+            # Runs of a sample alone go on, and are heard of then.
+            heard = everything or len(plans) > 1
+            report = report_to(self.progress) if heard else None
+            settings = [each.settings for each in plans]
+            yield from search.find(settings, seeds, workers, report)
 
     def _shared_pass(
         self, runs: Sequence[Run] | None, *, drop_hopeless: bool

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Bytes of a stored count while its block is read (as on disk, as counts, checks), of
 # one in the sample (counts, a copy by columns, a copy inside the first columns) and of
@@ -16,6 +19,8 @@ OF_ROW = 48
 # Copies of the sums of a run: its own, those before, with the prior, their logarithms,
 # the profile, and those of the pass.
 OF_RUN = 6
+# Copies of the sums of a fit that has ended: its own, and those of its profile.
+OF_FIT = 2
 # A merging run begins with four times as many clusters.
 WIDER = 4
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
@@ -67,6 +72,36 @@ class MemoryBudget:
             )
             raise ValueError(message)
         return self.limit // (4 * one)
+
+    def check_path(
+        self, each_n_clusters: Sequence[int], n_columns: int, n_batches: int = 1
+    ) -> None:
+        """Refuse a path whose fits, once finished, take too much: a quarter."""
+        lines = sum(n_clusters + 1 for n_clusters in each_n_clusters) * n_batches
+        kept = lines * n_columns * 8 * OF_FIT
+        if self.limit is not None and 4 * kept > self.limit:
+            message = (
+                f"The fits of {len(each_n_clusters)} numbers of clusters in "
+                f"{n_columns} columns take about {as_text(kept)}, more than a quarter "
+                f"of max_memory={as_text(self.limit)}: try fewer or smaller numbers, "
+                f"or allow {as_text(4 * kept)}."
+            )
+            raise ValueError(message)
+
+    def check_labels(self, n_rows: int, n_fits: int) -> None:
+        """Refuse to keep the labels of a path where they are too many: a byte each."""
+        if not self.holds(n_rows * n_fits):
+            message = (
+                f"The labels of {n_rows} rows for {n_fits} numbers of clusters take "
+                f"{as_text(n_rows * n_fits)}, more than a quarter of max_memory="
+                f"{as_text(self.limit or 0)}: try fewer numbers, or choose on some of "
+                "the rows."
+            )
+            raise ValueError(message)
+
+    def holds(self, size: int) -> bool:
+        """Whether there is room for so many bytes of results: a quarter."""
+        return self.limit is None or 4 * size <= self.limit
 
     def check_sample(
         self,

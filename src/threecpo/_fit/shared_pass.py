@@ -75,23 +75,40 @@ class SharedPass:
         report: Report | None = None,
     ) -> Run:
         """Make passes, each for at most so many runs, to the end; return the best."""
-        while going := [i for i in self._all if not self.runs[i].ended]:
-            going = going[:at_once]
-            requests = [self.runs[i].request(self.settings) for i in going]
-            for i, request, found in zip(
-                going, requests, one_pass(requests), strict=True
-            ):
-                found.of_all_rows(self.data)
-                self._take(i, request, found, report)
-            self._end(going)
-            self.n_passes += 1
-            if after_pass is not None:
-                after_pass(self)
+        lines = None if at_once is None else at_once * self.lines
+        finish_together([self], one_pass, lines, after_pass, report)
+        return self.best_run
+
+    @property
+    def lines(self) -> int:
+        """Lines of the sums of a run: clusters, and outliers."""
+        return self.settings.n_clusters + 1
+
+    @property
+    def going(self) -> list[int]:
+        """Runs that have not ended."""
+        return [i for i in self._all if not self.runs[i].ended]
+
+    @property
+    def best_run(self) -> Run:
+        """The best run after all have ended."""
         best = self._best(self._all)
         assert best is not None
         running = self.runs[best].running
         assert running is not None
         return running.result()
+
+    def take(
+        self, found: Iterable[tuple[int, Request, Sums]], report: Report | None
+    ) -> None:
+        """Go on with what a pass found for some of the runs."""
+        going = []
+        for i, request, sums in found:
+            sums.of_all_rows(self.data)
+            self._take(i, request, sums, report)
+            going.append(i)
+        self._end(going)
+        self.n_passes += 1
 
     @property
     def keeps_the_best(self) -> bool:
@@ -152,3 +169,41 @@ class SharedPass:
             run = self.runs[i]
             if not run.ended and run.running is not None:
                 run.ended = hopeless(run.running.lines, lowest)
+
+
+def finish_together(
+    fits: Sequence[SharedPass],
+    one_pass: Pass,
+    lines: int | None,
+    after_pass: Callable[[SharedPass], None] | None = None,
+    report: Report | None = None,
+) -> None:
+    """Make passes until all runs of all fits have ended.
+
+    Each is for the first runs whose sums have at most so many lines together.
+    """
+    while asked := _first(((fit, i) for fit in fits for i in fit.going), lines):
+        requests = [fit.runs[i].request(fit.settings) for fit, i in asked]
+        found: dict[int, list[tuple[int, Request, Sums]]] = {}
+        for (fit, i), request, sums in zip(
+            asked, requests, one_pass(requests), strict=True
+        ):
+            found.setdefault(id(fit), []).append((i, request, sums))
+        for fit in fits:
+            if id(fit) in found:
+                fit.take(found[id(fit)], report)
+                if after_pass is not None:
+                    after_pass(fit)
+
+
+def _first(
+    runs: Iterable[tuple[SharedPass, int]], lines: int | None
+) -> list[tuple[SharedPass, int]]:
+    """Return the first runs that fit into so many lines."""
+    chosen, used = [], 0
+    for fit, i in runs:
+        used += fit.lines
+        if lines is not None and used > lines:
+            break
+        chosen.append((fit, i))
+    return chosen

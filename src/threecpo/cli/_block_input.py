@@ -19,51 +19,54 @@ if TYPE_CHECKING:
 
     from .._fit.progress import Progress
     from ..cluster import ThreeCPO
+    from ..results import Table
+    from ..select import KPath
     from ._input_file import InputFile
 
-block_options = together(
-    click.option(
+_OPTIONS = {
+    "max_memory": click.option(
         "--max-memory",
         metavar="SIZE",
         help="Read FILE in blocks of rows and keep to this, such as 2GB.",
     ),
-    click.option(
+    "checkpoint": click.option(
         "--checkpoint",
         type=click.Path(path_type=Path),
         metavar="PATH",
         help="Folder to go on from after a crash; FILE is read in blocks.",
     ),
-    click.option(
+    "scratch": click.option(
         "--scratch",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         metavar="PATH",
         help="Folder in which a packed FILE is unpacked once, not in every pass.",
     ),
-    click.option(
+    "sample_rows": click.option(
         "--sample-rows",
         type=AT_LEAST_ONE,
         help="Rows to start from where FILE is read in blocks. [default: 20000]",
     ),
-    click.option(
+    "dask": click.option(
         "--dask", metavar="ADDRESS", help="Dask scheduler to work on, as tcp://…"
     ),
-    click.option(
+    "workers": click.option(
         "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
     ),
-    click.option(
+    "patience": click.option(
         "--patience",
         type=NOT_NEGATIVE,
         metavar="SECONDS",
         help="How long a pass waits for workers or a scheduler that are away. "
         "[default: 300]",
     ),
-)
+}
+BLOCK_OPTIONS = tuple(_OPTIONS)
+# Those of commands that fit nothing.
+READING_OPTIONS = ("max_memory", "dask", "workers", "patience")
+block_options = together(*_OPTIONS.values())
+reading_options = together(*(_OPTIONS[name] for name in READING_OPTIONS))
 _NOTED = ("distributed", "io.blocks")
 ON_DASK = ("dask", "workers")
-BLOCK_OPTIONS = (
-    *("max_memory", "checkpoint", "scratch", "sample_rows"),
-    *(*ON_DASK, "patience"),
-)
 
 
 class FileInBlocks:
@@ -81,11 +84,31 @@ class FileInBlocks:
         """Fit a model to the blocks of the file."""
         from .. import distributed
 
+        with self._at_work() as options:
+            given = {"progress": progress, "batch": batch}
+            distributed.fit(model, self._path, **given, **options)
+
+    def select(self, wanted: range, **options: Any) -> KPath:
+        """Fit several numbers of clusters to the blocks of the file."""
+        from .. import distributed
+
+        with self._at_work() as more:
+            return distributed.select_n_clusters(self._path, wanted, **options, **more)
+
+    def predict(self, model: ThreeCPO, batch: Any) -> Table:
+        """Table of the rows of the file under a model."""
+        from ..results import predicted_block_rows
+
+        with self._at_work() as options:
+            return predicted_block_rows(model, self._path, batch=batch, **options)
+
+    @contextmanager
+    def _at_work(self) -> Iterator[dict[str, Any]]:
+        """Options of doors, with the client to work on."""
         options = dict(self._options)
         address, n_workers = (options.pop(name, None) for name in ON_DASK)
         with _noted_waits(), _client(address, n_workers) as client:
-            given = {"client": client, "progress": progress, "batch": batch}
-            distributed.fit(model, self._path, **given, **options)
+            yield options | {"client": client}
 
 
 class BlockInput(NamedTuple):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ._block_input import READING_OPTIONS, block_input, reading_options
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "threecpo predict atlas.threecpo new-cells.h5ad -o new-labels.csv",
         "threecpo predict atlas.threecpo new-cells.h5ad --missing zero",
+        "threecpo predict atlas.threecpo new-cells.h5ad --max-memory 2GB",
     )
 )
 @click.argument("model", type=click.Path(path_type=Path))
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
 @batch_option
 @jobs_option
 @source_options
+@reading_options
 @force_option
 @json_option
 def command(
@@ -61,26 +64,29 @@ def command(
     *,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Put the rows of FILE in the clusters of a fitted MODEL.
 
     MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are found by
-    their names; those that the model does not know are listed and left out. Of texts
-    the words of the model are counted.
+    their names; those that the model does not know are listed and left out; a FILE that
+    is read in blocks (--max-memory) must have just those of the model. Of texts the
+    words of the model are counted.
     """
     from ..persistence import load
-    from ..results import predicted_rows
-    from ..results.label_comparison import label_columns
 
+    source = source._replace(batch=batch_column)
+    blocks = block_input(source, {name: options.pop(name) for name in READING_OPTIONS})
     with table_file(output, digits, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
         _check_transform(model, source)
         fitted.set_params(n_jobs=n_jobs)
-        source = source._replace(batch=batch_column)
-        table, batch = source.parted(read_for(fitted, source))
-        table, facts = aligned(fitted, table, source.path, zero=missing == "zero")
-        rows = predicted_rows(fitted, table, batch=batch)
-        rows |= label_columns(table, len(rows["row"]))
+        facts: dict[str, Any] = {}
+        if blocks is not None:
+            file, batch = blocks.read_rows()
+            rows = file.predict(fitted, batch)
+        else:
+            rows, facts = _in_memory(fitted, source, zero=missing == "zero")
         write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
@@ -89,6 +95,19 @@ def command(
         _print(rows, digits)
     else:
         print_line(f"{_done(fitted, rows)}: {output}")
+
+
+def _in_memory(
+    model: ThreeCPO, source: InputFile, *, zero: bool
+) -> tuple[Table, dict[str, Any]]:
+    """Table of the rows of a file, and what was missing in it or extra."""
+    from ..results import predicted_rows
+    from ..results.label_comparison import label_columns
+
+    table, batch = source.parted(read_for(model, source))
+    table, facts = aligned(model, table, source.path, zero=zero)
+    rows = predicted_rows(model, table, batch=batch)
+    return rows | label_columns(table, len(rows["row"])), facts
 
 
 def _done(model: ThreeCPO, rows: Table) -> str:

@@ -7,6 +7,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._names import CRITERIA
+from ._block_input import (
+    BLOCK_OPTIONS,
+    FileInBlocks,
+    block_input,
+    block_options,
+)
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
@@ -33,6 +39,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "threecpo select-k words.csv",
         "threecpo select-k atlas.h5ad --min 5 --max 15 --criterion mdl -o path.csv",
+        "threecpo select-k atlas.h5ad --max-memory 2GB --checkpoint atlas.state",
     )
 )
 @click.option(
@@ -55,6 +62,7 @@ if TYPE_CHECKING:
     "[default: 4; 20 if --init is not merge]"
 )
 @source_options
+@block_options
 @batch_option
 @force_option
 @json_option
@@ -81,14 +89,12 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
+    source = source._replace(batch=batch_column)
+    blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     with table_file(output, digits, force=force) as write:
-        table, batch = source._replace(batch=batch_column).read_rows()
-        wanted = range(least, min(most, table.shape[0]) + 1)
-        if not wanted:
-            held = number_of(table.shape[0], "row")
-            message = f"{source.path} has only {held}, fewer than --min {least}."
-            raise ValueError(message)
-        path = _path(table, wanted, criterion, given(options), batch)
+        counts, batch = (blocks or source).read_rows()
+        wanted = _numbers(counts, source.path, least, most)
+        path = _path(counts, wanted, criterion, given(options), batch)
         rows = path_table(path)
         if not as_json:
             print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
@@ -110,8 +116,22 @@ def command(
         _print_best(path)
 
 
+def _numbers(
+    counts: CountTable | FileInBlocks, path: Path, least: int, most: int
+) -> range:
+    """Numbers of clusters to try, not more than rows that are in memory."""
+    if isinstance(counts, FileInBlocks):
+        return range(least, most + 1)
+    wanted = range(least, min(most, counts.shape[0]) + 1)
+    if not wanted:
+        held = number_of(counts.shape[0], "row")
+        message = f"{path} has only {held}, fewer than --min {least}."
+        raise ValueError(message)
+    return wanted
+
+
 def _path(
-    table: CountTable,
+    counts: CountTable | FileInBlocks,
     wanted: range,
     criterion: str,
     options: dict[str, Any],
@@ -122,15 +142,16 @@ def _path(
     from ._watched_fit import watched
 
     with watched() as progress:
-        return select_n_clusters(
-            table,
-            wanted,
-            estimator=ThreeCPO(**options),
-            n_init=options.get("n_init"),
-            criterion=criterion,
-            batch=batch,
-            progress=progress,
-        )
+        given = {
+            "estimator": ThreeCPO(**options),
+            "n_init": options.get("n_init"),
+            "criterion": criterion,
+            "batch": batch,
+            "progress": progress,
+        }
+        if isinstance(counts, FileInBlocks):
+            return counts.select(wanted, **given)
+        return select_n_clusters(counts, wanted, **given)
 
 
 def _print_best(path: KPath) -> None:

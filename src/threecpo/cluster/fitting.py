@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "PoissonClusterer",
     "as_table",
+    "check_estimator",
     "fitted",
     "keep",
+    "parameters_of",
     "plan_of",
     "progress_of",
     "warn_if_confounded",
@@ -35,9 +37,21 @@ __all__ = [
 Model = TypeVar("Model", bound=PoissonClusterer)
 
 
+def check_estimator(estimator: Any) -> None:
+    """Refuse what is not of the Poisson family."""
+    if not isinstance(estimator, PoissonClusterer):
+        message = f"{estimator!r} is none of ThreeCPO, PoissonL and PoissonC."
+        raise TypeError(message)
+
+
 def plan_of(estimator: PoissonClusterer) -> Plan:
     """Check the parameters of an estimator, once, and return them as a plan."""
     return estimator._plan()
+
+
+def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:
+    """Parameters of an estimator as records hold them."""
+    return estimator._plain_parameters()
 
 
 def keep(estimator: Model, record: FitRecord) -> Model:

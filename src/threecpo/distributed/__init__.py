@@ -4,6 +4,7 @@ from .._fit.row_files import read_rows
 from ._dask import local_client
 from ._door import fit
 from ._new_rows import predict, row_scores, score, transform
+from ._path import select_n_clusters
 from ._patience import ClusterLostError
 
 __all__ = [
@@ -14,5 +15,6 @@ __all__ = [
     "read_rows",
     "row_scores",
     "score",
+    "select_n_clusters",
     "transform",
 ]

@@ -2,55 +2,34 @@
 
 from __future__ import annotations
 
-import os
-import warnings
 from contextlib import ExitStack
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._core.workers import Workers
 from .._fit import row_files
-from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.blocks import BlockFit
-from .._fit.budget import budget_of
-from .._fit.checkpoint import Checkpoint
-from .._fit.confidence import described_over
-from .._fit.engine import ThreadEngine, UnchangedBlocks, WeightedColumns
-from .._fit.first_look import FirstLook, look_at
-from .._fit.given_rows import check_rule, without_rows
-from .._fit.held_back import row_weights_over, weights_over
-from .._fit.plan import check_enough_rows
-from .._options import check_integer, check_non_negative
-from .._validation import bad_entry_message, fractional_message
+from .._options import check_integer
 from ..cluster.fitting import (
     PoissonClusterer,
-    keep,
+    check_estimator,
     plan_of,
     progress_of,
     warn_if_confounded,
     warn_unless_converged,
 )
-from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
-from ._patience import SECONDS, Patience
+from ._fit_steps import first_of_two, held_back, keep_over
+from ._patience import SECONDS
+from ._place import SAMPLE_ROWS, GivenFit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    import os
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    from .._fit.budget import MemoryBudget
-    from .._fit.engine import Engine, Reader
-    from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
-    from ..io.blocks import BlockSource
 
 Model = TypeVar("Model", bound=PoissonClusterer)
-
-SAMPLE_ROWS = 20_000
 
 
 def fit(
@@ -86,7 +65,9 @@ def fit(
     Parameters
     ----------
     estimator : ThreeCPO, PoissonL or PoissonC
-        What to fit. With ``init=model`` or labels there is no sample and one run.
+        What to fit. With ``init=model`` or labels there is no sample and one run. With
+        ``n_clusters="auto"`` the best of a path is kept, as in
+        :func:`select_n_clusters`, which is ``k_path_``.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files (one
         block of rows each, in the order of their names), a MatrixMarket file or 10x
@@ -153,224 +134,68 @@ def fit(
     >>> distributed.fit(model, readers, sample_rows=400).column_groups_
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
     """
-    plan = _plan(estimator)
-    budget = budget_of(max_memory)
-    if sample_rows is not None:
-        check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
-    waiting = Patience(check_non_negative("patience", patience), _advice(checkpoint))
+    check_estimator(estimator)
+    given = GivenFit(
+        blocks,
+        layer,
+        client,
+        max_memory,
+        checkpoint,
+        sample_rows,
+        scratch,
+        patience,
+        sample_weight,
+        batch,
+    )
     target = None if write_to is None else Path(write_to)
     if target is not None:
         row_files.check_new(target)
-    options = {"sample_rows": sample_rows, "drop_hopeless": drop_hopeless}
+    if isinstance(estimator.n_clusters, str):
+        from ._path import fit_auto
+
+        fit_auto(estimator, given, target, progress)
+        return estimator
     heard = progress_of(estimator) if progress is None else progress
-    block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
-    with ExitStack() as stack:
-        source = stack.enter_context(
-            open_blocks(blocks, layer=layer, block_counts=block_counts, scratch=scratch)
-        )
-        client = client or current_client_for(blocks)
-        if client is None:
-            work = _on_threads(plan, source, budget, stack)
-        else:
-            work = _on_cluster(plan, source, budget, client, waiting, stack)
-        plan = plan.for_columns(source.column_names, len(work.look.sums.totals))
-        rows = BlockRows.of(sample_weight, batch, work.look.sums.n_rows)
-        rows = rows.without_deepest(work.engine, plan.hold_out)
-        held = row_weights_over(work.engine, rows.weights, plan.max_row_size)
-        rows = rows.held_back(held)
-        work, plan = _with_rows(work, plan, rows)
-        if target is None:
-            budget.check_rows(sum(work.n_rows))
-        given = options | ({"rows": rows.digest} if rows.given else {})
-        fitting = BlockFit(plan, work.fitted, work.look, budget, work.threads, heard)
-
-        def fitted(fitting: BlockFit, folder: str) -> FitRecord:
-            kept = Checkpoint(Path(folder), fitting.plan, given) if folder else None
-            return fitting.fit(sample_rows, kept, drop_hopeless=drop_hopeless)
-
-        folder = "" if checkpoint is None else os.fspath(checkpoint)
-        record = _held_back(fitting, fitted, folder)
-        record = record.with_names(columns=source.column_names, rows=source.row_names)
-        record = record.with_batches(rows.batch_names)
-        # Probabilities, a number for each row and cluster, are left out of a budget.
-        sure = plan.with_confidence and budget.limit is None
-        _keep(estimator, record, work.engine, target, held, sure=sure)
+    record = _fit(estimator, given, target, heard, drop_hopeless=drop_hopeless)
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
 
 
-def _held_back(
-    fitting: BlockFit, fitted: Callable[[BlockFit, str], FitRecord], folder: str
-) -> FitRecord:
-    """Fit, and again with the columns held back that vary too much in the first.
-
-    The first has a checkpoint of its own, beside the other.
-    """
-    plan = fitting.plan
-    if plan.max_dispersion is None:
-        return fitted(fitting, folder)
-    first = replace(fitting, plan=plan.with_column_weights(None))
-    record = fitted(first, folder and f"{folder}-first")
-    weights = weights_over(fitting.engine, record, plan.max_dispersion)
-    if weights is None:
-        return record
-    engine = WeightedColumns(fitting.engine, weights)
-    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
-    plan = plan.with_column_weights(weights)
-    return fitted(replace(fitting, plan=plan, engine=engine, look=look), folder)
-
-
-def current_client_for(blocks: Any) -> Any:
-    """Return the current client for a Dask array, else none."""
-    from ._dask import current_client
-
-    return current_client() if is_dask_array(blocks) else None
-
-
-def _keep(
+def _fit(
     estimator: PoissonClusterer,
-    record: FitRecord,
-    engine: Engine,
+    given: GivenFit,
     target: Path | None,
-    held: NDArray[np.float64] | None,
+    progress: Progress | None,
     *,
-    sure: bool,
-) -> None:
-    """Keep a record, then its rows: if these fail, the model is there."""
-    keep(estimator, record)
-    if target is None:
-        record = described_over(engine, record, sure=sure)
-        assert record.rows is not None
-        keep(estimator, record.with_rows(record.rows.held_back(held)))
-    else:
-        row_files.written(engine, record.describer, target)
+    drop_hopeless: bool,
+) -> FitRecord:
+    """Fit one number of clusters."""
+    plan, sample_rows = plan_of(estimator), given.sample_rows
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
+    with ExitStack() as stack:
+        blocks = given.opened(plan, stack)
+        blocks.warn_if_fractional(plan.name, stacklevel=3)
+        opened = given.with_rows(blocks, plan)
+        place, plan, rows, _ = opened
+        if target is None:
+            given.budget.check_rows(sum(place.n_rows))
+        seen = place.fitted, place.look, given.budget, place.threads
+        fitting = BlockFit(plan, *seen, progress)
 
+        def fitted(fitting: BlockFit, ending: str = "") -> FitRecord:
+            options = {"drop_hopeless": drop_hopeless}
+            kept = given.checkpoint_of(fitting.plan, rows, ending, **options)
+            found = fitting.fit(sample_rows, kept, **options)
+            return found.with_batches(rows.batch_names)
 
-def _plan(estimator: Any) -> Plan:
-    if not isinstance(estimator, PoissonClusterer):
-        message = f"{estimator!r} is none of ThreeCPO, PoissonL and PoissonC."
-        raise TypeError(message)
-    if isinstance(estimator.n_clusters, str):
-        message = (
-            f"n_clusters={estimator.n_clusters!r} needs all rows in memory; choose a "
-            "number with threecpo.select_n_clusters on some of the rows."
-        )
-        raise ValueError(message)
-    return plan_of(estimator)
-
-
-class _Place(NamedTuple):
-    """Where blocks are worked on, by how many threads, and what is known of them.
-
-    ``fitted`` is where rows of weight 0 are left out, and ``look`` is what it finds;
-    ``over`` makes an engine over other readers of the blocks.
-    """
-
-    engine: Engine
-    look: FirstLook
-    threads: int
-    readers: Sequence[Reader]
-    over: Callable[[Sequence[Reader]], Engine]
-
-    @property
-    def fitted(self) -> Engine:
-        return WeightedRows(self.engine)
-
-    @property
-    def n_rows(self) -> tuple[int, ...]:
-        return self.look.n_rows
-
-
-def _with_rows(place: _Place, plan: Plan, rows: BlockRows) -> tuple[_Place, Plan]:
-    """Give the rows their weights and batches, and look at what a fit is made of."""
-    if not rows.given:
-        return place, plan
-    check_rule(plan.settings, max(1, len(rows.batch_names)))
-    readers = rows.readers(place.readers, place.look.n_rows)
-    engine = UnchangedBlocks(place.over(readers), place.look)
-    place = place._replace(engine=engine)
-    look = place.fitted.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
-    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
-    if rows.kept is not None:
-        plan = without_rows(plan, sum(place.look.n_rows), rows.kept)
-    return place._replace(look=look), plan
-
-
-def _on_threads(
-    plan: Plan, source: BlockSource, budget: MemoryBudget, stack: ExitStack
-) -> _Place:
-    """Look at all blocks once, by threads of this process."""
-    readers = source.readers
-    # Blocks of unknown size are looked at one by one where memory is short.
-    threads = 1 if source.largest is None and budget.limit else plan.n_jobs
-    with Workers(budget.threads(threads, source.largest or 1)) as workers:
-        look = _first_look(plan, source, ThreadEngine(readers, workers))
-    threads = budget.threads(plan.n_jobs, max(look.n_stored))
-    workers = stack.enter_context(Workers(threads))
-
-    def over(readers: Sequence[Reader]) -> Engine:
-        return ThreadEngine(readers, workers)
-
-    return _Place(UnchangedBlocks(over(readers), look), look, threads, readers, over)
-
-
-def _on_cluster(
-    plan: Plan,
-    source: BlockSource,
-    budget: MemoryBudget,
-    client: Any,
-    patience: Patience,
-    stack: ExitStack,
-) -> _Place:
-    """Look at all blocks once, by the workers of a client."""
-    from ._dask import Cluster
-
-    def over(readers: Sequence[Reader]) -> Cluster:
-        cluster = Cluster(client, readers, patience)
-        stack.callback(cluster.close)
-        return cluster
-
-    cluster = over(source.readers)
-    look = _first_look(plan, source, cluster)
-    threads = budget.threads(1, max(look.n_stored))
-    engine = UnchangedBlocks(cluster, look)
-    return _Place(engine, look, threads, source.readers, over)
-
-
-def _advice(checkpoint: str | os.PathLike[str] | None) -> str:
-    """How to go on after the cluster is lost."""
-    if checkpoint is None:
-        return (
-            "Call fit again when the cluster is back; with checkpoint= such a call "
-            "goes on after the last finished pass."
-        )
-    return (
-        f"The state after the last finished pass is in {os.fspath(checkpoint)}: make "
-        "the same call when the cluster is back, and it goes on from there."
-    )
-
-
-def _first_look(plan: Plan, source: BlockSource, engine: Engine) -> FirstLook:
-    """Check that the blocks are counts of the same columns."""
-    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
-    if len(look.n_columns) > 1:
-        widths = ", ".join(map(str, sorted(look.n_columns)))
-        message = (
-            f"The blocks of {source.name} have {widths} columns, not all the same."
-        )
-        raise ValueError(message)
-    names = source.column_names
-    if names is not None and len(names) not in look.n_columns:
-        (width,) = look.n_columns
-        message = f"{source.name} has {len(names)} names for {width} columns."
-        raise ValueError(message)
-    if look.bad is not None:
-        raise ValueError(bad_entry_message(look.bad, plan.name))
-    if look.fractional and source.not_whole is not None:
-        raise ValueError(source.not_whole)
-    if look.fractional:
-        message = fractional_message(source.readers[0](), plan.name)
-        warnings.warn(message, UserWarning, stacklevel=4)
-    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
-    return look
+        if plan.max_dispersion is not None:
+            # The first has a checkpoint of its own, beside the other.
+            record = fitted(first_of_two(fitting), "-first")
+            fitting = held_back(fitting, record)
+        if plan.max_dispersion is None or fitting.plan.column_weights is not None:
+            record = fitted(fitting)
+        record = blocks.named(record)
+        keep_over(estimator, record, opened, given.budget, target)
+    return record

@@ -18,8 +18,8 @@ from .._fit.engine import ThreadEngine
 from .._options import check_non_negative, resolve_n_jobs
 from .._validation import bad_entry_message
 from ..io.blocks import BLOCK_COUNTS, open_blocks
-from ._door import current_client_for
 from ._patience import Patience
+from ._place import current_client_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ class GivenBlocks:
 
 
 @contextmanager
-def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[Engine]:
+def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[CheckedBlocks]:
     """An engine over blocks that are counts of the columns of a model."""
     check_is_fitted(model)
     record, budget = model.record_, budget_of(given.max_memory)
@@ -65,7 +65,7 @@ def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[Engine]:
         readers: Sequence[Reader] = source.readers
         if given.batch is not None:
             readers = _in_batches(record, readers, over(readers), given.batch)
-        yield CheckedBlocks(over(readers), record)
+        yield CheckedBlocks(over(readers), record, source.row_names)
 
 
 def _engine_of(
@@ -117,7 +117,7 @@ def _in_batches(
     record: FitRecord, readers: Sequence[Reader], engine: Engine, batch: ArrayLike
 ) -> Sequence[Reader]:
     """Readers of the same blocks with the batches of their rows."""
-    n_rows = engine.fold(_lengths, list.__add__)
+    n_rows = engine.fold(lengths, list.__add__)
     if not record.batch_names:
         message = "This model was fitted without batch=; leave it out here, too."
         raise ValueError(message)
@@ -127,10 +127,15 @@ def _in_batches(
 
 
 class CheckedBlocks:
-    """An engine whose blocks must be counts of the columns of a record."""
+    """An engine whose blocks must be counts of the columns of a record.
 
-    def __init__(self, engine: Engine, record: FitRecord) -> None:
-        self._engine = engine
+    ``row_names`` are those of all rows, None where they have none.
+    """
+
+    def __init__(
+        self, engine: Engine, record: FitRecord, row_names: Any = None
+    ) -> None:
+        self._engine, self.row_names = engine, row_names
         batches = record.sums.batches
         names = () if batches is None else (*record.batch_names, "")
         weights = record.sums.column_weights
@@ -164,5 +169,6 @@ def _checked(
     return work(index, counts.with_column_weights(column_weights))
 
 
-def _lengths(_: int, counts: Counts) -> list[int]:
+def lengths(_: int, counts: Counts) -> list[int]:
+    """Number of rows of a block, as those of every block."""
     return [counts.n_rows]

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
+from ._block_rows import predicted_block_rows
 from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
@@ -43,6 +44,7 @@ __all__ = [
     "label_tables",
     "match_columns",
     "path_table",
+    "predicted_block_rows",
     "predicted_rows",
     "read_table",
     "rounded_table",

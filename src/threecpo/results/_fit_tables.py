@@ -16,20 +16,15 @@ from ._row_coordinates import row_map
 from .fitted import (
     column_names_of,
     names_array,
-    names_of_rows,
     record_of,
     row_names_of,
     rows_of,
-    shown_labels,
+    table_of_rows,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from numpy.typing import NDArray
-
-    from .._fit.record import FitRecord
-    from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..select import KPath
     from ._csv_tables import Table
@@ -79,7 +74,7 @@ def row_table(
         )
         raise ValueError(message)
     places[record.describer.without_counts(rows)] = np.nan
-    return _of_rows(record, row_names_of(record, X, row_names), rows) | {
+    return table_of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
@@ -135,20 +130,9 @@ def predicted_rows(
     names = names_array("row_names", row_names, counts.n_rows, of="X")
     counts = record.in_batches(counts, batch)
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
-        return _of_rows(record, names, record.describe(counts, workers)) | _titles(X)
-
-
-def _of_rows(record: FitRecord, names: NDArray[np.object_], rows: RowResults) -> Table:
-    """Columns that hold for all rows, those of the fit and others."""
-    labels, nearest = shown_labels(record, rows)
-    return {
-        "row": names,
-        "cluster": labels,
-        "name": names_of_rows(record, labels),
-        "nearest": nearest,
-        "margin": rows.margins,
-        "outlier_score": rows.outlier_scores,
-    }
+        return table_of_rows(record, names, record.describe(counts, workers)) | _titles(
+            X
+        )
 
 
 def _titles(X: Any) -> Table:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
+    from ._csv_tables import Table
 
 # What stands for a name where a row is in no cluster.
 OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
@@ -33,6 +34,7 @@ __all__ = [
     "row_names_of",
     "rows_of",
     "shown_labels",
+    "table_of_rows",
 ]
 
 
@@ -89,6 +91,21 @@ def names_of_rows(
     ends = [OUTSIDE[NO_COUNTS], OUTSIDE[OUTLIER]]
     names = np.append(cluster_names_of(record), np.array(ends, dtype=object))
     return names[clusters]
+
+
+def table_of_rows(
+    record: FitRecord, names: NDArray[np.object_], rows: RowResults
+) -> Table:
+    """Columns that hold for all rows, those of the fit and others."""
+    labels, nearest = shown_labels(record, rows)
+    return {
+        "row": names,
+        "cluster": labels,
+        "name": names_of_rows(record, labels),
+        "nearest": nearest,
+        "margin": rows.margins,
+        "outlier_score": rows.outlier_scores,
+    }
 
 
 def column_names_of(

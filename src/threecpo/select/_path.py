@@ -252,6 +252,22 @@ class KPath:
                     self._fits[fit.n_clusters] = fit
         return self
 
+    def add(self, fits: Iterable[Any]) -> Self:
+        """Take over fits that were made elsewhere, such as over blocks of rows.
+
+        Parameters
+        ----------
+        fits : iterable
+            Fits of the family of this path.
+
+        Returns
+        -------
+        self
+            The longer path.
+        """
+        self._fits |= {fit.n_clusters: fit for fit in fits}
+        return self
+
     def to_frame(self) -> Any:
         """Return the path as a frame, one row for each number of clusters.
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
@@ -40,6 +41,7 @@ class PoissonFit:
     seconds: float
     likelihoods: NDArray[np.float64] = field(repr=False)
     dispersions: NDArray[np.float64] = field(repr=False)
+    labels: NDArray[Any] = field(repr=False)
     least_dispersion: float = 1.0
 
     @property
@@ -49,11 +51,6 @@ class PoissonFit:
     @property
     def n_found(self) -> int:
         return self.record.n_clusters
-
-    @property
-    def labels(self) -> NDArray[np.int32]:
-        assert self.record.rows is not None
-        return self.record.rows.labels
 
     @property
     def loss(self) -> float:
@@ -75,17 +72,35 @@ class PoissonFit:
         return 1.0 if weights is None else weights
 
     @classmethod
-    def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
-        from .._core.dispersion import dispersions
+    def described(
+        cls,
+        record: FitRecord,
+        labels: NDArray[Any],
+        dispersions: NDArray[np.float64],
+        seconds: float,
+        *,
+        fractional: bool,
+    ) -> PoissonFit:
+        """Return a fit to rows with these labels, whose columns vary so much."""
         from .._core.prices import free
-        from .._fit.held_back import as_fitted
 
         smoothed, groups = record.smoothed, record.groups
         step = record.settings.column_step(smoothed, groups, free)
-        labels = inner_labels(record.labels_of_rates, record.n_clusters)
-        found = dispersions(as_fitted(record, counts), labels, smoothed, groups)
-        least = OF_FRACTIONS if counts.fractional else 1.0
-        return cls(record, seconds, step.scores, found, least)
+        least = OF_FRACTIONS if fractional else 1.0
+        return cls(record, seconds, step.scores, dispersions, labels, least)
+
+    @classmethod
+    def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
+        """Return a fit to these counts."""
+        from .._core.dispersion import dispersions
+        from .._fit.held_back import as_fitted
+
+        assert record.rows is not None
+        sums = record.smoothed, record.groups
+        inner = inner_labels(record.labels_of_rates, record.n_clusters)
+        found = dispersions(as_fitted(record, counts), inner, *sums)
+        facts = record.rows.labels, found, seconds
+        return cls.described(record, *facts, fractional=counts.fractional)
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Labels of other rows."""
@@ -114,6 +129,10 @@ class PoissonFamily:
         """Merging comes down from one K to the next."""
         return getattr(self.estimator, "init", None) == "merge"
 
+    def plan(self, n_clusters: int) -> Plan:
+        """Plan of the estimator for this number of clusters."""
+        return plan_of(clone(self.estimator).set_params(n_clusters=n_clusters))
+
     def fit_each(
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
@@ -121,7 +140,7 @@ class PoissonFamily:
         from .._fit.given_rows import check_rule, held_out
         from .._fit.memory import fit_path
 
-        plan = plan_of(clone(self.estimator).set_params(n_clusters=n_clusters[0]))
+        plan = self.plan(n_clusters[0])
         table = as_table(X, self.estimator)
         plan = plan.for_columns(table.column_names, table.shape[1])
         check_rule(plan.settings, table.counts.n_batches)

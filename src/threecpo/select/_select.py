@@ -46,9 +46,10 @@ def select_n_clusters(
 
     Parameters
     ----------
-    X : CountTable, array-like, frame or sparse matrix of shape \
+    X : CountTable, array-like, frame, sparse matrix or Dask array of shape \
 (n_rows, n_columns)
-        Counts, 0 or more.
+        Counts, 0 or more. A Dask array goes through
+        :func:`threecpo.distributed.select_n_clusters`.
     n_clusters : iterable of int, default=range(2, 31)
         Numbers of clusters to try. With 1 among them, "no clusters" is an answer.
     n_init : int, "auto" or None, default=None
@@ -114,11 +115,15 @@ def select_n_clusters(
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    if hasattr(X, "__dask_graph__"):
+        heard = {"verbose": verbose, "progress": progress}
+        given = {"estimator": estimator, "criterion": criterion}
+        return _over_blocks(X, wanted, **options, **given, **heard, **rows)
     if sample_weight is not None or batch is not None:
         if not isinstance(path.family, PoissonFamily):
             message = "sample_weight and batch are for the Poisson family alone."
             raise ValueError(message)
-        rows = {"sample_weight": sample_weight, "batch": batch}
         X = as_table(X, path.family.estimator, **rows)
     try:
         path.extend(X, wanted, verbose=verbose, progress=progress)
@@ -134,6 +139,12 @@ def select_n_clusters(
     return path
 
 
+def _over_blocks(X: Any, n_clusters: list[Any], **options: Any) -> KPath:
+    from ..distributed import select_n_clusters
+
+    return select_n_clusters(X, n_clusters, **options)
+
+
 def numbers_to_try(n_clusters: Any) -> list[Any]:
     """Numbers of clusters as a list, of which there must be some."""
     if not np.iterable(n_clusters) or isinstance(n_clusters, str):
@@ -146,6 +157,23 @@ def numbers_to_try(n_clusters: Any) -> list[Any]:
         message = "n_clusters is empty: there is no number of clusters to try."
         raise ValueError(message)
     return wanted
+
+
+def whole_numbers(n_clusters: Any) -> list[int]:
+    """Numbers of clusters, each once and checked."""
+    wanted = numbers_to_try(n_clusters)
+    return sorted({_options.check_integer("n_clusters", k, 1) for k in wanted})
+
+
+def largest_of_auto(estimator: Any) -> int:
+    """Largest number of clusters that ``n_clusters="auto"`` tries."""
+    if estimator.n_clusters != "auto":
+        message = (
+            f"n_clusters={estimator.n_clusters!r} must be a whole number of 1 or more, "
+            "or 'auto'."
+        )
+        raise ValueError(message)
+    return _options.check_integer("max_clusters", estimator.max_clusters, 1)
 
 
 def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
@@ -203,13 +231,7 @@ def auto_path(
     >>> auto_path(ThreeCPO("auto", max_clusters=5, random_state=0), X)
     KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
     """
-    if estimator.n_clusters != "auto":
-        message = (
-            f"n_clusters={estimator.n_clusters!r} must be a whole number of 1 or more, "
-            "or 'auto'."
-        )
-        raise ValueError(message)
-    largest = _options.check_integer("max_clusters", estimator.max_clusters, 1)
+    largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
     table = as_table(X, estimator, sample_weight=sample_weight, batch=batch)
     wanted = range(1, min(largest, table.shape[0]) + 1)

@@ -1,0 +1,66 @@
+"""Steps that a fit over blocks and a path of them share, before and after passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from .._fit import row_files
+from .._fit.confidence import described_over
+from .._fit.engine import WeightedColumns
+from .._fit.first_look import FirstLook, look_at
+from .._fit.held_back import weights_over
+from ..cluster.fitting import keep
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .._fit.blocks import BlockFit
+    from .._fit.budget import MemoryBudget
+    from .._fit.record import FitRecord
+    from ..cluster.fitting import PoissonClusterer
+    from ._place import FitRows
+
+# Numbers for each row and cluster while the confidence of a fit is measured.
+OF_PROBABILITIES = 3
+
+
+def first_of_two(fitting: BlockFit) -> BlockFit:
+    """The fit that tells which columns vary too much."""
+    return replace(fitting, plan=fitting.plan.with_column_weights(None))
+
+
+def held_back(fitting: BlockFit, first: FitRecord) -> BlockFit:
+    """The fit with the columns held back that vary too much in the first one."""
+    plan = fitting.plan
+    assert plan.max_dispersion is not None
+    weights = weights_over(fitting.engine, first, plan.max_dispersion)
+    plan = plan.with_column_weights(weights)
+    if weights is None:
+        return replace(fitting, plan=plan)
+    engine = WeightedColumns(fitting.engine, weights)
+    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
+    return replace(fitting, plan=plan, engine=engine, look=look)
+
+
+def keep_over(
+    estimator: PoissonClusterer,
+    record: FitRecord,
+    fitted: FitRows,
+    budget: MemoryBudget,
+    target: Path | None,
+) -> None:
+    """Keep a record, then its rows: if these fail, the model is there."""
+    engine = fitted.place.engine
+    keep(estimator, record if target is None else replace(record, rows=None))
+    if target is not None:
+        row_files.written(engine, record.describer, target)
+        return
+    n_rows = sum(fitted.place.n_rows)
+    size = n_rows * record.n_clusters * 8 * OF_PROBABILITIES
+    sure = fitted.plan.with_confidence and budget.holds(size)
+    if sure or record.rows is None:
+        record = described_over(engine, record, sure=sure)
+    assert record.rows is not None
+    keep(estimator, record.with_rows(record.rows.held_back(fitted.held)))

@@ -1,0 +1,78 @@
+"""What other rooms need of rows in blocks: results of them, and some of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._fit.block_work import rows_of
+from .._fit.row_results import RowResults
+from ._given_blocks import GivenBlocks, lengths, opened
+from ._patience import SECONDS
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._fit.row_results import RowDescriber
+    from ..cluster.fitting import PoissonClusterer
+
+
+class DescribedRows(NamedTuple):
+    """Results of rows under a model, and their names, if they have any."""
+
+    results: RowResults
+    names: NDArray[np.object_] | None
+
+
+def described_rows(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    patience: float = SECONDS,
+    batch: ArrayLike | None = None,
+) -> DescribedRows:
+    """All results of rows in blocks, as in ``distributed.predict``."""
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    with opened(model, given) as engine:
+        describer = model.record_.describer
+        parts = engine.fold(partial(_describe, describer), list.__add__)
+        return DescribedRows(RowResults.stacked(parts), engine.row_names)
+
+
+class DrawnRows(NamedTuple):
+    """Some rows: their numbers, ascending, and their counts."""
+
+    numbers: NDArray[np.int64]
+    counts: Counts
+
+
+def drawn_rows(
+    model: PoissonClusterer,
+    blocks: Any,
+    most: int,
+    *,
+    layer: str | None = None,
+    max_memory: int | str | None = None,
+    batch: ArrayLike | None = None,
+) -> DrawnRows:
+    """At most so many rows, drawn by their number, the same for any blocks."""
+    given = GivenBlocks(blocks, layer, None, max_memory, SECONDS, batch)
+    with opened(model, given) as engine:
+        firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
+        n_rows = int(firsts[-1])
+        drawn = np.arange(n_rows)
+        if n_rows > most:
+            rng = np.random.default_rng(0)
+            drawn = np.sort(rng.choice(n_rows, most, replace=False))
+        return DrawnRows(drawn, rows_of(engine, firsts, drawn))
+
+
+def _describe(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
+    return [replace(describer(counts), batches=None)]

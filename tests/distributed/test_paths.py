@@ -1,0 +1,259 @@
+"""Paths over the number of clusters and "auto", of rows that come in blocks."""
+
+import numpy as np
+import pytest
+from block_fits import assert_same_path, counts_of, evenly, shapeless, write
+
+from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
+from threecpo._fit.blocks import BlockFit
+from threecpo._fit.budget import MemoryBudget
+from threecpo._fit.checkpoint import Checkpoint
+from threecpo.cluster import PoissonL
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+OPTIONS = {"n_init": 2, "random_state": 0}
+WANTED = range(1, 6)
+
+
+def path_of(blocks, wanted=WANTED, *, sample_rows=100, **options):
+    return distributed.select_n_clusters(
+        blocks, wanted, sample_rows=sample_rows, **OPTIONS | options
+    )
+
+
+def auto(**options):
+    return ThreeCPO("auto", max_clusters=5, **OPTIONS | options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"criterion": "mdl"},
+        {"estimator": ThreeCPO(init="poisson-k-means++")},
+        {"estimator": ThreeCPO(outliers="iterative")},
+        {"estimator": ThreeCPO(max_dispersion=1.2, max_row_size=1.5)},
+        {"estimator": ThreeCPO(hold_out_deepest=0.05)},
+        {"estimator": PoissonL()},
+    ],
+    ids=str,
+)
+def test_a_sample_of_all_rows_is_the_path_in_memory(options, seed):
+    X, _ = counts_of(seed, n_rows=120)
+    expected = select_n_clusters(X, WANTED, **OPTIONS | options)
+    for sample_rows in (120, None):
+        found = path_of(evenly(X, 4), sample_rows=sample_rows, **options)
+        assert_same_path(found, expected)
+
+
+def test_auto_of_a_sample_of_all_rows_is_auto_in_memory(seed):
+    X, _ = counts_of(seed, n_rows=120)
+    weights = np.arange(120) % 3
+    for rows in ({}, {"sample_weight": weights}, {"batch": weights}):
+        expected = auto().fit(X, **rows)
+        found = distributed.fit(auto(), evenly(X, 4), **rows)
+        assert_same_path(found.k_path_, expected.k_path_)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        np.testing.assert_allclose(
+            found.probabilities_, expected.probabilities_, rtol=1e-12
+        )
+        assert found.record_.parameters == expected.record_.parameters
+        assert found.get_params() == expected.get_params()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ThreeCPO(),
+        ThreeCPO(init="random-labels", outliers="final"),
+        ThreeCPO(max_dispersion=1.2, hold_out_deepest=0.02),
+    ],
+    ids=str,
+)
+def test_every_cut_gives_the_same_bits(estimator, seed):
+    X, _ = counts_of(seed)
+    expected = path_of(X, estimator=estimator, n_jobs=1)
+    for n_blocks in (2, 7):
+        blocks = evenly(X, n_blocks)
+        found = path_of(blocks, estimator=estimator, n_jobs=2)
+        assert_same_path(found, expected)
+
+
+def test_each_fit_of_a_path_is_at_a_fixed_point_of_all_rows(seed):
+    X, _ = counts_of(seed)
+    path = path_of(evenly(X, 3))
+    for k in WANTED:
+        model = path.estimator(k)
+        assert model.record_.converged
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
+        again = ThreeCPO(model.n_clusters_, init=model).fit(X)
+        np.testing.assert_array_equal(again.labels_, model.labels_)
+        assert again.loss_ == pytest.approx(model.loss_, rel=1e-12)
+
+
+def test_dispersions_are_those_of_memory(seed):
+    from threecpo.select.fitting import PoissonFit
+
+    X, _ = counts_of(seed)
+    path = path_of(evenly(X, 3), n_jobs=1)
+    counts = CountTable(X).counts
+    for fit in path._ordered():
+        expected = PoissonFit.of(fit.record, counts, 0.0)
+        np.testing.assert_allclose(fit.dispersions, expected.dispersions, rtol=2e-4)
+        np.testing.assert_array_equal(fit.likelihoods, expected.likelihoods)
+        np.testing.assert_array_equal(fit.labels, expected.labels)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How many clusters every run of every pass is for."""
+    numbers = []
+    one_pass = BlockFit._pass
+
+    def recording(self, requests):
+        numbers.append([request.profile.n_clusters for request in requests])
+        return one_pass(self, requests)
+
+    monkeypatch.setattr(BlockFit, "_pass", recording)
+    return numbers
+
+
+def test_one_run_of_each_number_goes_on_and_all_share_a_reading(asked):
+    blocks = evenly(counts_of()[0], 4)
+    path_of(blocks)
+    assert asked[0] == [5, 4, 3, 2, 1]
+    # The first look, the sample, the passes, and what the criterion needs.
+    assert {read.reads for read in blocks} == {3 + len(asked)}
+
+
+def test_numbers_wait_for_their_turn_and_end_the_same(asked, monkeypatch):
+    X = shapeless()
+    expected = path_of(X)
+    asked.clear()
+    monkeypatch.setattr(MemoryBudget, "runs_at_once", lambda *_: 1)
+    found = path_of(X)
+    assert_same_path(found, expected)
+    assert asked[0] == [5]
+    assert max(sum(k + 1 for k in each) for each in asked) <= 6
+    assert [4] not in asked or asked.index([4]) > 0
+
+
+def test_a_budget_that_has_no_room_for_rows_keeps_labels_alone(monkeypatch):
+    X, _ = counts_of()
+    expected = path_of(X)
+    monkeypatch.setattr(MemoryBudget, "holds", lambda _, size: size <= 5 * 300)
+    found = path_of(evenly(X, 3), max_memory="1GB")
+    assert found.totals.tobytes() == expected.totals.tobytes()
+    assert found.sentence() == expected.sentence()
+    assert found.below() == expected.below()
+    assert not hasattr(found.best_estimator, "labels_")
+    model = distributed.fit(auto(), evenly(X, 3), sample_rows=100)
+    np.testing.assert_array_equal(model.labels_, expected.best_estimator.labels_)
+
+
+def test_auto_beyond_the_sample_is_the_best_of_the_path(seed, tmp_path):
+    X, _ = counts_of(seed, n_rows=400)
+    folder = write(X, tmp_path / "blocks", column_names=[f"w{j}" for j in range(8)])
+    model = distributed.fit(auto(), folder, sample_rows=100)
+    path = path_of(X, sample_rows=100)
+    assert model.n_clusters_ == path.best_k == 3
+    assert model.k_path_.totals.tobytes() == path.totals.tobytes()
+    np.testing.assert_array_equal(model.labels_, path.best_estimator.labels_)
+    assert model.get_params() == auto().get_params()
+    assert model.probabilities_.shape == (400, 3)
+    assert model.feature_names_in_[0] == "w0"
+    again = distributed.predict(model, folder)
+    np.testing.assert_array_equal(again, model.labels_)
+
+
+def test_auto_writes_rows_elsewhere(tmp_path):
+    X, _ = counts_of()
+    expected = distributed.fit(auto(), X, sample_rows=100)
+    rows = tmp_path / "rows"
+    model = distributed.fit(auto(), evenly(X, 3), sample_rows=100, write_to=rows)
+    assert not hasattr(model, "labels_")
+    np.testing.assert_array_equal(distributed.read_rows(rows), expected.labels_)
+
+
+class CrashError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("n_saved", [1, 3, 5, 6, 9, 12])
+def test_a_path_goes_on_from_its_checkpoint(n_saved, tmp_path, monkeypatch):
+    X = shapeless()
+    expected = path_of(X)
+    saved = []
+    save = Checkpoint.save
+
+    def crashing(self, shared):
+        if len(saved) == n_saved:
+            raise CrashError
+        save(self, shared)
+        saved.append(shared.n_passes)
+
+    monkeypatch.setattr(Checkpoint, "save", crashing)
+    with pytest.raises(CrashError):
+        path_of(evenly(X, 3), checkpoint=tmp_path / "state")
+    monkeypatch.setattr(Checkpoint, "save", save)
+    blocks = evenly(X, 4)
+    found = path_of(blocks, checkpoint=tmp_path / "state")
+    assert_same_path(found, expected)
+    again = evenly(X, 2)
+    assert_same_path(path_of(again, checkpoint=tmp_path / "state"), expected)
+    # A look and what the criterion needs: no sample and no pass.
+    assert {read.reads for read in again} == {2}
+
+
+def test_a_checkpoint_of_another_path_is_refused(tmp_path):
+    X, _ = counts_of()
+    path_of(X, checkpoint=tmp_path / "state")
+    with pytest.raises(ValueError, match="belongs to a fit with path="):
+        path_of(X, range(1, 5), checkpoint=tmp_path / "state")
+    with pytest.raises(ValueError, match="holds other files, such as k-1"):
+        distributed.fit(ThreeCPO(3), X, checkpoint=tmp_path / "state", sample_rows=100)
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        ("40kB", "sums of 30 clusters in 8 columns take"),
+        ("200kB", "fits of 29 numbers of clusters in 8 columns"),
+    ],
+)
+def test_what_cannot_fit_is_refused_before_the_sample(limit, message):
+    blocks = evenly(counts_of()[0], 30)
+    with pytest.raises(ValueError, match=message):
+        path_of(blocks, range(2, 31), max_memory=limit, n_jobs=1)
+    assert {read.reads for read in blocks} == {1}
+
+
+def test_labels_of_too_many_rows_are_refused():
+    with pytest.raises(ValueError, match="labels of 1000000 rows for 30 numbers"):
+        MemoryBudget(10**6).check_labels(10**6, 30)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"wanted": []}, "n_clusters is empty"),
+        ({"wanted": 3}, "must be several numbers"),
+        ({"wanted": [2, 0]}, "n_clusters=0"),
+        ({"sample_rows": 4}, "sample_rows=4 must be .* 5 or more"),
+        ({"wanted": [500]}, "n_samples=300 should be >= n_clusters=500"),
+        ({"n_init": 0}, "n_init=0"),
+        ({"criterion": "bic"}, "criterion='bic'"),
+        ({"estimator": ThreeCPO(init=np.zeros(300, int))}, "needs init by name"),
+    ],
+    ids=str,
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        path_of(counts_of()[0], **arguments)
+
+
+def test_k_means_is_refused():
+    from sklearn.cluster import KMeans
+
+    with pytest.raises(TypeError, match="none of ThreeCPO, PoissonL and PoissonC"):
+        path_of(counts_of()[0], estimator=KMeans())
