@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..distributed.describing import described_rows
 from .fitted import names_array, record_of, table_of_rows
 
 if TYPE_CHECKING:
@@ -51,6 +50,8 @@ def predicted_block_rows(
     >>> bool((rows["cluster"] == model.labels_).all())
     True
     """
+    from ..distributed.describing import described_rows
+
     found = described_rows(model, blocks, **options)
     given = found.names if row_names is None else row_names
     names = names_array("row_names", given, len(found.results.labels), of="blocks")
