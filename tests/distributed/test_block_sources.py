@@ -92,11 +92,20 @@ class TestAnnData:
         np.testing.assert_array_equal(found, X.toarray())
 
     @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
-    def test_matrices_by_columns_are_refused(self, save, X):
+    def test_matrices_by_columns_are_sorted_into_rows(self, save, X, expected):
         adata = adata_of(X)
         adata.X = sp.csc_matrix(X)
-        with pytest.raises(DataFormatError, match=r"csc_matrix.* store it as CSR"):
-            read_all(save(adata))
+        path = save(adata)
+        for block_counts in (50, 1000, 10**6):
+            found = read_all(path, block_counts=block_counts)
+            np.testing.assert_array_equal(found, X.toarray())
+        model = fit(path, fitting={"max_memory": "100kB"})
+        assert_same_bits(model, expected)
+        assert model.feature_names_in_.tolist() == NAMES
+        adata.X = sp.csc_matrix(X * 0.7)
+        path = save(adata)
+        with pytest.raises(ValueError, match=r"not whole numbers; pass layer= .*'X'"):
+            fit(path)
 
     def test_what_is_no_anndata_is_refused(self, tmp_path):
         h5py = pytest.importorskip("h5py")
@@ -111,10 +120,13 @@ class TestAnnData:
 
     @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
     @pytest.mark.parametrize("place", ["indptr", "indices"])
-    def test_damaged_indices_are_refused(self, tmp_path, X, place):
+    @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix])
+    def test_damaged_indices_are_refused(self, tmp_path, X, place, form):
         h5py = pytest.importorskip("h5py")
         path = tmp_path / "atlas.h5ad"
-        adata_of(X).write_h5ad(path)
+        adata = adata_of(X)
+        adata.X = form(X)
+        adata.write_h5ad(path)
         with h5py.File(path, "r+") as file:
             file["X"][place][5] = 10**6
         with pytest.raises(DataFormatError, match=str(path)):

@@ -6,7 +6,7 @@ nowhere else, and unpacks for all threads at the same time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,15 +23,19 @@ from ..guarded import open_hdf5, open_zarr
 from ..limits import check_unpacked, limit_for, limit_of
 from ..regular_files import check_regular
 from ..zarr_folders import is_zarr, size_of_folder
+from ._folder import of_files
+from ._sorting import sorted_blocks
 from .block_source import BlockSource, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
     from ..._core.counts import Counts
     from ..guarded import Group
+    from ._sorting import Entries
 
 
 def _opened(path: Path, limit: int) -> AbstractContextManager[Group]:
@@ -81,36 +85,78 @@ class _Rows:
             return counts_of(counts_of(block).matrix()[:, self.taken])
 
 
-def of_anndata(path: Path, layer: str | None, block_counts: int) -> BlockSource:
-    """Choose the matrix as ``read_counts`` does and cut it into blocks."""
+def of_anndata(
+    path: Path, layer: str | None, block_counts: int, folder: Path
+) -> BlockSource:
+    """Choose the matrix as ``read_counts`` does and cut it into blocks.
+
+    One that is stored by columns is sorted into blocks in this folder.
+    """
     with block_errors(path):
         limit = _limit(path)
         with _opened(path, limit) as file:
             elements.check_anndata(file)
             matrix = elements.choose_matrix(file, layer)
             names = np.array(elements.frame_names(matrix.var), dtype=object)
+            by_columns = _is_by_columns(matrix.element)
             ends, n_columns = _row_pointers(matrix.element, limit)
-            if n_columns != len(names):
-                message = (
-                    f"{matrix.called} has {n_columns} columns for {len(names)} names"
-                )
-                raise DataFormatError(message)
+            _check_width(n_columns, names, matrix.called)
             layers = elements.layer_choices(file)
-    cuts = row_cuts(ends, block_counts)
-    location = matrix.element.name.lstrip("/")
+            if by_columns:
+                files = _sorted(matrix.element, ends, block_counts, folder)
     hint = (
         f"{path}: X holds values that are not whole numbers; pass layer= with the raw "
         f"counts, one of {layers} ('X' takes X as it is)."
     )
+    not_whole = None if matrix.asked else hint
+    if by_columns:
+        source = of_files(files, str(path))
+        return replace(source, column_names=names, not_whole=not_whole)
+    cuts = row_cuts(ends, block_counts)
+    location = matrix.element.name.lstrip("/")
     readers = tuple(_Rows(path, location, cut, n_columns, limit) for cut in cuts)
     return BlockSource(
         readers,
         str(path),
         names,
-        None if matrix.asked else hint,
+        not_whole,
         largest_of(ends, cuts),
         n_stored=int(ends[-1]),
     )
+
+
+def _check_width(n_columns: int, names: NDArray[np.object_], called: str) -> None:
+    if n_columns != len(names):
+        message = f"{called} has {n_columns} columns for {len(names)} names"
+        raise DataFormatError(message)
+
+
+def _is_by_columns(element: Any) -> bool:
+    if elements.is_array(element):
+        return False
+    return elements.sparse_layout(element)[0] in ("csc_matrix", "csc")
+
+
+def _sorted(
+    element: Any, ends: NDArray[np.int64], block_counts: int, folder: Path
+) -> list[Path]:
+    """Sort a matrix that is stored by columns, some of these at a time."""
+    _, shape = elements.sparse_layout(element)
+    data = elements.numbers_of(element, "data", "biuf")
+    indices = elements.numbers_of(element, "indices", "iu")
+
+    def parts() -> Iterator[Entries]:
+        for start, stop in row_cuts(ends, block_counts):
+            part = slice(int(ends[start]), int(ends[stop]))
+            rows = indices[part].astype(np.int64)
+            if len(rows) and not 0 <= rows.min() <= rows.max() < shape[0]:
+                message = f"its matrix has an index beyond its {shape[0]} rows"
+                raise DataFormatError(message)
+            columns = np.repeat(np.arange(start, stop), np.diff(ends[start : stop + 1]))
+            yield rows, columns, data[part].astype(np.float64)
+
+    n_blocks = -(-int(ends[-1]) // block_counts)
+    return sorted_blocks(parts(), shape, n_blocks, folder, None)
 
 
 def read_row_labels(path: Path, column: str) -> list[str | None]:
@@ -174,20 +220,15 @@ def _check_has_rows(path: Path) -> None:
 
 
 def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:
-    """Row pointers, those of a full matrix too, and the number of columns."""
+    """Pointers, those of a full matrix too, and the number of columns."""
     if elements.is_array(element):
         elements.check_dense(element)
         check_unpacked(element.nbytes, limit)
         n_rows, n_columns = element.shape
         return np.arange(n_rows + 1, dtype=np.int64) * n_columns, int(n_columns)
-    kind, (n_rows, n_columns) = elements.sparse_layout(element)
-    if kind not in ("csr_matrix", "csr"):
-        message = (
-            f"its matrix is stored as {kind}, which has no rows to read one by one; "
-            "store it as CSR (adata.X = adata.X.tocsr())"
-        )
-        raise DataFormatError(message)
-    return _pointers(element, n_rows, limit), n_columns
+    _, (n_rows, n_columns) = elements.sparse_layout(element)
+    n_lines = n_columns if _is_by_columns(element) else n_rows
+    return _pointers(element, n_lines, limit), n_columns
 
 
 def of_tenx(path: Path, layer: str | None, block_counts: int) -> BlockSource:

@@ -83,7 +83,7 @@ def _on_disk(
         message = f"{path} does not exist; check the name and the folder."
         raise DataFormatError(message)
     if is_zarr(path) or path.suffix.lower() == ".h5ad":
-        return of_anndata(path, layer, block_counts)
+        return of_anndata(path, layer, block_counts, scratch)
     if formats.of_suffix(path) == "10x-h5":
         return of_tenx(path, layer, block_counts)
     if layer is not None:
