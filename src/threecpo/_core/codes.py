@@ -21,6 +21,9 @@ NOWHERE = -2
 # Label of an outlier outside of loops; inside it is the number after the last cluster,
 # so that the outliers' sums stand behind those of the clusters.
 OUTLIER = -1
+# Known cluster of a row that is free. Numbers below it are of rows that are only
+# started from: see ``starting_code``.
+FREE = -1
 # In tables, instead of a cluster, of a row without counts in C1 and C0: every cluster
 # fits it alike.
 NO_COUNTS = -2
@@ -35,6 +38,16 @@ UNKNOWN = -1
 def all_relevant(n_columns: int) -> NDArray[np.int8]:
     """Groups with every column in C1."""
     return np.full(n_columns, RELEVANT, dtype=np.int8)
+
+
+def starting_code(clusters: NDArray[Any]) -> NDArray[np.int32]:
+    """Codes of rows that start in these clusters and may leave; and back again."""
+    return (FREE - 1 - clusters).astype(np.int32)
+
+
+def all_held(known: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Known clusters of rows, those that may leave them held, too."""
+    return np.where(known < FREE, starting_code(known), known)
 
 
 def with_fixed(

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .bad_entries import first_bad_entry, some_at_a_time
+from .codes import FREE, all_held
 from .inspection import EXACT
 
 if TYPE_CHECKING:
@@ -30,7 +31,9 @@ class Counts:
     that all values are positive whole numbers below 2**53. ``weights`` (above 0, None
     for 1 each) and ``batches`` (numbers of ``batch_names``, None for one batch) are of
     the rows. ``column_weights`` (None for 1 each) say how much the likelihood of each
-    column counts. ``transformed`` values are made of counts on purpose.
+    column counts. ``transformed`` values are made of counts on purpose. ``known`` is
+    the cluster that a row is held in, ``FREE``, or below that ``starting_code`` of the
+    cluster where it only starts; ``known_names`` are of these clusters, "" for none.
     """
 
     indptr: NDArray[np.int64]
@@ -43,9 +46,11 @@ class Counts:
     batch_names: tuple[str, ...] = ()
     column_weights: NDArray[np.float64] | None = None
     transformed: bool = False
+    known: NDArray[np.int32] | None = None
+    known_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        given = ("weights", "batches", "column_weights")
+        given = ("weights", "batches", "column_weights", "known")
         for name in ("indptr", "indices", "data", *given):
             array = getattr(self, name)
             if array is not None:
@@ -89,6 +94,11 @@ class Counts:
     @property
     def n_batches(self) -> int:
         return 1 if self.batches is None else len(self.batch_names)
+
+    @property
+    def n_known(self) -> int:
+        """Number of clusters that somebody knows rows of."""
+        return len(self.known_names)
 
     @property
     def mass(self) -> float:
@@ -148,6 +158,24 @@ class Counts:
             return self
         return replace(self, column_weights=weights)
 
+    def with_known(
+        self, known: NDArray[np.int32] | None, names: tuple[str, ...] = ()
+    ) -> Counts:
+        """Return the same counts with these known clusters of the rows."""
+        return replace(self, known=known, known_names=names)
+
+    @property
+    def only_started_from(self) -> bool:
+        """Whether rows of known clusters may leave them."""
+        return self.known is not None and bool((self.known < FREE).any())
+
+    @property
+    def all_held(self) -> Counts:
+        """The same with all rows of known clusters held there."""
+        if self.known is None or not self.only_started_from:
+            return self
+        return self.with_known(all_held(self.known), self.known_names)
+
     def with_values(self, values: NDArray[np.float64]) -> Counts:
         """Return other values, made of these counts on purpose, in their places."""
         return replace(self, data=values, odd_values=True, transformed=True)
@@ -169,7 +197,7 @@ class Counts:
         chosen = self._part(indptr, part.indices, part.data, part.shape[1])
         if self.column_weights is not None:
             chosen = chosen.with_column_weights(self.column_weights[mask])
-        return chosen.with_rows(self.weights, self.batches, self.batch_names)
+        return self._with_rows_of(chosen, slice(None))
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
@@ -189,14 +217,16 @@ class Counts:
         return self._with_rows_of(rows, slice(start, stop))
 
     def _with_rows_of(self, part: Counts, rows: Any) -> Counts:
-        """Return some rows with their weights and batches."""
-        if self.weights is None and self.batches is None:
+        """Return some rows with their weights, batches and known clusters."""
+        given = {
+            name: array[rows]
+            for name in ("weights", "batches", "known")
+            if (array := getattr(self, name)) is not None
+        }
+        if not given:
             return part
-        return part.with_rows(
-            None if self.weights is None else self.weights[rows],
-            None if self.batches is None else self.batches[rows],
-            self.batch_names,
-        )
+        names = {"batch_names": self.batch_names, "known_names": self.known_names}
+        return replace(part, **given, **names)
 
     def _part(
         self,
@@ -252,6 +282,7 @@ def stacked(parts: Sequence[Counts]) -> Counts:
     ends = np.cumsum([0, *(len(part.data) for part in parts)])
     weights = [part.weights for part in parts if part.weights is not None]
     batches = [part.batches for part in parts if part.batches is not None]
+    known = [part.known for part in parts if part.known is not None]
     return Counts(
         indptr=np.concatenate(
             [[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]
@@ -265,4 +296,6 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         batch_names=parts[0].batch_names,
         column_weights=parts[0].column_weights,
         transformed=all(part.transformed for part in parts),
+        known=np.concatenate(known) if known else None,
+        known_names=parts[0].known_names,
     )

@@ -137,6 +137,7 @@ def crossed(
     parts = common_parts(
         *(best.labels, other.labels, n_copies_of(counts), settings.n_clusters),
         weights=counts.weights,
+        n_known=settings.n_known,
     )
     n_parts = int(parts.max()) + 1
     if n_parts <= settings.n_clusters:
@@ -154,8 +155,13 @@ def common_parts(
     n_rows: int,
     n_clusters: int,
     weights: NDArray[np.float64] | None = None,
+    *,
+    n_known: int = 0,
 ) -> NDArray[np.int32]:
-    """Rows that are together in both labelings; those of small parts are nowhere."""
+    """Rows that are together in both labelings; those of small parts are nowhere.
+
+    Known clusters, which hold rows in both, come first, whatever their size.
+    """
     width = int(max(a.max(), b.max())) + 1
     outside = width**2
     outliers = (a == OUTLIER) | (b == OUTLIER)
@@ -163,7 +169,9 @@ def common_parts(
     part_sizes = np.bincount(pairs, weights, minlength=outside + 1)
     there = np.flatnonzero(part_sizes[:outside])
     most = n_before_joining(n_clusters, n_rows, max(TIMES_MORE))
-    kept = there[np.argsort(-part_sizes[there], kind="stable")[:most]]
+    held = np.arange(n_known) * (width + 1)
+    order = np.where(np.isin(there, held), np.inf, part_sizes[there])
+    kept = there[np.argsort(-order, kind="stable")[: max(most, n_known)]]
     new = np.full(outside + 1, NOWHERE, dtype=np.int32)
     new[kept] = np.arange(len(kept))
     new[outside] = OUTLIER

@@ -52,7 +52,8 @@ def joined(
 ) -> tuple[NDArray[np.int32], Sums]:
     """Labels and sums with clusters joined to as many as the settings ask for."""
     n_clusters, prior = settings.n_clusters, settings.prior
-    new = merge_clusters(sums, groups, n_clusters, prior, workers)
+    apart = settings.n_known
+    new = merge_clusters(sums, groups, n_clusters, prior, workers, apart=apart)
     # The last two entries are what NOWHERE and OUTLIER point at.
     special = np.array([NOWHERE, OUTLIER], np.int32)
     return np.concatenate([new, special])[labels], sums.joined(new)
@@ -84,9 +85,12 @@ def merge_clusters(
     n_clusters: int,
     prior: float,
     workers: Workers = SERIAL,
+    *,
+    apart: int = 0,
 ) -> NDArray[np.int32]:
     """Join clusters, pair by cheapest pair, until n are left; return old to new."""
-    return without_gaps(join_clusters(sums, groups, n_clusters, prior, workers).into)
+    found = join_clusters(sums, groups, n_clusters, prior, workers, apart=apart)
+    return without_gaps(found.into)
 
 
 def without_gaps(into: NDArray[np.int64]) -> NDArray[np.int32]:
@@ -101,8 +105,12 @@ def join_clusters(
     n_clusters: int,
     prior: float,
     workers: Workers = SERIAL,
+    *,
+    apart: int = 0,
 ) -> Joins:
     """Join clusters, pair by cheapest pair, until n are left.
+
+    The first ``apart`` of them are never joined with each other.
 
     What a pair costs is the likelihood that their union loses: d(a, b) of their sums
     over C1 and all of C0 taken together, on which row sizes hang.
@@ -131,6 +139,7 @@ def join_clusters(
         into=np.arange(n),
         pairs=np.empty((n_joins, 2), np.int64),
         lost=np.empty(n_joins),
+        apart=apart,
     )
     # Many clusters take long; between the steps an interrupt is heard.
     step = max(1, VALUES_AT_ONCE // values.size)

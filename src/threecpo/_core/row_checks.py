@@ -77,6 +77,67 @@ def known_batches(given: Any, n_rows: int, names: tuple[str, ...]) -> NDArray[np
     return np.array([numbers.get(value, len(names)) for value in values], np.int32)
 
 
+def check_known(
+    given: Any, n_rows: int, first: tuple[str, ...] = ()
+) -> tuple[NDArray[np.int32], tuple[str, ...]] | None:
+    """Return the known cluster of each row, -1 for none, and the clusters' names.
+
+    Numbers are those of clusters, without names; names are numbered in their order,
+    behind those that come ``first``. None where no row is known.
+    """
+    values = np.asarray(given)
+    if values.shape != (n_rows,):
+        message = (
+            f"known_labels must be one label for each of the {n_rows} rows, -1 where "
+            f"it is unknown; its shape is {values.shape}."
+        )
+        raise ValueError(message)
+    plain = [_known_label(i, value) for i, value in enumerate(values.tolist())]
+    labels = [value for value in plain if value is not None]
+    if not labels:
+        return None
+    if any(isinstance(value, str) for value in labels):
+        odd = [i for i, value in enumerate(plain) if isinstance(value, int)]
+        if odd:
+            message = (
+                f"known_labels has names, but that of row {odd[0]} is {plain[odd[0]]}; "
+                "give names or numbers, and -1 where it is unknown."
+            )
+            raise ValueError(message)
+        names = (*first, *sorted({*labels} - {*first}))
+    else:
+        names = first + ("",) * (max(labels) + 1 - len(first))
+        missing = sorted({*range(len(first), len(names))} - {*labels})
+        if missing:
+            message = (
+                f"known_labels goes up to {max(labels)}, but no row has "
+                f"{missing[0]}; number known clusters without gaps, or give names."
+            )
+            raise ValueError(message)
+    numbers = {name: k for k, name in enumerate(names) if name}
+    codes = [
+        -1 if v is None else numbers[v] if isinstance(v, str) else v for v in plain
+    ]
+    return np.array(codes, dtype=np.int32), names
+
+
+def _known_label(row: int, value: Any) -> int | str | None:
+    """Number or name of a known cluster; None where it is unknown."""
+    missing = type(value).__name__ in ("NoneType", "NAType") or _is_nan(value)
+    if missing or (isinstance(value, str) and not value):
+        return None
+    if isinstance(value, str):
+        return value
+    whole = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not whole or value != int(value) or value < -1:
+        message = (
+            f"known_labels of row {row} is {value!r}; labels are numbers from 0, or "
+            "names, and -1 where they are unknown."
+        )
+        raise ValueError(message)
+    return None if value == -1 else int(value)
+
+
 def batch_values(given: Any, n_rows: int) -> NDArray[np.str_]:
     """Return the batch of each row as text."""
     values = np.asarray(given)

@@ -53,6 +53,8 @@ class Settings:
     prior: float
     # Columns and the group that each stays in.
     fixed_groups: tuple[tuple[int, int], ...] = ()
+    # So many clusters are the user's: they come first and keep their order.
+    n_known: int = 0
 
     @property
     def marks_outliers(self) -> bool:
@@ -75,11 +77,12 @@ class Settings:
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run, its clusters numbered from the largest.
+    """A finished run: known clusters first, the others numbered from the largest.
 
     ``profile_sums`` and ``ranks`` (how ties are broken) make the profile that
     produced ``labels``; at a fixed point these are the sums of the labels themselves.
-    A run over blocks of rows keeps no labels.
+    A run over blocks of rows keeps no labels. ``numbers`` are those that the clusters
+    had at the start, for known ones are the user's.
     """
 
     labels: NDArray[np.int32]
@@ -91,6 +94,7 @@ class Run:
     loss: float
     lines: list[dict[str, float]]
     converged: bool
+    numbers: NDArray[np.intp]
 
     @property
     def history(self) -> dict[str, NDArray[np.generic]]:
@@ -115,7 +119,7 @@ class Running:
     def __init__(
         self, sums: Sums, groups: NDArray[np.int8], settings: Settings
     ) -> None:
-        self.sums, _ = without_empty(sums)
+        self.sums, self.numbers = without_empty(sums)
         self.behind = self.sums
         self.groups = groups
         self.settings = settings
@@ -143,6 +147,7 @@ class Running:
             moved == 0 or _equal_sums(sums, self.behind)
         )
         self.sums, kept = without_empty(sums)
+        self.numbers = self.numbers[kept]
         if not self.converged:
             if len(kept) < self.behind.n_clusters:
                 self.behind = self.behind.take(kept)
@@ -156,7 +161,8 @@ class Running:
         return kept
 
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
-        order = np.argsort(-self.sums.cluster_masses, kind="stable")
+        free = self.numbers >= self.settings.n_known
+        order = np.lexsort((np.where(free, -self.sums.cluster_masses, 0.0), free))
         return Run(
             labels=np.empty(0, np.int32)
             if labels is None
@@ -169,6 +175,7 @@ class Running:
             loss=self.lines[-1]["loss"],
             lines=self.lines,
             converged=self.converged,
+            numbers=self.numbers[order],
         )
 
     def _column_step(self) -> ColumnStep:
@@ -211,8 +218,10 @@ def run(
         labels = _without_dropped(labels, kept, n_clusters)
         start = sums
         if seeded and counts.weights is not None:
-            # A seed is one row, whatever its weight.
-            once = counts.with_rows(None, counts.batches, counts.batch_names)
+            # A seed is one row, whatever its weight; known rows are not.
+            known = counts.known
+            weights = None if known is None else np.where(known < 0, 1, counts.weights)
+            once = counts.with_rows(weights, counts.batches, counts.batch_names)
             start = sum_by_labels(once, labels, sums.n_clusters, groups, prior)
             start.of_all_rows(sums)
         first = settings.rule.first.profile(start.smoothed(prior), groups)

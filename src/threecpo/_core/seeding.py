@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .batches import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
@@ -13,6 +15,7 @@ from .copies import Copies
 from .kmeans import lloyd
 from .loops import distances as distance_loops
 from .loops.records import CsrRows, read_only_rows, rows_of
+from .matrices import from_sparse
 from .model import log
 from .sums import sum_by_labels
 from .workers import SERIAL
@@ -20,7 +23,6 @@ from .workers import SERIAL
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .counts import Counts
@@ -199,14 +201,47 @@ def pairwise_distances(
     return out
 
 
-def labels_of_rows(rows: NDArray[np.intp], n_rows: int) -> NDArray[np.int32]:
+def labels_of_rows(
+    rows: NDArray[np.intp], n_rows: int, known: KnownRows | None = None
+) -> NDArray[np.int32]:
     """Labels with one row in each cluster and the others nowhere yet.
 
-    A row that was drawn twice is in the first of its clusters.
+    A row that was drawn twice is in the first of its clusters. Rows of known clusters
+    are there, and those that were drawn follow.
     """
     labels = np.full(n_rows, NOWHERE, dtype=np.int32)
-    labels[rows[::-1]] = np.arange(len(rows), dtype=np.int32)[::-1]
+    first = 0 if known is None else known.n_clusters
+    labels[rows[::-1]] = np.arange(first, first + len(rows), dtype=np.int32)[::-1]
+    if known is not None:
+        labels[known.held >= 0] = known.held[known.held >= 0]
     return labels
+
+
+@dataclass(frozen=True)
+class KnownRows:
+    """Rows that are held in known clusters."""
+
+    held: NDArray[np.int32]
+    n_clusters: int
+
+    @classmethod
+    def of(cls, counts: Counts) -> KnownRows | None:
+        """Known rows of counts; None where there are none."""
+        return None if counts.known is None else cls(counts.known, counts.n_known)
+
+    def closest(
+        self, counts: Counts, distances: RowDistances, prior: float
+    ) -> NDArray[np.float64]:
+        """Distance of each row to the nearest known cluster; 0 of rows in one."""
+        rows = np.flatnonzero(self.held >= 0)
+        weights = np.ones(len(rows)) if counts.weights is None else counts.weights[rows]
+        shape = (self.n_clusters, counts.n_rows)
+        members = sp.csr_array((weights, (self.held[rows], rows)), shape=shape)
+        terms = RowTerms.of(from_sparse(members @ counts.matrix()), prior)
+        each = (distances.to(terms, k) for k in range(self.n_clusters))
+        found = reduce(np.minimum, each)
+        found[rows] = 0.0
+        return found
 
 
 @dataclass(frozen=True)
@@ -230,23 +265,36 @@ def plus_plus(
     distances: RowDistances | SquaredDistances,
     n_rows: int,
     copies: Copies | None = None,
+    known: KnownRows | None = None,
+    from_known: NDArray[np.float64] | None = None,
 ) -> Start:
-    """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d."""
+    """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d.
+
+    Known clusters are seeds already, to which rows have the distances ``from_known``.
+    """
     copies = copies or Copies(n_rows)
     n_copies = copies.n_copies
+    taken, n_known = np.empty(0, np.intp), 0
+    if known is not None:
+        n_known = known.n_clusters
+        taken = np.flatnonzero(known.held[copies.rows(np.arange(n_copies))] >= 0)
 
     def start(
         rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
     ) -> NDArray[np.int32]:
         n_draws = 2 + int(np.log(n_clusters))
-        rows = [copies.draw(rng)]
-        closest = copies.spread(distances.to_row(copies.rows(rows[0])))
-        while len(rows) < n_clusters:
+        n_seeds = n_clusters - n_known
+        if from_known is None:
+            rows = [copies.draw(rng)]
+            closest = copies.spread(distances.to_row(copies.rows(rows[0])))
+        else:
+            rows, closest = [], copies.spread(from_known).copy()
+        while len(rows) < n_seeds:
             closest[rows] = 0.0
             reach = np.cumsum(closest)
             if not reach[-1] > 0:  # nothing but copies of the seeds is left
-                rest = np.setdiff1d(np.arange(n_copies), rows)
-                rows.extend(rng.choice(rest, n_clusters - len(rows), replace=False))
+                rest = np.setdiff1d(np.arange(n_copies), [*taken, *rows])
+                rows.extend(rng.choice(rest, n_seeds - len(rows), replace=False))
                 break
             draws = rng.random(n_draws) * reach[-1]
             drawn = np.searchsorted(reach, draws, side="right")
@@ -260,7 +308,8 @@ def plus_plus(
             best = int(np.argmin([option.sum() for option in options]))
             rows.append(int(candidates[best]))
             closest = options[best]
-        return labels_of_rows(copies.rows(np.array(rows)), n_rows)
+        chosen = copies.rows(np.array(rows, dtype=np.intp))
+        return labels_of_rows(chosen, n_rows, known)
 
     return start
 
@@ -268,16 +317,28 @@ def plus_plus(
 def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     """Seeds by k-means++ with d(a, b)."""
     counts = without_margins(counts)
-    distances = RowDistances.of(counts, prior)
-    return plus_plus(distances, counts.n_rows, Copies.of(counts))
+    distances, known = RowDistances.of(counts, prior), KnownRows.of(counts)
+    closest = None if known is None else known.closest(counts, distances, prior)
+    return plus_plus(distances, counts.n_rows, Copies.of(counts), known, closest)
 
 
 def random_centers(counts: Counts) -> Start:
-    """Distinct rows drawn at random."""
+    """Distinct rows drawn at random; where clusters are known, from the free rows."""
     n_rows, copies = counts.n_rows, Copies.of(counts)
-    return lambda rng, n_clusters, *_: labels_of_rows(
-        copies.rows(copies.draw_distinct(rng, n_clusters)), n_rows
-    )
+    known = KnownRows.of(counts)
+    if known is None:
+        return lambda rng, n_clusters, *_: labels_of_rows(
+            copies.rows(copies.draw_distinct(rng, n_clusters)), n_rows
+        )
+    free = np.flatnonzero(known.held < 0)
+    some = Copies.of(counts.rows(free)) if len(free) else Copies(0)
+
+    def start(rng: np.random.Generator, n_clusters: int, *_: Workers) -> Any:
+        n_seeds = min(n_clusters - known.n_clusters, some.n_copies)
+        drawn = some.rows(some.draw_distinct(rng, n_seeds)) if n_seeds else free[:0]
+        return labels_of_rows(free[drawn] if n_seeds else drawn, n_rows, known)
+
+    return start
 
 
 def random_labels(counts: Counts) -> Start:

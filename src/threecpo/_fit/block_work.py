@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import seeding
-from .._core.codes import NOWHERE, all_relevant, inner_labels
+from .._core.codes import NOWHERE, all_held, all_relevant, inner_labels
 from .._core.counts import stacked
 from .._core.sums import sum_by_labels, sums_by_profile
 
@@ -87,13 +87,33 @@ def take_rows(
     return [counts.rows(rows[index])] if len(rows[index]) else []
 
 
-def sample(engine: Engine, look: FirstLook, n_sampled: int, seed: Any) -> Counts:
-    """Rows drawn by their number, in their order: the same for any cut into blocks."""
-    firsts = look.first_rows
+def rows_to_sample(
+    n_rows: int, n_sampled: int, seed: Any, known: NDArray[np.int32] | None = None
+) -> NDArray[np.int64]:
+    """Rows drawn by their number, in their order.
+
+    Of each known cluster there are as many as its part of half a sample, if it has
+    them: rows are added where fewer were drawn.
+    """
     rng = np.random.default_rng(seed)
-    drawn = rng.choice(int(firsts[-1]), n_sampled, replace=False, shuffle=False)
+    drawn = rng.choice(n_rows, n_sampled, replace=False, shuffle=False)
+    if known is not None and n_sampled < n_rows:
+        held = all_held(known)
+        n_known = int(held.max()) + 1
+        enough = max(1, n_sampled // (2 * n_known))
+        for k in range(n_known):
+            there = np.count_nonzero(held[drawn] == k)
+            others = np.setdiff1d(np.flatnonzero(held == k), drawn)
+            n_more = min(max(enough - there, 0), len(others))
+            more = rng.choice(others, n_more, replace=False, shuffle=False)
+            drawn = np.concatenate([drawn, more])
     drawn.sort()
-    return rows_of(engine, firsts, drawn)
+    return drawn
+
+
+def sample(engine: Engine, look: FirstLook, drawn: NDArray[np.int64]) -> Counts:
+    """Rows by their numbers: the same for any cut into blocks."""
+    return rows_of(engine, look.first_rows, drawn)
 
 
 def rows_of(

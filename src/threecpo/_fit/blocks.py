@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 class BlockFit:
     """A plan, the engine whose blocks it is for, and what is known of these.
 
-    ``threads`` is the number of blocks in work at a time in one process.
+    ``threads`` is the number of blocks in work at a time in one process, ``known`` the
+    known clusters of all rows.
     """
 
     plan: Plan
@@ -54,6 +55,8 @@ class BlockFit:
     budget: MemoryBudget
     threads: int
     progress: Progress | None = None
+    known: NDArray[np.int32] | None = None
+    known_names: tuple[str, ...] = ()
 
     def fit(
         self,
@@ -71,14 +74,17 @@ class BlockFit:
                 runs = self._sample_runs(sample_rows)
                 if runs is not None and self._samples_all(sample_rows):
                     losses = [run.loss for run in runs]
-                    return FitRecord.of(best_of(runs), self.plan, losses)
+                    return self._record(best_of(runs), losses)
                 shared = self._shared_pass(runs, drop_hopeless=drop_hopeless)
                 if checkpoint is not None:
                     checkpoint.save(shared)
             after_pass = None if checkpoint is None else checkpoint.save
             report = report_to(self.progress)
             best = shared.finish(self._pass, at_once, after_pass, report)
-            return FitRecord.of(best, self.plan, shared.losses)
+            return self._record(best, shared.losses)
+
+    def _record(self, run: Run, losses: Sequence[float]) -> FitRecord:
+        return FitRecord.of(run, self.plan, losses, self.known_names)
 
     def fit_each(
         self,
@@ -110,7 +116,7 @@ class BlockFit:
             report = report_to(self.progress)
             finish_together(fits, self._pass, lines, save, report)
         return [
-            FitRecord.of(fit.best_run, plan, fit.losses)
+            FitRecord.of(fit.best_run, plan, fit.losses, self.known_names)
             for fit, plan in zip(fits, plans, strict=True)
         ]
 
@@ -181,11 +187,13 @@ class BlockFit:
         plan = self.plan
         everything = self._samples_all(sample_rows)
         n_sampled = self._n_rows if everything else int(sample_rows or 0)
-        n_stored = sum(self.look.n_stored) * n_sampled / self._n_rows
+        given = plan.sample_seed, self.known
+        drawn = work.rows_to_sample(self._n_rows, n_sampled, *given)
+        n_stored = sum(self.look.n_stored) * len(drawn) / self._n_rows
         n_clusters = plan.settings.n_clusters
         sizes = n_clusters, self._n_columns, plan.n_jobs, self._n_batches
         self.budget.check_sample(n_stored, *sizes)
-        counts = work.sample(self.engine, self.look, n_sampled, plan.sample_seed)
+        counts = work.sample(self.engine, self.look, drawn)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)

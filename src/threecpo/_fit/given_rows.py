@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._core.codes import all_held
 from .._core.row_checks import without_deepest
 from .._core.rules import EXACT
 from .starting import given_labels
@@ -36,6 +37,45 @@ def held_out(plan: Plan, counts: Counts) -> Counts:
     sums = counts.row_lengths(1)
     weights = without_deepest(sums, counts.weights, plan.hold_out)
     return counts.with_rows(weights, counts.batches, counts.batch_names)
+
+
+def check_known_clusters(
+    n_clusters: int, known: NDArray[np.int32] | None, names: tuple[str, ...]
+) -> None:
+    """Refuse known clusters that a fit of so many clusters to these rows cannot have.
+
+    ``known`` are those of the rows that the fit is made of, without rows of weight 0.
+    """
+    if known is None:
+        return
+    held, n_known = all_held(known), len(names)
+    if n_known > n_clusters:
+        row = int(np.flatnonzero(held == n_clusters)[0])
+        message = (
+            f"n_clusters={n_clusters}, but {n_known} clusters are known: "
+            f"{_called(names, n_clusters)} has row {row}, for one."
+        )
+        raise ValueError(message)
+    sizes = np.bincount(held[held >= 0], minlength=n_known)
+    if not sizes.all():
+        lost = int(np.flatnonzero(sizes == 0)[0])
+        message = (
+            f"All known rows of {_called(names, lost)} have weight 0 or are held out; "
+            "a known cluster needs a row that counts."
+        )
+        raise ValueError(message)
+    n_free = len(held) - int(sizes.sum())
+    if n_clusters - n_known > n_free:
+        message = (
+            f"n_clusters={n_clusters} are {n_clusters - n_known} more than the "
+            f"{n_known} that are known, but only {n_free} rows are of none of these."
+        )
+        raise ValueError(message)
+
+
+def _called(names: tuple[str, ...], cluster: int) -> str:
+    name = names[cluster]
+    return f"cluster {name!r}" if name else f"cluster {cluster}"
 
 
 def weighted_rows(plan: Plan, counts: Counts) -> tuple[Plan, Counts]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from .._core.search import best_of
 from .._core.workers import Workers
 from .confidence import described
-from .given_rows import weighted_rows
+from .given_rows import check_known_clusters, weighted_rows
 from .held_back import product, row_weights, weights_by
 from .plan import check_enough_rows
 from .progress import report_to
@@ -84,11 +85,13 @@ def _records(
     progress: Progress | None,
 ) -> Iterator[FitRecord]:
     """Yield the fits without results of the rows."""
-    plans = [plan.with_clusters(k) for k in n_clusters]
+    plans = [plan.with_known(counts.n_known).with_clusters(k) for k in n_clusters]
     first, used = weighted_rows(plans[0], counts)
     for each in plans:
         check_enough_rows(each.settings.n_clusters, used.n_rows)
-    search = search_for(first, used, workers)
+        known = used.known, used.known_names
+        check_known_clusters(each.settings.n_clusters, *known)
+    search = search_for(first, used.all_held, workers)
     seeds = plan.seeds(search.n_runs)
     if progress is not None:
         progress.start(len(plans) * search.n_runs)
@@ -96,5 +99,18 @@ def _records(
     found = search.find(settings, seeds, workers, report_to(progress))
     for each, runs in zip(plans, found, strict=True):
         losses = [run.loss for run in runs]
-        record = FitRecord.of(best_of(runs), each, losses)
-        yield record.with_batches(counts.batch_names)
+        record = FitRecord.of(best_of(runs), each, losses, counts.known_names)
+        record = record.with_batches(counts.batch_names)
+        if used.only_started_from:
+            record = _released(each, record, used, workers)
+        yield record
+
+
+def _released(
+    plan: Plan, record: FitRecord, counts: Counts, workers: Workers
+) -> FitRecord:
+    """Go on from a fit that held rows which may leave their clusters now."""
+    search = search_for(replace(plan, init=record), counts, workers)
+    ((run,),) = search.find([plan.settings], plan.seeds(1), workers)
+    released = FitRecord.of(run, plan, [run.loss], counts.known_names)
+    return released.with_batches(counts.batch_names)

@@ -34,7 +34,8 @@ class Plan:
     ``with_confidence`` asks how sure the fit is of its rows.
     Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
-    median. ``fixed_groups`` are columns, by name or number, that stay in their groups.
+    median. ``fixed_groups`` are columns, by name or number, that stay in their groups;
+    ``hold_labels`` says whether rows of known clusters stay in them.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Plan:
     hold_out: float = 0.0
     with_confidence: bool = False
     fixed_groups: Fixed | None = None
+    hold_labels: bool = True
 
     def for_columns(self, names: Sequence[Any] | None, n_columns: int) -> Plan:
         """Return the same plan for counts of these columns."""
@@ -70,6 +72,16 @@ class Plan:
     def with_column_weights(self, weights: NDArray[np.float64] | None) -> Plan:
         """Return the same plan with these weights of the columns, measured or none."""
         return replace(self, column_weights=weights, max_dispersion=None)
+
+    def with_known(self, n_known: int) -> Plan:
+        """Return the same plan for counts with so many known clusters."""
+        if n_known and self.order == "kinship":
+            message = (
+                "Known clusters have their numbers, and order='kinship' gives others; "
+                "leave one of them out."
+            )
+            raise ValueError(message)
+        return replace(self, settings=replace(self.settings, n_known=n_known))
 
     def with_clusters(self, n_clusters: int) -> Plan:
         """Return the same plan for another number of clusters."""

@@ -90,7 +90,13 @@ class FitRecord:
             object.__setattr__(self, name, view)
 
     @classmethod
-    def of(cls, run: Run, plan: Plan, restart_losses: Sequence[float]) -> FitRecord:
+    def of(
+        cls,
+        run: Run,
+        plan: Plan,
+        restart_losses: Sequence[float],
+        known_names: tuple[str, ...] = (),
+    ) -> FitRecord:
         """Record the kept run of a plan, without its rows."""
         settings = plan.settings
         if not np.isfinite(run.loss):
@@ -116,6 +122,7 @@ class FitRecord:
             converged=bool(run.converged),
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
+            cluster_names=stored_names.of_known(run.numbers, known_names),
         )
         return record if plan.order == "size" else record.numbered(plan.order)
 

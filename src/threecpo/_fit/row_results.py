@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import OUTLIER, inner_labels
+from .._core.codes import FREE, OUTLIER, inner_labels
 from .._core.describe import describe, scores
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
@@ -37,7 +37,8 @@ class RowResults:
 
     ``row_weights`` hold long rows back; None where they hold none.
     ``batches`` are numbers of batches, the one after the last unknown; None where there
-    is one.
+    is one. ``known`` is the cluster that a row was held in, -1 for none; None where no
+    row was.
     """
 
     labels: NDArray[np.int32]
@@ -47,6 +48,7 @@ class RowResults:
     row_scales: NDArray[np.float64]
     batches: NDArray[np.int32] | None = None
     row_weights: NDArray[np.float64] | None = None
+    known: NDArray[np.int32] | None = None
 
     def __post_init__(self) -> None:
         for name, array in self.arrays().items():
@@ -64,8 +66,10 @@ class RowResults:
         """Results of a file, None where there are none."""
         if not any(name in arrays for name in stored.OF_ROWS):
             return None
-        held = stored.OF_HELD_ROWS if "row_weights" in arrays else {}
-        return cls(**stored.checked(arrays, stored.of_rows(sizes) | held, sizes))
+        more = {
+            name: field for name, field in stored.OF_SOME_ROWS.items() if name in arrays
+        }
+        return cls(**stored.checked(arrays, stored.of_rows(sizes) | more, sizes))
 
     def held_back(self, weights: NDArray[np.float64] | None) -> RowResults:
         """Return the same of rows that count with these weights."""
@@ -79,6 +83,7 @@ class RowResults:
             self,
             labels=numbers[self.labels],
             nearest_labels=numbers[self.nearest_labels],
+            known=None if self.known is None else numbers[self.known],
         )
 
     @classmethod
@@ -121,8 +126,10 @@ class RowDescriber:
         rows = describe(counts, self.profile, workers, self.clusters, row_scores)
         batches = counts.batches
         labels = rows.nearest
+        known = None if counts.known is None else np.maximum(counts.known, FREE)
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold
+            outlier &= True if known is None else known == FREE
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
         own = self.labels_of_rates(labels, rows.nearest)
@@ -134,6 +141,7 @@ class RowDescriber:
             rows.margins,
             rows.row_sizes * factors if self.with_sizes else factors,
             batches,
+            known=known,
         )
 
     def in_batches(self, counts: Counts) -> Counts:

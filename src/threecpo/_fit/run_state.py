@@ -36,6 +36,7 @@ def facts_of(run: PendingRun) -> dict[str, Any]:
             "seen": sorted(digest.hex() for digest in run.running.seen),
             "finished": run.running.finished,
             "converged": bool(run.running.converged),
+            "numbers": run.running.numbers.tolist(),
         }
     return facts
 
@@ -111,6 +112,7 @@ def _running(
         message = "members has an empty cluster"
         raise stored.DamagedFieldError(message)
     running.behind = behind
+    running.numbers = _numbers(facts["numbers"], sums.n_clusters, settings)
     running.lines = [_line(line) for line in facts["history"]]
     running.seen = {_digest(text) for text in facts["seen"]}
     running.finished = _flag("finished", facts["finished"])
@@ -129,6 +131,21 @@ def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
         if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():
             message = f"{name} must hold sums of logarithms of row sizes"
             raise stored.DamagedFieldError(message)
+
+
+def _numbers(given: Any, n_clusters: int, settings: Settings) -> NDArray[np.intp]:
+    """Numbers that clusters had at the start."""
+    numbers = np.array(given)
+    if (
+        numbers.shape != (n_clusters,)
+        or numbers.dtype.kind != "i"
+        or numbers[0] < 0
+        or (np.diff(numbers) <= 0).any()
+        or numbers[-1] >= settings.n_clusters
+    ):
+        message = f"numbers is {given!r}"
+        raise stored.DamagedFieldError(message)
+    return numbers.astype(np.intp)
 
 
 def _flag(name: str, value: Any) -> bool:

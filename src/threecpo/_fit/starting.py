@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 MERGE = "merge"
+# Starts that leave known clusters where they are, and seed others.
+STARTS_WITH_KNOWN = (MERGE, "poisson-k-means++", "random-centers")
 
 
 class Search(NamedTuple):
@@ -61,6 +63,10 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
     if not isinstance(init, str):
         return _one_run(plan, counts, columns, given_labels(plan, counts.n_rows))
     merging = init == MERGE
+    if counts.n_known and init not in STARTS_WITH_KNOWN:
+        known = ", ".join(map(repr, STARTS_WITH_KNOWN))
+        message = f"init={init!r} knows no known clusters; use one of {known}."
+        raise ValueError(message)
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
     chosen = isinstance(plan.column_init, str) and plan.column_init == "information"
     starts = Starts(

@@ -124,10 +124,9 @@ OF_BATCHES = {
     "batch_totals": Field("f8", "bm", "finite and 0 or more", _counted),
     "batch_masses": _MASSES._replace(shape="b"),
 }
-# Of columns and rows that are held back.
+# Of columns that are held back.
 _HELD = Field("f8", "m", "above 0 and at most 1", _weights)
 OF_HELD_COLUMNS = {"column_weights": _HELD}
-OF_HELD_ROWS = {"row_weights": _HELD._replace(shape="d")}
 OF_DATA = {"totals": Field("f8", "m", "finite and 0 or more", _counted)}
 OF_RECORD = {
     **OF_SUMS,
@@ -158,6 +157,11 @@ OF_ROWS = {
     "outlier_scores": _SCORES,
     "margins": _SCORES,
     "row_scales": _SCORES,
+}
+# Of rows that are held back, and of those that are held in a cluster.
+OF_SOME_ROWS = {
+    "row_weights": _HELD._replace(shape="d"),
+    "known": OF_ROWS["labels"],
 }
 _ROW_BATCHES = Field("i4", "d", "numbers of batches", _row_batches)
 

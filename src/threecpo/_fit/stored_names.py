@@ -76,3 +76,11 @@ def batch_names_from(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
         message = f"batches has {len(names)} names for {n_batches} batches"
         raise DamagedFieldError(message)
     return names
+
+
+def of_known(
+    numbers: NDArray[np.intp], known: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Names of known clusters, by the numbers that they had; None without any."""
+    names = tuple(known[k] if k < len(known) else "" for k in numbers.tolist())
+    return names if any(names) else None

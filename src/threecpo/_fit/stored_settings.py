@@ -29,6 +29,7 @@ def settings_to_facts(settings: Settings) -> dict[str, Any]:
         "outliers": settings.outliers,
         "threshold": settings.threshold,
         "prior": settings.prior,
+        "n_known": settings.n_known,
         "fixed_groups": [list(pair) for pair in settings.fixed_groups],
     }
 
@@ -57,9 +58,10 @@ def settings_from_facts(
         message = f"groups is {groups}"
         raise DamagedFieldError(message)
     numbers = {
-        name: finite(name, facts[name], least)
+        name: finite(name, facts.get(name, 0), least)
         for name, least in (
             ("n_clusters", 1),
+            ("n_known", 0),
             ("max_iter", 1),
             ("threshold", 0),
             ("prior", 0),
@@ -67,6 +69,7 @@ def settings_from_facts(
     }
     return Settings(
         n_clusters=int(numbers["n_clusters"]),
+        n_known=int(numbers["n_known"]),
         max_iter=int(numbers["max_iter"]),
         groups=groups,
         threshold=numbers["threshold"],

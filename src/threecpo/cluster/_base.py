@@ -51,6 +51,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         *,
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
+        known_labels: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Self:
         """Cluster the rows of X.
@@ -69,6 +70,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         batch : array-like of shape (n_rows,) or None, default=None
             Laboratory, source or other nuisance of each row, by name or number: what a
             column has more or less of in a batch makes no cluster.
+        known_labels : array-like of shape (n_rows,) or None, default=None
+            Cluster of each row that is known, -1 where it is not: numbers from 0
+            without gaps, or names (then "", None and nan are unknown, too). These
+            clusters come first and keep their numbers and names; names are numbered in
+            their order. ``hold_labels`` says whether the rows may leave them. Clusters
+            beyond them are found among the other rows.
         progress : Progress or None, default=None
             Listens to the runs: an object with the methods ``start(n_runs)`` and
             ``step(step)``. None prints them if ``verbose`` is set.
@@ -83,12 +90,19 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
+        rows = {
+            "sample_weight": sample_weight,
+            "batch": batch,
+            "known_labels": known_labels,
+        }
+        self._check_known_start(known_labels)
         if hasattr(X, "__dask_graph__"):
-            return self._fit_blocks(X, sample_weight, batch, progress)
+            return self._fit_blocks(X, rows, progress)
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
-            return self._fit_auto(X, sample_weight, batch, progress)
+            return self._fit_auto(X, rows, progress)
         plan = self._plan()
-        counts = with_given_rows(check_counts(X, self), sample_weight, batch)
+        hold = getattr(self, "hold_labels", True)
+        counts = with_given_rows(check_counts(X, self), **rows, hold=hold)
         names = getattr(self, "feature_names_in_", None)
         plan = plan.for_columns(names, counts.n_columns)
         check_rule(plan.settings, counts.n_batches)
@@ -172,11 +186,20 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         return cloned
 
     def _fit_blocks(
-        self, X: Any, sample_weight: Any, batch: Any, progress: Progress | None
+        self, X: Any, rows: dict[str, Any], progress: Progress | None
     ) -> Self:
         from ..distributed import fit
 
-        return fit(self, X, sample_weight=sample_weight, batch=batch, progress=progress)
+        return fit(self, X, **rows, progress=progress)
+
+    def _check_known_start(self, known_labels: Any) -> None:
+        """Refuse known clusters beside another start."""
+        if known_labels is not None and not isinstance(self.init, str):
+            message = (
+                "known_labels and an init of labels or a model are two starts; give "
+                "one of them (refine goes on from a model)."
+            )
+            raise ValueError(message)
 
     def _settings(self) -> Settings:
         raise NotImplementedError
@@ -199,6 +222,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             order=self._checked_order(),
             max_dispersion=self._checked_limit("max_dispersion"),
             max_row_size=self._checked_limit("max_row_size"),
+            hold_labels=self._checked_hold(),
             hold_out=_options.check_share(
                 "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
             ),
@@ -242,6 +266,11 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             )
             raise ValueError(message)
         return order
+
+    def _checked_hold(self) -> bool:
+        hold = getattr(self, "hold_labels", True)
+        _options.check_choice("hold_labels", hold, (True, False))
+        return bool(hold)
 
     def _checked_limit(self, name: str) -> float | None:
         value = getattr(self, name, None)

@@ -38,6 +38,31 @@ class RowConfidence(ClusterTree):
         """P(k|i) of each row of the fit, judged as if it had not been in it."""
         return self._confidence().probabilities
 
+    def row_scores(
+        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
+    ) -> NDArray[np.float64]:
+        """Score of each row of X in each cluster.
+
+        The log-likelihood of the row in the cluster with its size re-fitted, up to what
+        is the same for all clusters of a row.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            Counts of the same columns.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, as in :meth:`predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_clusters)
+            Scores in nats; larger is better.
+        """
+        counts = self._counts_of(X, batch)
+        with self._workers() as workers:
+            return self.record_.row_scores(counts, workers)
+
     def predict_proba(
         self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
     ) -> NDArray[np.float64]:

@@ -33,6 +33,8 @@ default="poisson-k-means++"
         Most iterations of one run.
     prior : float, default=1e-3
         Added to every count.
+    hold_labels : bool, default=True
+        Whether rows of ``known_labels`` stay in their clusters; see :class:`ThreeCPO`.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -90,6 +92,7 @@ default="poisson-k-means++"
         n_init: int | str = 10,
         max_iter: int = 300,
         prior: float = 1e-3,
+        hold_labels: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -99,6 +102,7 @@ default="poisson-k-means++"
         self.n_init = n_init
         self.max_iter = max_iter
         self.prior = prior
+        self.hold_labels = hold_labels
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
@@ -141,6 +145,8 @@ default="poisson-k-means++"
         Most iterations of one run.
     prior : float, default=1e-3
         Added to every count.
+    hold_labels : bool, default=True
+        Whether rows of ``known_labels`` stay in their clusters; see :class:`ThreeCPO`.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None

@@ -109,6 +109,10 @@ default="information"
     max_row_size : float or None, default=None
         Hold back rows with more counts than this many times the median row: they count
         as often as makes them as large.
+    hold_labels : bool, default=True
+        Whether rows of ``known_labels`` (see :meth:`fit`) stay in their clusters.
+        False only starts there: from the best fit that held them, a run goes on in
+        which they may leave, to an ordinary fixed point.
     fixed_groups : dict or None, default=None
         Columns, by name or number, whose group is known: ``{"total_reads": -1}`` keeps
         a column in C- from the first start to the end.
@@ -249,6 +253,7 @@ default="information"
         order: str = "size",
         max_dispersion: float | None = None,
         max_row_size: float | None = None,
+        hold_labels: bool = True,
         fixed_groups: dict[Any, int] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -271,35 +276,11 @@ default="information"
         self.order = order
         self.max_dispersion = max_dispersion
         self.max_row_size = max_row_size
+        self.hold_labels = hold_labels
         self.fixed_groups = fixed_groups
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def row_scores(
-        self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
-    ) -> NDArray[np.float64]:
-        """Score of each row of X in each cluster.
-
-        The log-likelihood of the row in the cluster with its size re-fitted, up to what
-        is the same for all clusters of a row.
-
-        Parameters
-        ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
-(n_rows, n_columns)
-            Counts of the same columns.
-        batch : array-like of shape (n_rows,) or None, default=None
-            Batch of each row, as in :meth:`predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_clusters)
-            Scores in nats; larger is better.
-        """
-        counts = self._counts_of(X, batch)
-        with self._workers() as workers:
-            return self.record_.row_scores(counts, workers)
 
     def transform(self, X: ArrayLike | Any) -> Any:
         """Relevant columns of X.
@@ -340,13 +321,11 @@ default="information"
         save(self, path)
 
     def _fit_auto(
-        self, X: ArrayLike | Any, sample_weight: Any, batch: Any, progress: Any
+        self, X: ArrayLike | Any, rows: dict[str, Any], progress: Any
     ) -> Self:
         from ..select import auto_path
 
-        return self._keep_path(
-            auto_path, X, progress, {"sample_weight": sample_weight, "batch": batch}
-        )
+        return self._keep_path(auto_path, X, progress, rows)
 
     def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
         """Take over the best fit of the path to these counts."""

@@ -25,6 +25,7 @@ __all__ = [
     "PoissonClusterer",
     "as_table",
     "check_estimator",
+    "check_known_start",
     "fitted",
     "keep",
     "parameters_of",
@@ -54,6 +55,11 @@ def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:
     return estimator._plain_parameters()
 
 
+def check_known_start(estimator: PoissonClusterer, known_labels: Any) -> None:
+    """Refuse known clusters beside another start of an estimator."""
+    estimator._check_known_start(known_labels)
+
+
 def keep(estimator: Model, record: FitRecord) -> Model:
     """Make an estimator the fitted one of this record."""
     estimator._keep(record)
@@ -74,12 +80,17 @@ def progress_of(estimator: PoissonClusterer) -> Progress | None:
 
 
 def as_table(
-    X: Any, estimator: Any = None, *, sample_weight: Any = None, batch: Any = None
+    X: Any,
+    estimator: Any = None,
+    *,
+    sample_weight: Any = None,
+    batch: Any = None,
+    known_labels: Any = None,
 ) -> CountTable:
     """Return counts with their names, checked once.
 
-    ``estimator`` gives its name to errors; nothing is stored in it. Weights and batches
-    of the rows go with the counts.
+    ``estimator`` gives its name to errors; nothing is stored in it. Weights, batches
+    and known clusters of the rows go with the counts.
     """
     if isinstance(X, CountTable):
         table = X
@@ -88,7 +99,9 @@ def as_table(
         counts = check_counts(X, checked)
         names = getattr(checked, "feature_names_in_", None)
         table = CountTable(counts, column_names=names)
-    counts = with_given_rows(table.counts, sample_weight, batch)
+    hold = getattr(estimator, "hold_labels", True)
+    rows = sample_weight, batch, known_labels
+    counts = with_given_rows(table.counts, *rows, hold=hold)
     return table if counts is table.counts else replace(table, counts=counts)
 
 

@@ -7,17 +7,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._fit import row_files
-from .._fit.blocks import BlockFit
 from .._options import check_integer
 from ..cluster.fitting import (
     PoissonClusterer,
     check_estimator,
+    check_known_start,
     plan_of,
     progress_of,
     warn_if_confounded,
     warn_unless_converged,
 )
-from ._fit_steps import first_of_two, held_back, keep_over
+from ._fit_steps import (
+    block_fit,
+    first_of_two,
+    held_back,
+    holding,
+    keep_over,
+    released,
+)
 from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, GivenFit
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from .._fit.blocks import BlockFit
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
 
@@ -48,6 +56,7 @@ def fit(
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
 ) -> Model:
     """Fit an estimator to rows that come in blocks.
 
@@ -108,9 +117,11 @@ def fit(
         every 10 seconds meanwhile. Without ``client`` there is nothing to wait for.
     progress : Progress or None, default=None
         Listens to the runs; None prints them if the estimator is ``verbose``.
-    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-        How often each row counts, and its batch, as in :meth:`ThreeCPO.fit`, of the
-        rows of all blocks in their order.
+    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+        How often each row counts, its batch and its cluster where that is known, as in
+        :meth:`ThreeCPO.fit`, of the rows of all blocks in their order. The sample has
+        rows of every known cluster.
 
     Returns
     -------
@@ -136,6 +147,7 @@ def fit(
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
     """
     check_estimator(estimator)
+    check_known_start(estimator, known_labels)
     given = GivenFit(
         blocks,
         layer,
@@ -147,6 +159,7 @@ def fit(
         patience,
         sample_weight,
         batch,
+        known_labels,
     )
     target = None if write_to is None else Path(write_to)
     if target is not None:
@@ -179,17 +192,23 @@ def _fit(
         blocks = given.opened(plan, stack)
         blocks.warn_if_fractional(plan.name, stacklevel=3)
         opened = given.with_rows(blocks, plan)
-        place, plan, rows, _ = opened
+        plan, rows = opened.plan, opened.rows
+        opened.check_known(plan.settings.n_clusters)
         if target is None:
-            given.budget.check_rows(sum(place.n_rows))
-        seen = place.fitted, place.look, given.budget, place.threads
-        fitting = BlockFit(plan, *seen, progress)
+            given.budget.check_rows(sum(opened.place.n_rows))
+        fitting = block_fit(opened, given.budget, progress)
 
-        def fitted(fitting: BlockFit, ending: str = "") -> FitRecord:
+        def one(fitting: BlockFit, ending: str) -> FitRecord:
             options = {"drop_hopeless": drop_hopeless}
             kept = given.checkpoint_of(fitting.plan, rows, ending, **options)
             found = fitting.fit(sample_rows, kept, **options)
             return found.with_batches(rows.batch_names)
+
+        def fitted(fitting: BlockFit, ending: str = "") -> FitRecord:
+            if not rows.only_started_from:
+                return one(fitting, ending)
+            first = one(holding(fitting), f"{ending}-held")
+            return one(released(fitting, first), ending)
 
         if plan.max_dispersion is not None:
             # The first has a checkpoint of its own, beside the other.

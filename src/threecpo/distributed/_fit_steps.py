@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .._fit import row_files
+from .._fit.block_rows import HeldRows
+from .._fit.blocks import BlockFit
 from .._fit.confidence import described_over
 from .._fit.engine import WeightedColumns
 from .._fit.first_look import FirstLook, look_at
@@ -16,14 +18,36 @@ from ..cluster.fitting import keep
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .._fit.blocks import BlockFit
+    import numpy as np
+    from numpy.typing import NDArray
+
     from .._fit.budget import MemoryBudget
+    from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
     from ._place import FitRows
 
 # Numbers for each row and cluster while the confidence of a fit is measured.
 OF_PROBABILITIES = 3
+
+
+def block_fit(
+    fitted: FitRows, budget: MemoryBudget, progress: Progress | None
+) -> BlockFit:
+    """What fits these rows."""
+    place, plan, rows, _ = fitted
+    seen = place.fitted, place.look, budget, place.threads
+    return BlockFit(plan, *seen, progress, rows.known_of_kept, rows.known_names)
+
+
+def holding(fitting: BlockFit) -> BlockFit:
+    """The fit that holds rows which may leave their clusters afterwards."""
+    return replace(fitting, engine=HeldRows(fitting.engine))
+
+
+def released(fitting: BlockFit, first: FitRecord) -> BlockFit:
+    """The fit that goes on from one that held such rows."""
+    return replace(fitting, plan=replace(fitting.plan, init=first))
 
 
 def first_of_two(fitting: BlockFit) -> BlockFit:
@@ -39,9 +63,17 @@ def held_back(fitting: BlockFit, first: FitRecord) -> BlockFit:
     plan = plan.with_column_weights(weights)
     if weights is None:
         return replace(fitting, plan=plan)
-    engine = WeightedColumns(fitting.engine, weights)
-    look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
-    return replace(fitting, plan=plan, engine=engine, look=look)
+    return with_columns(replace(fitting, plan=plan), weights)
+
+
+def with_columns(fitting: BlockFit, weights: NDArray[np.float64]) -> BlockFit:
+    """The fit of rows whose columns have these weights."""
+    engine, prior = (
+        WeightedColumns(fitting.engine, weights),
+        fitting.plan.settings.prior,
+    )
+    look = engine.fold(partial(look_at, prior), FirstLook.and_then)
+    return replace(fitting, engine=engine, look=look)
 
 
 def keep_over(

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._fit import block_work
-from .._fit.blocks import BlockFit
 from .._fit.budget import OF_ROW
 from .._fit.described_path import described_each
 from .._fit.plan import check_enough_rows
 from .._options import check_integer
 from .._progress import RunBar
 from ..cluster.fitting import as_table, check_estimator, parameters_of
-from ..select.fitting import PoissonFit, empty_path, largest_of_auto, whole_numbers
+from ..select.fitting import (
+    PoissonFit,
+    check_known_path,
+    empty_path,
+    largest_of_auto,
+    whole_numbers,
+)
 from ..table import CountTable
-from ._fit_steps import first_of_two, held_back, keep_over
+from ._fit_steps import (
+    block_fit,
+    first_of_two,
+    held_back,
+    holding,
+    keep_over,
+    released,
+    with_columns,
+)
 from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, GivenFit
 
@@ -29,9 +44,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from .._fit.blocks import BlockFit
     from .._fit.checkpoint import Checkpoint
     from .._fit.plan import Plan
     from .._fit.progress import Progress
+    from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
     from ._place import FitRows, OpenedBlocks
@@ -57,6 +74,7 @@ def select_n_clusters(
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
 ) -> KPath:
     """Fit several numbers of clusters to rows in blocks, and choose among them.
 
@@ -78,8 +96,9 @@ def select_n_clusters(
     checkpoint : str or path-like, default=None
         Folder that keeps the state of every number of clusters after each pass. The
         same call goes on from there after a crash, and ends with the same result.
-    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-        As in :func:`fit`.
+    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+        As in :func:`fit`; no number of clusters may be below that of the known ones.
 
     Returns
     -------
@@ -104,7 +123,11 @@ def select_n_clusters(
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = whole_numbers(n_clusters)
-    rows = {"sample_weight": sample_weight, "batch": batch}
+    rows = {
+        "sample_weight": sample_weight,
+        "batch": batch,
+        "known_labels": known_labels,
+    }
     given = GivenFit(
         blocks,
         layer,
@@ -132,7 +155,9 @@ def fit_auto(
         n_rows = sum(over.blocks.place.n_rows)
         if target is None:
             given.budget.check_rows(n_rows)
-        over.extend(range(1, min(largest, n_rows) + 1), heard)
+        least = max(1, len(over.fitted.rows.known_names))
+        check_known_path(least, largest)
+        over.extend(range(least, min(largest, n_rows) + 1), heard)
         best = path.best_record.with_parameters(parameters_of(estimator))
         keep_over(estimator, best, over.fitted, given.budget, target)
     estimator.k_path_ = path
@@ -167,6 +192,8 @@ class PathOverBlocks:
         if sample_rows is not None:
             check_integer("sample_rows", sample_rows, largest)
         check_enough_rows(largest, sum(self.fitted.place.n_rows))
+        for k in (min(wanted), largest):
+            self.fitted.check_known(k)
         if sample_rows is None or sample_rows >= n_rows:
             self.path.extend(self._in_memory(largest), wanted, progress=progress)
             return
@@ -181,12 +208,16 @@ class PathOverBlocks:
         sizes = largest, max(look.n_columns), plan.n_jobs
         given.budget.check_sample(sum(look.n_stored), *sizes)
         n_rows = sum(look.n_rows)
-        counts = block_work.sample(place.engine, look, n_rows, plan.sample_seed)
+        counts = block_work.sample(place.engine, look, np.arange(n_rows))
         table = CountTable(
             counts, column_names=source.column_names, row_names=source.row_names
         )
-        rows = {"sample_weight": given.sample_weight, "batch": given.batch}
-        return as_table(table, **rows)
+        rows = {
+            "sample_weight": given.sample_weight,
+            "batch": given.batch,
+            "known_labels": given.known_labels,
+        }
+        return as_table(table, self.path.family.estimator, **rows)
 
     def _fits(
         self, wanted: Sequence[int], sample_rows: int, progress: Progress | None
@@ -202,6 +233,8 @@ class PathOverBlocks:
             self.blocks.named(record).with_batches(rows.batch_names)
             for record in fitting.fit_each(wanted, sample_rows, kept)
         ]
+        if rows.only_started_from:
+            records = [self._released(record, progress) for record in records]
         room = budget.holds(2 * n_rows * OF_ROW * len(wanted))
         lines = fitting.lines_at_once
         described = list(described_each(place.engine, records, lines, with_rows=room))
@@ -215,22 +248,28 @@ class PathOverBlocks:
 
     def _fitting(self, largest: int, progress: Progress | None) -> BlockFit:
         """What fits blocks, columns that vary too much held back."""
-        place, plan, rows, _ = self.fitted
-        given = self.given
-        fitting = BlockFit(
-            plan.with_clusters(largest),
-            place.fitted,
-            place.look,
-            given.budget,
-            place.threads,
-            progress,
-        )
+        plan, rows, given = self.fitted.plan, self.fitted.rows, self.given
+        fitting = block_fit(self.fitted, given.budget, progress)
+        fitting = replace(fitting, plan=plan.with_clusters(largest))
+        fitting = holding(fitting) if rows.only_started_from else fitting
         if plan.max_dispersion is None:
             return fitting
         first = first_of_two(fitting)
         checkpoint = given.checkpoint_of(first.plan, rows, "-first", path=True)
         record = first.fit(given.sample_rows, checkpoint, drop_hopeless=False)
         return held_back(fitting, record.with_batches(rows.batch_names))
+
+    def _released(self, first: FitRecord, progress: Progress | None) -> FitRecord:
+        """The fit that goes on from one that held rows which may leave."""
+        fitting = block_fit(self.fitted, self.given.budget, progress)
+        plan = fitting.plan.with_clusters(first.settings.n_clusters)
+        weights = first.sums.column_weights
+        plan = plan.with_column_weights(weights)
+        if weights is not None:
+            fitting = with_columns(fitting, weights)
+        fitting = released(replace(fitting, plan=plan), first)
+        found = fitting.fit(self.given.sample_rows, None, drop_hopeless=False)
+        return self.blocks.named(found).with_batches(self.fitted.rows.batch_names)
 
     def _checkpoints(self, plan: Plan, wanted: Sequence[int]) -> list[Checkpoint]:
         """One for each number of clusters; none where nothing is to be kept."""

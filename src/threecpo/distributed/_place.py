@@ -9,17 +9,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._core.row_checks import check_known
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.budget import budget_of
 from .._fit.checkpoint import Checkpoint
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
-from .._fit.given_rows import check_rule, without_rows
+from .._fit.given_rows import check_known_clusters, check_rule, without_rows
 from .._fit.held_back import row_weights_over
 from .._fit.plan import check_enough_rows
 from .._options import check_non_negative
-from .._validation import bad_entry_message, fractional_message
+from .._validation import bad_entry_message, fractional_message, held_codes
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
 from ._patience import Patience
 
@@ -53,6 +54,7 @@ class GivenFit:
     patience: float
     sample_weight: ArrayLike | None
     batch: ArrayLike | None
+    known_labels: ArrayLike | None = None
 
     @property
     def budget(self) -> MemoryBudget:
@@ -94,11 +96,20 @@ class GivenFit:
         """Give the rows their weights and batches, those that are held back too."""
         source, place = blocks
         plan = plan.for_columns(source.column_names, max(place.look.n_columns))
-        rows = BlockRows.of(self.sample_weight, self.batch, place.look.sums.n_rows)
+        rows = self._given_rows(plan, place.look.sums.n_rows)
         rows = rows.without_deepest(place.engine, plan.hold_out)
         held = row_weights_over(place.engine, rows.weights, plan.max_row_size)
         rows = rows.held_back(held)
         return FitRows(*_with_rows(place, plan, rows), rows, held)
+
+    def _given_rows(self, plan: Plan, n_rows: int) -> BlockRows:
+        """What is given of the rows of all blocks, checked."""
+        rows, known = BlockRows.of(self.sample_weight, self.batch, n_rows), None
+        if self.known_labels is not None:
+            known = check_known(self.known_labels, n_rows)
+        if known is None:
+            return rows
+        return rows.with_known(*held_codes(*known, plan.hold_labels))
 
 
 class OpenedBlocks(NamedTuple):
@@ -125,6 +136,11 @@ class FitRows(NamedTuple):
     plan: Plan
     rows: BlockRows
     held: NDArray[np.float64] | None
+
+    def check_known(self, n_clusters: int) -> None:
+        """Refuse fewer clusters than are known, and known ones without rows."""
+        known = self.rows.known_of_kept, self.rows.known_names
+        check_known_clusters(n_clusters, *known)
 
 
 def current_client_for(blocks: Any) -> Any:
@@ -157,9 +173,10 @@ class Place(NamedTuple):
 
 
 def _with_rows(place: Place, plan: Plan, rows: BlockRows) -> tuple[Place, Plan]:
-    """Give the rows their weights and batches, and look at what a fit is made of."""
+    """Give the rows what is given of them, and look at what a fit is made of."""
     if not rows.given:
         return place, plan
+    plan = plan.with_known(len(rows.known_names))
     check_rule(plan.settings, max(1, len(rows.batch_names)))
     readers = rows.readers(place.readers, place.look.n_rows)
     engine = UnchangedBlocks(place.over(readers), place.look)

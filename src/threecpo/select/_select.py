@@ -35,6 +35,7 @@ def select_n_clusters(
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
+    known_labels: ArrayLike | None = None,
 ) -> KPath:
     """Fit several numbers of clusters and choose among them.
 
@@ -73,9 +74,11 @@ def select_n_clusters(
         1 shows a progress bar.
     progress : Progress or None, default=None
         Listens to the runs in place of the bar.
-    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-        How often each row counts, and its batch, as in :meth:`ThreeCPO.fit`; for the
-        Poisson family.
+    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+        How often each row counts, its batch and its cluster where that is known, as in
+        :meth:`ThreeCPO.fit`; for the Poisson family. No number of clusters may be below
+        that of the known ones.
 
     Returns
     -------
@@ -115,14 +118,18 @@ def select_n_clusters(
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)
-    rows = {"sample_weight": sample_weight, "batch": batch}
+    rows = {
+        "sample_weight": sample_weight,
+        "batch": batch,
+        "known_labels": known_labels,
+    }
     if hasattr(X, "__dask_graph__"):
         heard = {"verbose": verbose, "progress": progress}
         given = {"estimator": estimator, "criterion": criterion}
         return _over_blocks(X, wanted, **options, **given, **heard, **rows)
-    if sample_weight is not None or batch is not None:
+    if any(given is not None for given in rows.values()):
         if not isinstance(path.family, PoissonFamily):
-            message = "sample_weight and batch are for the Poisson family alone."
+            message = f"{', '.join(rows)} are for the Poisson family alone."
             raise ValueError(message)
         X = as_table(X, path.family.estimator, **rows)
     try:
@@ -165,6 +172,13 @@ def whole_numbers(n_clusters: Any) -> list[int]:
     return sorted({_options.check_integer("n_clusters", k, 1) for k in wanted})
 
 
+def check_known_path(least: int, largest: int) -> None:
+    """Refuse a path that ends before the number of known clusters."""
+    if least > largest:
+        message = f"max_clusters={largest}, but {least} clusters are known."
+        raise ValueError(message)
+
+
 def largest_of_auto(estimator: Any) -> int:
     """Largest number of clusters that ``n_clusters="auto"`` tries."""
     if estimator.n_clusters != "auto":
@@ -202,6 +216,7 @@ def auto_path(
     *,
     sample_weight: Any = None,
     batch: Any = None,
+    known_labels: Any = None,
     progress: Progress | None = None,
 ) -> KPath:
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
@@ -212,8 +227,9 @@ def auto_path(
         Its options, ``max_clusters`` and ``criterion``.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
         Counts, 0 or more.
-    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-        As in :meth:`ThreeCPO.fit`.
+    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+        As in :meth:`ThreeCPO.fit`; the path begins with the number of known clusters.
     progress : Progress or None, default=None
         Listens to the runs; None shows a bar if the estimator is ``verbose``.
 
@@ -233,6 +249,9 @@ def auto_path(
     """
     largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
-    table = as_table(X, estimator, sample_weight=sample_weight, batch=batch)
-    wanted = range(1, min(largest, table.shape[0]) + 1)
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    table = as_table(X, estimator, **rows, known_labels=known_labels)
+    least = max(1, table.counts.n_known)
+    check_known_path(least, largest)
+    wanted = range(least, min(largest, table.shape[0]) + 1)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

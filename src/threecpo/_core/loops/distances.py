@@ -89,13 +89,14 @@ class Merging(NamedTuple):
     into: NDArray[np.int64]
     pairs: NDArray[np.int64]
     lost: NDArray[np.float64]
+    apart: int
 
 
 _TABLE = array_type(f8, 2, write=True)
 _MERGING = record_type(
     Merging,
     *(_TABLE, _OUT, _OUT, f8, f8, _OUT, _OUT, _TABLE),
-    *(array_type(i8, write=True), array_type(i8, 2, write=True), _OUT),
+    *(array_type(i8, write=True), array_type(i8, 2, write=True), _OUT, i8),
 )
 
 
@@ -133,8 +134,9 @@ def price_pairs(merging, first, last):
     for a in range(first, last):
         own[a] = _union(merging, a, empty)
         for b in range(a):
-            joined = _union(merging, a, b)
-            merging.costs[b, a] = own[a] + own[b] - joined
+            if a >= merging.apart:
+                joined = _union(merging, a, b)
+                merging.costs[b, a] = own[a] + own[b] - joined
 
 
 @compiled(_MERGING, i8, i8)
@@ -162,7 +164,7 @@ def join_cheapest(merging, start, end):
         for other in range(n):
             if into[other] == b:
                 into[other] = a
-            elif into[other] == other and other != a:
+            elif into[other] == other and other != a and max(a, other) >= merging.apart:
                 cost = own[a] + own[other]
                 cost -= _union(merging, a, other)
                 costs[min(a, other), max(a, other)] = cost

@@ -26,7 +26,8 @@ class CsrRows(NamedTuple):
     """Stored counts by rows, or by columns where ``indices`` are rows.
 
     ``weights`` and ``batches`` of the rows and ``column_weights`` are empty where all
-    are 1, and where there is one batch.
+    are 1, and where there is one batch. ``held`` is the cluster that a row stays in,
+    below 0 for any; empty where no row is held.
     """
 
     indptr: NDArray[np.int64]
@@ -35,6 +36,7 @@ class CsrRows(NamedTuple):
     weights: NDArray[np.float64]
     batches: NDArray[np.int32]
     column_weights: NDArray[np.float64]
+    held: NDArray[np.int32]
 
 
 class SumArrays(NamedTuple):
@@ -120,7 +122,9 @@ _IN_TABLE, _OUT_TABLE = array_type(f8, 2), array_type(f8, 2, write=True)
 _MEMBERS = array_type(i8, write=True)
 
 ROWS = record_type(
-    CsrRows, array_type(i8), array_type(i4), _IN, _IN, array_type(i4), _IN
+    CsrRows,
+    *(array_type(i8), array_type(i4), _IN, _IN, array_type(i4), _IN),
+    array_type(i4),
 )
 SUMS = record_type(SumArrays, _OUT_TABLE, _MEMBERS, _OUT, _OUT_TABLE, _OUT, _OUT_TABLE)
 PROFILE = record_type(
@@ -139,6 +143,7 @@ def rows_of(counts: Counts) -> CsrRows:
     return CsrRows(
         *(counts.indptr, counts.indices, counts.data, weights, batches),
         _NO_WEIGHTS if columns is None else columns,
+        _NO_BATCHES if counts.known is None else counts.known,
     )
 
 
@@ -146,7 +151,7 @@ def read_only_rows(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64]
 ) -> CsrRows:
     arrays = read_only(indptr), read_only(indices), read_only(data)
-    return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES, _NO_WEIGHTS)
+    return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES, _NO_WEIGHTS, _NO_BATCHES)
 
 
 def read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -44,6 +44,12 @@ def _batch(rows, row):
 
 
 @inlined
+def _held(rows, row):
+    """Cluster that a row is held in, below 0 for none."""
+    return np.int64(rows.held[row]) if len(rows.held) > 0 else np.int64(-1)
+
+
+@inlined
 def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
     width = U(len(scores))
@@ -157,6 +163,8 @@ def _add_row(rows, row, target, sign, sums):
 def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
+    A row that is held in a cluster goes there.
+
     A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
     the sums started from nothing) and joins those of its new one; outliers are the last
     row of the table. Returns the number of rows moved.
@@ -172,6 +180,8 @@ def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
         if profile.background:
             excess = _excess(scores, label, U(n_clusters) + batch, size)
             label = n_clusters if excess > profile.threshold else label
+        held = _held(rows, i)
+        label = held if held >= 0 else label
         old = labels[i]
         if label != old:
             moved += 1
@@ -195,7 +205,8 @@ def describe_rows(
     """Write nearest cluster, size, margin to the second best, background excess.
 
     ``clusters`` names those of the profile; the second best has another name. ``out``
-    takes the scores of all clusters, unless it has no columns.
+    takes the scores of all clusters, unless it has no columns. A row that is held in a
+    cluster has that for its nearest; its margin is below 0 where another is better.
     """
     n_clusters = len(profile.ranks)
     several = clusters.max() > 0
@@ -204,7 +215,8 @@ def describe_rows(
     for i in range(U(block[0]), U(block[1])):
         batch = _batch(rows, i)
         _, size = _score_row(rows, i, batch, profile, log_rates, places, values, scores)
-        best = _choose(scores, profile.ranks)
+        held = _held(rows, i)
+        best = held if held >= 0 else _choose(scores, profile.ranks)
         second = -np.inf
         for k in range(n_clusters):
             if clusters[k] != clusters[best] and scores[k] > second:

@@ -1,0 +1,244 @@
+"""Labels that are known beforehand: held fast, or only started from."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from fitting import TRUE, X
+from threecpo import CountTable, ThreeCPO, load, select_n_clusters
+from threecpo.cluster import PoissonC, PoissonL
+
+CLASSES = np.unique(TRUE[TRUE >= 0]).tolist()
+NAMES = ["moss", "fern", "alga"]
+
+
+def known_rows(n=4, classes=(0, 1, 2)):
+    """The first rows of some classes, numbered in another order than by size."""
+    known = np.full(len(X), -1)
+    for number, k in enumerate(reversed(classes)):
+        known[np.flatnonzero(k == TRUE)[:n]] = number
+    return known
+
+
+KNOWN = known_rows()
+
+
+def model(n_clusters=3, **options):
+    return ThreeCPO(n_clusters, **{"random_state": 0, "n_init": 3} | options)
+
+
+@pytest.mark.parametrize("init", ["merge", "poisson-k-means++", "random-centers"])
+@pytest.mark.parametrize("n_clusters", [3, 5])
+def test_held_rows_keep_their_numbers(init, n_clusters):
+    found = model(n_clusters, init=init).fit(X, known_labels=KNOWN)
+    np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+    assert (np.diff(found.history_["loss"]) <= 1e-6).all()
+    free = np.bincount(found.labels_)[3:]
+    assert (np.diff(free) <= 0).all()
+    assert found.record_.rows.known.tolist() == KNOWN.tolist()
+
+
+def test_the_rest_follows_the_known_rows():
+    found = model().fit(X, known_labels=KNOWN)
+    rest = (KNOWN < 0) & (TRUE >= 0)
+    expected = np.array([2, 1, 0])[TRUE[rest]]
+    assert (found.labels_[rest] == expected).mean() > 0.9
+
+
+def test_free_clusters_are_found_among_the_others():
+    some = known_rows(classes=(0, 1))
+    found = model(3).fit(X, known_labels=some)
+    np.testing.assert_array_equal(found.labels_[some >= 0], some[some >= 0])
+    rest = TRUE >= 0
+    assert adjusted_rand_score(TRUE[rest], found.labels_[rest]) > 0.8
+
+
+@pytest.mark.parametrize("outliers", ["iterative", "final"])
+def test_a_held_row_is_no_outlier(outliers):
+    strange = X.copy()
+    strange[0] = [200, 0, 0, 0, 0, 200, 0, 0, 0, 0]
+    known = KNOWN.copy()
+    known[0] = 1
+    free = model(outliers=outliers).fit(strange)
+    held = model(outliers=outliers).fit(strange, known_labels=known)
+    assert held.labels_[0] == held.nearest_labels_[0] == 1
+    assert held.outlier_scores_[0] > 0 or free.labels_[0] != -1
+
+
+def test_margins_say_where_the_counts_contradict_a_label():
+    wrong = KNOWN.copy()
+    row = np.flatnonzero(TRUE == 0)[10]
+    wrong[row] = 0  # of class 2
+    found = model().fit(X, known_labels=wrong)
+    assert found.labels_[row] == 0
+    scores = found.row_scores(X)[row]
+    assert found.margins_[row] == pytest.approx(scores[0] - max(scores[1:]))
+    assert found.margins_[row] < 0
+    assert found.predict(X)[row] == 2
+
+
+def test_only_started_from_is_an_ordinary_fixed_point():
+    wrong = KNOWN.copy()
+    row = np.flatnonzero(TRUE == 0)[10]
+    wrong[row] = 0
+    held = model().fit(X, known_labels=wrong)
+    found = model(hold_labels=False).fit(X, known_labels=wrong)
+    assert found.labels_[row] == 2
+    assert found.loss_ < held.loss_
+    again = ThreeCPO(3, init=found.labels_, column_init=found.column_groups_)
+    assert again.fit(X).loss_ == pytest.approx(found.loss_, rel=1e-12)
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+    assert found.score(X) == pytest.approx(-found.loss_, rel=1e-12)
+    numbers = np.array([2, 1, 0])[TRUE[TRUE >= 0]]
+    assert (found.labels_[TRUE >= 0] == numbers).mean() > 0.9
+
+
+def test_names_are_kept_and_numbered_in_their_order():
+    named = np.where(KNOWN >= 0, np.array(NAMES, object)[KNOWN], None)
+    numbered = np.where(KNOWN >= 0, np.array([2, 1, 0])[KNOWN], -1)
+    expected = model(4).fit(X, known_labels=numbered)
+    for given in (named, pd.Series(named), pd.Categorical(named)):
+        found = model(4).fit(X, known_labels=given)
+        assert found.cluster_names_[:3].tolist() == sorted(NAMES)
+        assert found.cluster_names_[3] not in NAMES
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+    for hold in (True, False):
+        found = model(3, hold_labels=hold).fit(X, known_labels=named)
+        assert found.cluster_names_.tolist() == sorted(NAMES)
+
+
+def test_numbers_of_any_kind():
+    expected = model().fit(X, known_labels=KNOWN).labels_
+    halves = np.where(KNOWN < 0, np.nan, KNOWN)
+    missing = pd.array([None if k < 0 else k for k in KNOWN], dtype="Int64")
+    for given in (KNOWN.tolist(), halves, missing, KNOWN.astype(np.int8)):
+        found = model().fit(X, known_labels=given)
+        np.testing.assert_array_equal(found.labels_, expected)
+
+
+def test_nothing_known_is_the_ordinary_fit():
+    nothing = model().fit(X, known_labels=np.full(len(X), -1))
+    assert nothing.loss_ == model().fit(X).loss_
+
+
+def put(row, value):
+    known = KNOWN.astype(object)
+    known[row] = value
+    return known
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        (KNOWN[:-1], "one label for each of the"),
+        (put(7, -2), "known_labels of row 7 is -2"),
+        (put(7, 0.5), "known_labels of row 7 is 0.5"),
+        (put(7, True), "known_labels of row 7 is True"),
+        (put(7, "moss"), "has names, but that of row 20 is 2"),
+        (put(7, 3), "n_clusters=3, but 4 clusters are known: cluster 3 has row 7"),
+        (put(7, 5), "goes up to 5, but no row has 3"),
+    ],
+)
+def test_contradictions_name_the_row(known, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        model().fit(X, known_labels=known)
+
+
+def test_other_contradictions():
+    weights = np.where(KNOWN == 1, 0.0, 1.0)
+    with pytest.raises(ValueError, match="known rows of cluster 1 have weight 0"):
+        model().fit(X, known_labels=KNOWN, sample_weight=weights)
+    with pytest.raises(ValueError, match="are two starts"):
+        model(init=TRUE.clip(0)).fit(X, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="order='kinship' gives others"):
+        model(order="kinship").fit(X, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="knows no known clusters"):
+        model(init="random-labels").fit(X, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="hold_labels='no' is not one of"):
+        model(hold_labels="no").fit(X, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="only 0 rows are of none"):
+        model(4).fit(X, known_labels=np.arange(len(X)) % 3)
+
+
+def test_rows_of_weight_0_get_their_label():
+    weights = np.ones(len(X))
+    row = np.flatnonzero(KNOWN == 1)[0]
+    weights[row] = 0.0
+    found = model().fit(X, known_labels=KNOWN, sample_weight=weights)
+    assert found.labels_[row] == 1
+    rest = np.arange(len(X)) != row
+    without = model().fit(X[rest], known_labels=KNOWN[rest])
+    assert found.loss_ == without.loss_
+    np.testing.assert_array_equal(found.labels_[rest], without.labels_)
+
+
+def test_all_rows_known_leaves_the_columns_alone_to_be_found():
+    everything = np.maximum(TRUE, 0)
+    found = model().fit(X, known_labels=everything)
+    np.testing.assert_array_equal(found.labels_, everything)
+    assert found.column_groups_[6:].tolist() == [0, 0, -1, -1]
+
+
+def test_with_batches_and_columns_held_back():
+    batch = np.arange(len(X)) % 2
+    for options in ({}, {"max_dispersion": 2.0}, {"max_row_size": 2.0}):
+        found = model(**options).fit(X, known_labels=KNOWN, batch=batch)
+        np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("hold", [True, False])
+def test_same_bits_for_any_threads(n_jobs, hold):
+    expected = model(4, hold_labels=hold, n_jobs=1).fit(X, known_labels=KNOWN)
+    found = model(4, hold_labels=hold, n_jobs=n_jobs).fit(X, known_labels=KNOWN)
+    assert found.cluster_rates_.tobytes() == expected.cluster_rates_.tobytes()
+
+
+@pytest.mark.parametrize("kind", [PoissonL, PoissonC])
+def test_relatives(kind):
+    found = kind(4, random_state=0, n_init=2).fit(X, known_labels=KNOWN)
+    np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+    free = kind(3, random_state=0, hold_labels=False).fit(X, known_labels=KNOWN)
+    assert free.n_clusters_ == 3
+
+
+def test_paths_begin_with_the_known_clusters():
+    found = model("auto", max_clusters=5).fit(X, known_labels=KNOWN)
+    assert found.k_path_.n_clusters.tolist() == [3, 4, 5]
+    np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+    options = {"estimator": ThreeCPO(), "n_init": 2, "random_state": 0}
+    path = select_n_clusters(X, [3, 4], known_labels=KNOWN, **options)
+    for k in (3, 4):
+        labels = path.estimator(k).labels_
+        np.testing.assert_array_equal(labels[KNOWN >= 0], KNOWN[KNOWN >= 0])
+    with pytest.raises(ValueError, match="but 3 clusters are known"):
+        select_n_clusters(X, [2, 3], known_labels=KNOWN, **options)
+    with pytest.raises(ValueError, match="max_clusters=2, but 3 clusters are known"):
+        model("auto", max_clusters=2).fit(X, known_labels=KNOWN)
+    agreed = model(4, n_init="auto").fit(X, known_labels=KNOWN)
+    np.testing.assert_array_equal(agreed.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+
+
+def test_saved_and_loaded(tmp_path):
+    named = np.where(KNOWN >= 0, np.array(NAMES, object)[KNOWN], None)
+    found = model(4).fit(CountTable(X), known_labels=named)
+    found.save(tmp_path / "model.npz")
+    loaded = load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.labels_, found.labels_)
+    assert loaded.record_.rows.known.tolist() == found.record_.rows.known.tolist()
+    assert loaded.record_.settings.n_known == 3
+    assert loaded.cluster_names_.tolist() == found.cluster_names_.tolist()
+    assert loaded.cut(2).n_clusters_ == 2
+
+
+def test_metadata_routing():
+    import sklearn
+    from sklearn.pipeline import make_pipeline
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        inner = model().set_fit_request(known_labels=True)
+        found = make_pipeline(inner).fit(X, known_labels=KNOWN)[-1]
+    np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])

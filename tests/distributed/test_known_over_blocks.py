@@ -1,0 +1,142 @@
+"""Known clusters over blocks of rows: the fit in memory, however the rows are cut."""
+
+import numpy as np
+import pytest
+
+from containers import planted
+from fitting import TRUE, X
+from threecpo import ThreeCPO, distributed, select_n_clusters
+from threecpo._fit.block_work import rows_to_sample
+
+KNOWN = np.full(len(X), -1)
+for number, k in enumerate((2, 0)):
+    KNOWN[np.flatnonzero(k == TRUE)[:4]] = number
+
+
+def readers(X, size):
+    return [lambda i=i: X[i : i + size] for i in range(0, len(X), size)]
+
+
+def asked(**options):
+    return ThreeCPO(4, **{"random_state": 0, "n_init": 2} | options)
+
+
+@pytest.mark.parametrize("hold", [True, False])
+@pytest.mark.parametrize("size", [30, 1000])
+def test_blocks_give_the_fit_in_memory(hold, size):
+    expected = asked(hold_labels=hold).fit(X, known_labels=KNOWN)
+    found = asked(hold_labels=hold)
+    distributed.fit(found, readers(X, size), known_labels=KNOWN)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+    np.testing.assert_array_equal(found.column_groups_, expected.column_groups_)
+    assert found.loss_ == pytest.approx(expected.loss_, rel=1e-12)
+    if hold:
+        np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+        assert found.record_.rows.known.tolist() == KNOWN.tolist()
+
+
+def test_a_sample_has_rows_of_every_known_cluster():
+    many, true = planted(n_rows=900, n_background=20)
+    known = np.full(len(many), -1)
+    for number, k in enumerate((2, 0)):
+        known[np.flatnonzero(true == k)[[5, 77]]] = number
+    names = np.where(known >= 0, np.array(["b", "a"])[known], "")
+    fits = []
+    for size in (100, 333):
+        model = asked(n_init=2)
+        blocks = readers(many, size)
+        options = {"known_labels": names, "sample_rows": 60}
+        fits.append(distributed.fit(model, blocks, **options))
+    first, second = fits
+    numbers = np.where(known >= 0, 1 - known, -1)
+    np.testing.assert_array_equal(first.labels_[known >= 0], numbers[known >= 0])
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    assert first.cluster_names_[:2].tolist() == ["a", "b"]
+
+
+def test_rows_to_sample():
+    known = np.full(1000, -1, dtype=np.int32)
+    known[:5] = 0
+    known[500:900] = -3  # starts in cluster 1
+    drawn = rows_to_sample(1000, 100, 0, known)
+    assert len(np.unique(drawn)) == len(drawn)
+    assert np.count_nonzero(known[drawn] == 0) == 5
+    assert np.count_nonzero(known[drawn] == -3) >= 25
+    plain = rows_to_sample(1000, 100, 0)
+    assert set(plain) <= set(drawn)
+    assert len(plain) == 100
+
+
+def test_weights_batches_and_checkpoints(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = {
+        "sample_weight": rng.integers(0, 3, size=len(X)).astype(float),
+        "batch": rng.integers(2, size=len(X)),
+        "known_labels": KNOWN,
+    }
+    rows["sample_weight"][KNOWN >= 0] = 1.0
+    for hold in (True, False):
+        expected = asked(hold_labels=hold).fit(X, **rows)
+        found = distributed.fit(asked(hold_labels=hold), readers(X, 50), **rows)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        options = rows | {"sample_rows": 80}
+        expected = distributed.fit(asked(hold_labels=hold), readers(X, 70), **options)
+        options["checkpoint"] = tmp_path / f"state-{hold}"
+        for _ in range(2):  # the second goes on from a finished state
+            found = distributed.fit(asked(hold_labels=hold), readers(X, 50), **options)
+            np.testing.assert_array_equal(found.labels_, expected.labels_)
+    other = options | {"known_labels": np.where(KNOWN == 1, -1, KNOWN)}
+    with pytest.raises(ValueError, match="rows"):
+        distributed.fit(asked(hold_labels=False), readers(X, 50), **other)
+
+
+def test_contradictions():
+    blocks = readers(X, 50)
+    with pytest.raises(ValueError, match="but 2 clusters are known"):
+        distributed.fit(ThreeCPO(1), blocks, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="one label for each"):
+        distributed.fit(asked(), blocks, known_labels=KNOWN[1:])
+    with pytest.raises(ValueError, match="are two starts"):
+        distributed.fit(asked(init=TRUE.clip(0)), blocks, known_labels=KNOWN)
+
+
+def test_a_dask_array():
+    da = pytest.importorskip("dask.array")
+    expected = asked().fit(X, known_labels=KNOWN)
+    found = asked().fit(da.from_array(X, chunks=(40, -1)), known_labels=KNOWN)
+    np.testing.assert_array_equal(found.labels_, expected.labels_)
+
+
+def test_rows_written_to_files(tmp_path):
+    model = asked()
+    distributed.fit(model, readers(X, 50), known_labels=KNOWN, write_to=tmp_path / "r")
+    labels = distributed.read_rows(tmp_path / "r")
+    np.testing.assert_array_equal(labels[KNOWN >= 0], KNOWN[KNOWN >= 0])
+
+
+@pytest.mark.parametrize("hold", [True, False])
+@pytest.mark.parametrize("sample_rows", [None, 80])
+def test_paths_over_the_number_of_clusters(hold, sample_rows):
+    estimator = asked(hold_labels=hold)
+    options = {"estimator": estimator, "known_labels": KNOWN, "random_state": 0}
+    path = distributed.select_n_clusters(
+        readers(X, 60), [2, 3], n_init=2, sample_rows=sample_rows, **options
+    )
+    for k in (2, 3):
+        record = path.estimator(k).record_
+        assert record.n_clusters == k
+        if hold:
+            labels = record.rows.labels[KNOWN >= 0]
+            np.testing.assert_array_equal(labels, KNOWN[KNOWN >= 0])
+    if sample_rows is None:
+        expected = select_n_clusters(X, [2, 3], n_init=2, **options)
+        np.testing.assert_array_equal(path.totals, expected.totals)
+    with pytest.raises(ValueError, match="but 2 clusters are known"):
+        distributed.select_n_clusters(readers(X, 60), [1, 2], **options)
+
+
+def test_auto_begins_with_the_known_clusters():
+    model = asked().set_params(n_clusters="auto", max_clusters=4)
+    distributed.fit(model, readers(X, 60), known_labels=KNOWN, sample_rows=80)
+    assert model.k_path_.n_clusters.tolist() == [2, 3, 4]
+    np.testing.assert_array_equal(model.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
