@@ -200,9 +200,10 @@ def test_a_frame_has_the_names_and_stays_sparse():
 
 
 def test_without_pandas_a_frame_is_refused(monkeypatch):
+    counts = table()
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="to_frame needs pandas"):
-        table().to_frame()
+        counts.to_frame()
 
 
 def test_it_is_what_an_estimator_takes():
