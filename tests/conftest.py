@@ -1,6 +1,7 @@
 """What all tests share: seeds, the profile of hypothesis, data sets on this machine."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,26 @@ def load_data(data_dir):
             return sp.csr_array(parts, shape=tuple(file["shape"])), file["labels"]
 
     return load
+
+
+class _NoPandas:
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError(name, name=name)
+
+
+@pytest.fixture
+def hide_pandas(monkeypatch):
+    """Call it, and pandas cannot be imported.
+
+    Not None in sys.modules: scikit-learn 1.6 takes what stands there for pandas.
+    """
+
+    def hide():
+        monkeypatch.delitem(sys.modules, "pandas", raising=False)
+        monkeypatch.setattr(sys, "meta_path", [_NoPandas(), *sys.meta_path])
+
+    return hide
 
 
 @pytest.fixture(scope="module")

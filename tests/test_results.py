@@ -1,7 +1,6 @@
 """Tables say what the model says, and their files give back the same bits."""
 
 import csv
-import sys
 
 import numpy as np
 import pytest
@@ -359,9 +358,9 @@ def test_a_path_comes_back_from_its_file(tmp_path):
     same(results.read_table(tmp_path / "k_path.csv"), table)
 
 
-def test_tables_do_without_pandas(model, monkeypatch):
+def test_tables_do_without_pandas(model, hide_pandas):
     expected = results.top_table(model, 2)
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     same(results.top_table(model, 2), expected)
 
 

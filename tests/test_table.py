@@ -1,7 +1,6 @@
 """CountTable: counts are canonical, and what is said of them fits."""
 
 import pickle
-import sys
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
@@ -199,9 +198,9 @@ def test_a_frame_has_the_names_and_stays_sparse():
     assert table().to_frame().columns.tolist() == [0, 1, 2]
 
 
-def test_without_pandas_a_frame_is_refused(monkeypatch):
+def test_without_pandas_a_frame_is_refused(hide_pandas):
     counts = table()
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     with pytest.raises(ImportError, match="to_frame needs pandas"):
         counts.to_frame()
 

@@ -1,7 +1,5 @@
 """Columns that mark clusters, as a fitted ThreeCPO lists them."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -150,9 +148,9 @@ def test_columns_have_the_names_of_a_frame_or_given_ones():
         model.top_columns(feature_names=["a", "b"])
 
 
-def test_without_pandas_the_table_is_a_dict_of_lists(model, monkeypatch):
+def test_without_pandas_the_table_is_a_dict_of_lists(model, hide_pandas):
     frame = model.top_columns(2)
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     table = model.top_columns(2)
     assert isinstance(table, dict)
     assert table == {name: frame[name].tolist() for name in frame.columns}

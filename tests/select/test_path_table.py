@@ -1,7 +1,5 @@
 """What a path tells: its table, the best fit, a line of text, progress."""
 
-import sys
-
 import numpy as np
 import pytest
 from k_paths import ALL, TRUE, Restarted, X, assert_same_path, path_of
@@ -45,9 +43,9 @@ def test_the_table_holds_what_the_fits_say(path):
     assert (table["seconds"] >= 0).all()
 
 
-def test_without_pandas_the_table_is_a_dict(path, monkeypatch):
+def test_without_pandas_the_table_is_a_dict(path, hide_pandas):
     frame = path.to_frame()
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     table = path.to_frame()
     assert type(table) is dict
     assert list(table) == list(frame)

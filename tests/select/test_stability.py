@@ -1,7 +1,5 @@
 """Agreement of two halves of the rows."""
 
-import sys
-
 import numpy as np
 import pytest
 
@@ -90,9 +88,9 @@ def test_k_means_and_relatives_serve(estimator):
     assert table["n_clusters"][table["mean"].idxmax()] == 3
 
 
-def test_without_pandas_the_table_is_a_dict(monkeypatch):
+def test_without_pandas_the_table_is_a_dict(hide_pandas):
     frame = stable()
-    monkeypatch.setitem(sys.modules, "pandas", None)
+    hide_pandas()
     table = stable()
     assert type(table) is dict
     for name, values in table.items():
