@@ -2,6 +2,10 @@
 PYTHON ?= python3
 # Processes that share out the tests; 0 runs them in one.
 WORKERS ?= 2
+# What make bench-check compares with, and data sets to measure.
+BASE ?= main
+SETS ?=
+HISTORY := benchmarks/results/history.jsonl
 # How long make fuzz runs.
 MINUTES ?= 10
 VENV := .venv
@@ -10,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench fuzz reproduce sites-data tutorials docs clean
+.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench bench-history bench-check fuzz reproduce sites-data tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -20,6 +24,8 @@ help:
 	@echo "make dist       make the wheel and the source distribution, and check both"
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
+	@echo "make bench-history  measure speed, add it to those of earlier commits, draw them"
+	@echo "make bench-check  fail if this is slower than BASE=main; SETS=\"synth bbcsports\""
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
 	@echo "make sites-data  fetch the data of the tutorial on sites, into .sites"
 	@echo "make tutorials  run the tutorials where their data are, and write what they say"
@@ -73,6 +79,15 @@ lint: $(VENV)/.lint
 
 bench: $(VENV)/.test
 	@$(BIN)/python benchmarks/speed.py
+
+# One more line, for this commit, in the history of speed, and its picture.
+bench-history: $(VENV)/.test
+	@$(BIN)/python benchmarks/speed.py --only kmeans --json $(HISTORY) $(if $(SETS),--datasets $(SETS))
+	@$(BIN)/python benchmarks/history.py $(HISTORY)
+
+# Fails where this checkout is slower than BASE, a commit or a tag, beyond noise.
+bench-check: $(VENV)/.test
+	@$(BIN)/python benchmarks/slowdown.py --base $(BASE) $(if $(SETS),--datasets $(SETS))
 
 fuzz: $(VENV)/.test
 	@$(BIN)/python -m fuzz.crafted --workers $(WORKERS)

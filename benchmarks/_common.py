@@ -91,9 +91,10 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 class Report:
-    """Text for standard output and, if asked, a file."""
+    """Text for standard output and, if asked, a file; figures for machines."""
 
     def __init__(self, path: Path | None) -> None:
+        self.figures: dict[str, dict[str, float]] = {}
         self._path = path
         self._parts: list[str] = []
 
