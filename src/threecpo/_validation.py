@@ -68,10 +68,14 @@ def with_given_rows(
     known_labels: Any = None,
     *,
     hold: bool = True,
+    seeded: tuple[str, ...] = (),
 ) -> Counts:
-    """Return counts with weights, batches and known clusters of their rows, checked."""
+    """Return counts with weights, batches and known clusters of their rows, checked.
+
+    ``seeded`` are names of clusters that start from columns, which come first.
+    """
     if known_labels is not None:
-        found = check_known(known_labels, counts.n_rows)
+        found = check_known(known_labels, counts.n_rows, seeded)
         counts = (
             counts if found is None else counts.with_known(*held_codes(*found, hold))
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,6 +11,9 @@ from .._core.codes import GROUPS, RELEVANT
 
 # Groups of columns by number or name, as they are given.
 Fixed = Mapping[Any, int]
+# Columns of clusters, by name or number, as they are given; and by number.
+GivenSeeds = Mapping[str, Sequence[Any]]
+SeedColumns = tuple[tuple[str, tuple[int, ...]], ...]
 _MOST_NAMED = 5
 
 
@@ -108,3 +111,45 @@ def fixed_pairs(
         )
         raise ValueError(message)
     return tuple(sorted(found.items()))
+
+
+def check_seeds(given: Any) -> GivenSeeds | None:
+    """Refuse what are no columns of clusters."""
+    if given is None:
+        return None
+    if not isinstance(given, Mapping):
+        message = (
+            "seed_columns must be a dict from names of clusters to lists of columns, "
+            f"not {type(given).__name__}."
+        )
+        raise ValueError(message)
+    for name, columns in given.items():
+        listed = isinstance(columns, Iterable) and not isinstance(columns, str)
+        if not listed or not list(columns):
+            message = (
+                f"seed_columns: {name!r} needs a list of columns, not {columns!r}."
+            )
+            raise ValueError(message)
+    return {str(name): list(columns) for name, columns in given.items()}
+
+
+def seed_numbers(
+    given: GivenSeeds | None, names: Sequence[Any] | None, n_columns: int
+) -> SeedColumns:
+    """Return columns of clusters by number; no column may be in two clusters."""
+    if not given:
+        return ()
+    find = ColumnFinder("seed_columns", names, n_columns)
+    owners: dict[int, str] = {}
+    for cluster, columns in given.items():
+        for column in columns:
+            owner = owners.setdefault(find.number(column), cluster)
+            if owner != cluster:
+                message = (
+                    f"seed_columns: {column!r} is in {owner!r} and in {cluster!r}."
+                )
+                raise ValueError(message)
+    return tuple(
+        (cluster, tuple(j for j, owner in owners.items() if owner == cluster))
+        for cluster in given
+    )

@@ -13,6 +13,7 @@ from .held_back import product, row_weights, weights_by
 from .plan import check_enough_rows
 from .progress import report_to
 from .record import FitRecord
+from .seed_rows import with_seed_rows
 from .starting import search_for
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ def _described(
     held = row_weights(counts.row_lengths(1), counts.weights, plan.max_row_size)
     weights = product(counts.weights, held)
     counts = counts.with_rows(weights, counts.batches, counts.batch_names)
+    counts = with_seed_rows(plan, counts)
     with Workers(plan.n_jobs) as workers:
         records: Iterable[FitRecord] = ()
         if plan.max_dispersion is not None:
@@ -89,8 +91,9 @@ def _records(
     first, used = weighted_rows(plans[0], counts)
     for each in plans:
         check_enough_rows(each.settings.n_clusters, used.n_rows)
-        known = used.known, used.known_names
-        check_known_clusters(each.settings.n_clusters, *known)
+        if isinstance(first.init, str):
+            known = used.known, used.known_names
+            check_known_clusters(each.settings.n_clusters, *known)
     search = search_for(first, used.all_held, workers)
     seeds = plan.seeds(search.n_runs)
     if progress is not None:

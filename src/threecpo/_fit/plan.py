@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from .given_columns import fixed_pairs
+from .given_columns import fixed_pairs, seed_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.run import Settings
-    from .given_columns import Fixed
+    from .given_columns import Fixed, GivenSeeds, SeedColumns
     from .record import FitRecord
 
 # Of all seeds that one plan makes, that of a sample of the rows.
@@ -35,7 +35,8 @@ class Plan:
     Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
     median. ``fixed_groups`` are columns, by name or number, that stay in their groups;
-    ``hold_labels`` says whether rows of known clusters stay in them.
+    ``hold_labels`` says whether rows of known clusters stay in them. ``given_seeds``
+    are columns that clusters start from, ``seed_columns`` the same by number.
     """
 
     name: str
@@ -54,11 +55,20 @@ class Plan:
     with_confidence: bool = False
     fixed_groups: Fixed | None = None
     hold_labels: bool = True
+    given_seeds: GivenSeeds | None = None
+    seed_columns: SeedColumns = ()
 
     def for_columns(self, names: Sequence[Any] | None, n_columns: int) -> Plan:
         """Return the same plan for counts of these columns."""
         fixed = fixed_pairs(self.fixed_groups, names, n_columns)
-        return replace(self, settings=replace(self.settings, fixed_groups=fixed))
+        seeds = seed_numbers(self.given_seeds, names, n_columns)
+        settings = replace(self.settings, fixed_groups=fixed)
+        return replace(self, settings=settings, seed_columns=seeds)
+
+    @property
+    def seed_names(self) -> tuple[str, ...]:
+        """Names of clusters that start from columns."""
+        return tuple(self.given_seeds or ())
 
     def seeds(self, n_runs: int) -> list[np.random.SeedSequence]:
         """One seed for each run; the first ones do not depend on how many follow."""

@@ -101,8 +101,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
             return self._fit_auto(X, rows, progress)
         plan = self._plan()
-        hold = getattr(self, "hold_labels", True)
-        counts = with_given_rows(check_counts(X, self), **rows, hold=hold)
+        known = {"hold": plan.hold_labels, "seeded": plan.seed_names}
+        counts = with_given_rows(check_counts(X, self), **rows, **known)
         names = getattr(self, "feature_names_in_", None)
         plan = plan.for_columns(names, counts.n_columns)
         check_rule(plan.settings, counts.n_batches)
@@ -194,19 +194,21 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _check_known_start(self, known_labels: Any) -> None:
         """Refuse known clusters beside another start."""
-        if known_labels is not None and not isinstance(self.init, str):
-            message = (
-                "known_labels and an init of labels or a model are two starts; give "
-                "one of them (refine goes on from a model)."
-            )
-            raise ValueError(message)
+        seeds = getattr(self, "seed_columns", None)
+        for name, given in (("known_labels", known_labels), ("seed_columns", seeds)):
+            if given is not None and not isinstance(self.init, str):
+                message = (
+                    f"{name} and an init of labels or a model are two starts; give one "
+                    "of them (refine goes on from a model)."
+                )
+                raise ValueError(message)
 
     def _settings(self) -> Settings:
         raise NotImplementedError
 
     def _plan(self) -> Plan:
         """Check all parameters, as far as that is possible without the data."""
-        from .._fit.given_columns import check_fixed
+        from .._fit.given_columns import check_fixed, check_seeds
         from .._fit.plan import Plan
 
         settings = self._settings()
@@ -223,6 +225,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             max_dispersion=self._checked_limit("max_dispersion"),
             max_row_size=self._checked_limit("max_row_size"),
             hold_labels=self._checked_hold(),
+            given_seeds=check_seeds(getattr(self, "seed_columns", None)),
             hold_out=_options.check_share(
                 "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
             ),

@@ -113,6 +113,10 @@ default="information"
         Whether rows of ``known_labels`` (see :meth:`fit`) stay in their clusters.
         False only starts there: from the best fit that held them, a run goes on in
         which they may leave, to an ordinary fixed point.
+    seed_columns : dict of str to list or None, default=None
+        Columns, by name or number, that clusters start from, as in ``{"rugby":
+        ["scrum", "try"]}``: these clusters come first, in the order of the dict, with
+        its names. The rows that have most of the columns start there and may leave.
     fixed_groups : dict or None, default=None
         Columns, by name or number, whose group is known: ``{"total_reads": -1}`` keeps
         a column in C- from the first start to the end.
@@ -254,6 +258,7 @@ default="information"
         max_dispersion: float | None = None,
         max_row_size: float | None = None,
         hold_labels: bool = True,
+        seed_columns: dict[str, list[Any]] | None = None,
         fixed_groups: dict[Any, int] | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -277,6 +282,7 @@ default="information"
         self.max_dispersion = max_dispersion
         self.max_row_size = max_row_size
         self.hold_labels = hold_labels
+        self.seed_columns = seed_columns
         self.fixed_groups = fixed_groups
         self.random_state = random_state
         self.n_jobs = n_jobs

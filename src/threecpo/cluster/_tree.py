@@ -251,7 +251,7 @@ class ClusterTree(PoissonClusterer):
         )
         # By number: the columns of a Dask array have no names.
         fixed = dict(self.record_.settings.fixed_groups)
-        going_on.set_params(fixed_groups=fixed or None)
+        going_on.set_params(fixed_groups=fixed or None, seed_columns=None)
         found = going_on.fit(X, **rows).record_
         parameters = {**plan.parameters, "n_clusters": record.n_clusters}
         return self._fitted_by(

@@ -100,8 +100,9 @@ def as_table(
         names = getattr(checked, "feature_names_in_", None)
         table = CountTable(counts, column_names=names)
     hold = getattr(estimator, "hold_labels", True)
+    seeded = tuple(map(str, getattr(estimator, "seed_columns", None) or ()))
     rows = sample_weight, batch, known_labels
-    counts = with_given_rows(table.counts, *rows, hold=hold)
+    counts = with_given_rows(table.counts, *rows, hold=hold, seeded=seeded)
     return table if counts is table.counts else replace(table, counts=counts)
 
 

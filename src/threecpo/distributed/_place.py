@@ -19,6 +19,7 @@ from .._fit.first_look import FirstLook, look_at
 from .._fit.given_rows import check_known_clusters, check_rule, without_rows
 from .._fit.held_back import row_weights_over
 from .._fit.plan import check_enough_rows
+from .._fit.seed_rows import with_seed_blocks
 from .._options import check_non_negative
 from .._validation import bad_entry_message, fractional_message, held_codes
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
@@ -100,13 +101,14 @@ class GivenFit:
         rows = rows.without_deepest(place.engine, plan.hold_out)
         held = row_weights_over(place.engine, rows.weights, plan.max_row_size)
         rows = rows.held_back(held)
+        rows = with_seed_blocks(plan, rows, place.engine, place.look.sums.totals)
         return FitRows(*_with_rows(place, plan, rows), rows, held)
 
     def _given_rows(self, plan: Plan, n_rows: int) -> BlockRows:
         """What is given of the rows of all blocks, checked."""
         rows, known = BlockRows.of(self.sample_weight, self.batch, n_rows), None
         if self.known_labels is not None:
-            known = check_known(self.known_labels, n_rows)
+            known = check_known(self.known_labels, n_rows, plan.seed_names)
         if known is None:
             return rows
         return rows.with_known(*held_codes(*known, plan.hold_labels))

@@ -251,7 +251,7 @@ default=None
     path = empty_path(estimator, estimator.criterion)
     rows = {"sample_weight": sample_weight, "batch": batch}
     table = as_table(X, estimator, **rows, known_labels=known_labels)
-    least = max(1, table.counts.n_known)
+    least = max(1, table.counts.n_known, len(estimator.seed_columns or ()))
     check_known_path(least, largest)
     wanted = range(least, min(largest, table.shape[0]) + 1)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)
