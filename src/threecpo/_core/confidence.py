@@ -7,7 +7,7 @@ much more they vary, T, in the direction from one cluster to the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -33,12 +33,26 @@ LEAST = 1e-3
 ROWS_PER_PAIR = 5
 
 
+class Leads(NamedTuple):
+    """How far each row is ahead in its own cluster: all that T needs of it.
+
+    ``owner`` is the cluster whose sums a row is in (-1: none), ``rivals`` the best
+    other one, ``differences`` how much better the first scores, ``sizes`` is r_i;
+    ``weights`` and ``batches`` are None where all are the same.
+    """
+
+    differences: NDArray[np.float64]
+    owner: NDArray[np.int32]
+    rivals: NDArray[np.int32]
+    sizes: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
+    batches: NDArray[np.int32] | None = None
+
+
 class LeftOutScores(NamedTuple):
     """Score of every row in every cluster, in its own as if it were not there.
 
-    ``owner`` is the cluster whose sums a row is in (-1: none), ``rivals`` the best
-    other one, ``sizes`` is r_i; ``weights`` and ``batches`` are None where all are the
-    same.
+    The rest is as in ``Leads``.
     """
 
     scores: NDArray[np.float64]
@@ -48,13 +62,26 @@ class LeftOutScores(NamedTuple):
     weights: NDArray[np.float64] | None = None
     batches: NDArray[np.int32] | None = None
 
-    @classmethod
-    def stacked(cls, parts: Sequence[LeftOutScores]) -> LeftOutScores:
-        """Scores of the rows of several blocks below each other."""
-        columns = zip(*parts, strict=True)
-        return cls._make(
-            None if each[0] is None else np.concatenate(each) for each in columns
-        )
+    @property
+    def leads(self) -> Leads:
+        """The same with two scores of each row alone."""
+        every = np.arange(len(self.owner))
+        if self.scores.shape[1] == 1:  # no other cluster
+            return Leads(np.zeros(len(every)), *self[1:])
+        with np.errstate(invalid="ignore"):
+            own = self.scores[every, self.owner] - self.scores[every, self.rivals]
+        return Leads(own, *self[1:])
+
+
+PerRow = TypeVar("PerRow", Leads, LeftOutScores)
+
+
+def stacked(parts: Sequence[PerRow]) -> PerRow:
+    """Return what is known of the rows of several blocks below each other."""
+    columns = zip(*parts, strict=True)
+    return type(parts[0])._make(
+        None if each[0] is None else np.concatenate(each) for each in columns
+    )
 
 
 def left_out_scores(
@@ -86,7 +113,7 @@ def left_out_scores(
 
 
 def temperature(
-    found: LeftOutScores, sums: SmoothedSums, groups: NDArray[np.int8]
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> float:
     """T: how many times more scores vary between two clusters than of Poisson counts.
 
@@ -96,7 +123,7 @@ def temperature(
 
 
 def dispersion_ratio(
-    found: LeftOutScores, sums: SmoothedSums, groups: NDArray[np.int8]
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> float:
     """T before it is raised to 1; NaN where nothing tells it."""
     measured, expected = pair_sums(found, sums, groups)
@@ -104,22 +131,23 @@ def dispersion_ratio(
 
 
 def pair_sums(
-    found: LeftOutScores, sums: SmoothedSums, groups: NDArray[np.int8]
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Variance between each pair of clusters, measured and of Poisson counts (K x K).
 
     Row a, column b: of rows of a whose best other cluster is b, around the mean of
     those in the same batch. 0 for pairs with few.
     """
-    k = found.scores.shape[1]
+    if isinstance(found, LeftOutScores):
+        found = found.leads
     expected = _variances(sums, groups)
-    n_batches, n_cells = expected.shape[2], expected.size
+    k, _, n_batches = expected.shape
+    n_cells = expected.size
     inside = np.flatnonzero(found.owner >= 0)
     if k == 1 or not len(inside):
         return np.zeros((k, k)), np.zeros((k, k))
     own, rival = found.owner[inside].astype(np.intp), found.rivals[inside]
-    with np.errstate(invalid="ignore"):
-        z = found.scores[inside, own] - found.scores[inside, rival]
+    z = found.differences[inside]
     r = np.maximum(found.sizes[inside], 1.0)
     cell = (own * k + rival) * n_batches
     if found.batches is not None:

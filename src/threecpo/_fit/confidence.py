@@ -10,17 +10,19 @@ import numpy as np
 
 from .._core import confidence as numerics
 from .._core.codes import inner_labels
-from .._core.confidence import LeftOutScores, left_out_scores
+from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
 from .._core.dispersion import of_ratio_sums, ratio_sums, ratio_terms, typical
 from .._core.loops.records import RatioSums
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
-from . import stored
+from .._writing import new_folder
+from . import row_files, stored
 from .row_results import RowResults, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -38,18 +40,22 @@ if TYPE_CHECKING:
 class Confidence:
     """T, by which scores are divided, and P(k|i) of the rows of the fit.
 
-    ``dispersion`` is φ, the median of the columns; None where it is not known.
+    ``probabilities`` are None where there was no room for them. ``dispersion`` is φ,
+    the median of the columns; None where it is not known.
     """
 
     temperature: float
-    probabilities: NDArray[np.float64]
+    probabilities: NDArray[np.float64] | None
     dispersion: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "probabilities", read_only(self.probabilities))
+        if self.probabilities is not None:
+            object.__setattr__(self, "probabilities", read_only(self.probabilities))
 
     def taken(self, order: NDArray[np.intp]) -> Confidence:
         """Return the same with the clusters in this order."""
+        if self.probabilities is None:
+            return self
         return replace(self, probabilities=self.probabilities[:, order])
 
     def joined(self, into: NDArray[np.int32]) -> Confidence:
@@ -57,7 +63,9 @@ class Confidence:
 
         Their φ is not known without the counts.
         """
-        found = numerics.of_joined(self.probabilities, into)
+        found = self.probabilities
+        if found is not None:
+            found = numerics.of_joined(found, into)
         return replace(self, probabilities=found, dispersion=None)
 
     @classmethod
@@ -68,14 +76,16 @@ class Confidence:
         sizes: Mapping[str, int],
     ) -> Confidence | None:
         """Return that of a file, None where there is none."""
-        if "probabilities" not in arrays:
+        found: dict[str, Any] = {}
+        if "probabilities" in arrays:
+            found = stored.checked(arrays, stored.OF_CONFIDENCE, sizes)
+        elif facts.get("temperature") is None:
             return None
-        found = stored.checked(arrays, stored.OF_CONFIDENCE, sizes)
         value = stored.finite("temperature", facts.get("temperature"), 1.0)
         known = facts.get("dispersion")
         if known is not None:
             known = stored.finite("dispersion", known, 0.0)
-        return cls(value, found["probabilities"], known)
+        return cls(value, found.get("probabilities"), known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,26 +93,28 @@ class SureDescriber:
     """Describes rows of a fit, and scores each as if it had not been in it.
 
     With it goes what the dispersion needs of them. ``exact`` is the profile of the
-    exact scores, None where labels were made by them.
+    exact scores, None where labels were made by them. Without ``every_score`` only
+    what T needs of the scores is kept.
     """
 
     describer: RowDescriber
     terms: LeftOut
     ratios: RatioTerms
     exact: Profile | None
+    every_score: bool = True
 
     @classmethod
-    def of(cls, record: FitRecord) -> SureDescriber:
+    def of(cls, record: FitRecord, *, every_score: bool = True) -> SureDescriber:
         sums, groups = record.smoothed, record.groups
         exact = None
         if record.settings.rule is not EXACT or not _same(record):
             exact = EXACT.profile(sums, groups)
         terms = numerics.left_out_terms(sums, groups), ratio_terms(sums, groups)
-        return cls(record.describer, *terms, exact)
+        return cls(record.describer, *terms, exact, every_score)
 
     def __call__(
         self, counts: Counts, workers: Workers = SERIAL
-    ) -> tuple[RowResults, LeftOutScores, RatioSums]:
+    ) -> tuple[RowResults, LeftOutScores | Leads, RatioSums]:
         describer = self.describer
         counts = describer.in_batches(counts)
         found = np.empty((counts.n_rows, describer.profile.n_clusters))
@@ -110,7 +122,8 @@ class SureDescriber:
         if self.exact is not None:
             found = scores(counts, self.exact, workers)
         owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        scored = left_out_scores(counts, owner, self.terms, found, workers)
+        every = left_out_scores(counts, owner, self.terms, found, workers)
+        scored = every if self.every_score else every.leads
         inner = inner_labels(owner, describer.profile.n_clusters)
         return rows, scored, ratio_sums(counts, inner, self.ratios)
 
@@ -127,16 +140,60 @@ def described(
     return _with(record, *SureDescriber.of(record)(counts, workers))
 
 
-def described_over(engine: Engine, record: FitRecord, *, sure: bool) -> FitRecord:
-    """Return the same of the rows of all blocks, which are read once."""
-    sure = sure and record.sums.column_weights is None
-    describer = SureDescriber.of(record) if sure else record.describer
-    parts = engine.fold(partial(_describe_block, describer), list.__add__)
-    if not sure:
+def described_over(
+    engine: Engine, record: FitRecord, *, sure: bool, with_probabilities: bool = True
+) -> FitRecord:
+    """Return the same of the rows of all blocks, which are read once.
+
+    Without probabilities a fit that is sure has T and φ alone.
+    """
+    if not sure or record.sums.column_weights is not None:
+        parts = engine.fold(partial(_describe_block, record.describer), list.__add__)
         return record.with_rows(RowResults.stacked(parts))
-    rows, found, ratios = zip(*parts, strict=True)
-    stacked = RowResults.stacked(rows), LeftOutScores.stacked(found)
-    return _with(record, *stacked, RatioSums._make(map(sum, zip(*ratios, strict=True))))
+    describer = SureDescriber.of(record, every_score=with_probabilities)
+    parts, ratios = engine.fold(partial(_describe_surely, describer), _with_sums)
+    rows, found = zip(*parts, strict=True)
+    return _with(record, RowResults.stacked(rows), numerics.stacked(found), ratios)
+
+
+def written_over(
+    engine: Engine, record: FitRecord, target: Path, *, sure: bool
+) -> FitRecord:
+    """Write results of the rows of all blocks to a new folder, in one reading.
+
+    Returns the fit without them, with T and φ if that is asked for.
+    """
+    record = replace(record, rows=None)
+    if not sure or record.sums.column_weights is not None:
+        row_files.written(engine, record.describer, target)
+        return record
+    describer = SureDescriber.of(record, every_score=False)
+    with new_folder(target) as folder:
+        work = partial(_write_surely, folder, describer)
+        leads, ratios = engine.fold(work, _with_sums)
+    return _with(record, None, numerics.stacked(leads), ratios)
+
+
+def _write_surely(
+    folder: Path, describer: SureDescriber, index: int, counts: Counts
+) -> tuple[list[Any], RatioSums]:
+    rows, leads, ratios = describer(counts)
+    row_files.write_block(folder, index, rows)
+    return [leads], ratios
+
+
+def _describe_surely(
+    describer: SureDescriber, _: int, counts: Counts
+) -> tuple[list[Any], RatioSums]:
+    """What is said of the rows of a block, and sums over them."""
+    rows, scored, ratios = describer(counts)
+    return [(rows, scored)], ratios
+
+
+def _with_sums(
+    a: tuple[list[Any], RatioSums], b: tuple[list[Any], RatioSums]
+) -> tuple[list[Any], RatioSums]:
+    return a[0] + b[0], RatioSums(*map(np.add, a[1], b[1]))
 
 
 def _describe_block(
@@ -153,10 +210,15 @@ def _same(record: FitRecord) -> bool:
 
 
 def _with(
-    record: FitRecord, rows: RowResults, found: LeftOutScores, ratios: RatioSums
+    record: FitRecord,
+    rows: RowResults | None,
+    found: LeftOutScores | Leads,
+    ratios: RatioSums,
 ) -> FitRecord:
     sums, groups = record.smoothed, record.groups
     value = numerics.temperature(found, sums, groups)
     dispersion = typical(of_ratio_sums(ratios, sums, groups), record.sums.totals)
-    shares = numerics.probabilities(found.scores, value)
+    shares = None
+    if isinstance(found, LeftOutScores):
+        shares = numerics.probabilities(found.scores, value)
     return replace(record, rows=rows, confidence=Confidence(value, shares, dispersion))

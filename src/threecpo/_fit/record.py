@@ -278,7 +278,7 @@ class FitRecord:
         arrays |= {f"history_{name}": line for name, line in self.history.items()}
         if self.rows is not None:
             arrays |= self.rows.arrays()
-        if self.confidence is not None:
+        if self.confidence is not None and self.confidence.probabilities is not None:
             arrays["probabilities"] = self.confidence.probabilities
         for names in ("row_names", "column_names", "cluster_names"):
             arrays |= stored_names.names_to_arrays(names, getattr(self, names))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .engine import Engine
-    from .row_results import RowDescriber
+    from .row_results import RowDescriber, RowResults
 
 
 def written(engine: Engine, describer: RowDescriber, target: Path) -> None:
@@ -31,10 +31,15 @@ def _write_block(
     folder: Path, describer: RowDescriber, index: int, counts: Counts
 ) -> int:
     """Write the results of the rows of a block; return how many they are."""
-    results = replace(describer(counts), batches=None)  # who gave them has them
+    write_block(folder, index, describer(counts))
+    return counts.n_rows
+
+
+def write_block(folder: Path, index: int, results: RowResults) -> None:
+    """Write the results of the rows of a block, a file of each kind."""
+    results = replace(results, batches=None)  # who gave them has them
     for name, array in results.arrays().items():
         save_block(folder, name, index, array)
-    return len(results.labels)
 
 
 def save_block(folder: Path, name: str, index: int, values: NDArray[Any]) -> None:
@@ -68,7 +73,8 @@ def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[A
         The folder. It holds files such as ``labels-000007.npy``, one for each block.
     name : str, default="labels"
         One of "labels", "nearest_labels", "outlier_scores", "margins", "row_scales";
-        "scores" in a folder of :func:`row_scores`.
+        "scores" in a folder of :func:`row_scores`, "probabilities" in one of
+        :func:`predict_proba`.
 
     Returns
     -------

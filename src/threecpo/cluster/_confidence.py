@@ -36,7 +36,14 @@ class RowConfidence(ClusterTree):
     @property
     def probabilities_(self) -> NDArray[np.float64]:
         """P(k|i) of each row of the fit, judged as if it had not been in it."""
-        return self._confidence().probabilities
+        found = self._confidence().probabilities
+        if found is None:
+            message = (
+                "This fit over blocks had no room for the probabilities of its rows; "
+                "threecpo.distributed.predict_proba finds those of rows in blocks."
+            )
+            raise AttributeError(message)
+        return found
 
     def row_scores(
         self, X: ArrayLike | Any, *, batch: ArrayLike | None = None

@@ -3,7 +3,7 @@
 from .._fit.row_files import read_rows
 from ._dask import local_client
 from ._door import fit
-from ._new_rows import predict, row_scores, score, transform
+from ._new_rows import predict, predict_proba, row_scores, score, transform
 from ._path import select_n_clusters
 from ._patience import ClusterLostError
 
@@ -12,6 +12,7 @@ __all__ = [
     "fit",
     "local_client",
     "predict",
+    "predict_proba",
     "read_rows",
     "row_scores",
     "score",

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from .._fit import row_files
 from .._fit.block_rows import HeldRows
 from .._fit.blocks import BlockFit
-from .._fit.confidence import described_over
+from .._fit.budget import OF_ROW
+from .._fit.confidence import described_over, written_over
 from .._fit.engine import WeightedColumns
 from .._fit.first_look import FirstLook, look_at
 from .._fit.held_back import weights_over
@@ -84,15 +84,16 @@ def keep_over(
     target: Path | None,
 ) -> None:
     """Keep a record, then its rows: if these fail, the model is there."""
-    engine = fitted.place.engine
+    engine, n_rows = fitted.place.engine, sum(fitted.place.n_rows)
+    sure = fitted.plan.with_confidence
     keep(estimator, record if target is None else replace(record, rows=None))
     if target is not None:
-        row_files.written(engine, record.describer, target)
+        # Rows are written where they are too many for memory: no limit tells nothing.
+        sure = sure and budget.limit is not None and budget.holds(n_rows * OF_ROW)
+        keep(estimator, written_over(engine, record, target, sure=sure))
         return
-    n_rows = sum(fitted.place.n_rows)
-    size = n_rows * record.n_clusters * 8 * OF_PROBABILITIES
-    sure = fitted.plan.with_confidence and budget.holds(size)
     if sure or record.rows is None:
-        record = described_over(engine, record, sure=sure)
+        room = budget.holds(n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
+        record = described_over(engine, record, sure=sure, with_probabilities=room)
     assert record.rows is not None
     keep(estimator, record.with_rows(record.rows.held_back(fitted.held)))

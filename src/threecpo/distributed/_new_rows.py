@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -130,7 +130,57 @@ def row_scores(
             found = engine.fold(partial(_scores, scorer), list.__add__)
             return np.concatenate(found)
         with new_folder(target) as folder:
-            engine.fold(partial(_write_scores, folder, scorer), int.__add__)
+            work = partial(_write_scores, folder, "scores", scorer)
+            engine.fold(work, int.__add__)
+    return None
+
+
+def predict_proba(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    write_to: str | os.PathLike[str] | None = None,
+    patience: float = SECONDS,
+    batch: ArrayLike | None = None,
+) -> NDArray[np.float64] | None:
+    """Probability of each cluster for rows that come in blocks.
+
+    Parameters
+    ----------
+    model, blocks, layer, client, max_memory, patience, batch
+        As in :func:`predict`; the model is a ThreeCPO with a ``temperature_``.
+    write_to : str or path-like, default=None
+        New folder for them, one file for each block, instead of an array:
+        ``read_rows(folder, "probabilities")`` reads them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_clusters) or None
+        What ``model.predict_proba`` would give; None with ``write_to``.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> model = ThreeCPO(3, random_state=0).fit(X)
+    >>> readers = [lambda: X[:400], lambda: X[400:]]
+    >>> distributed.predict_proba(model, readers).sum(axis=1).round(9).tolist()[:2]
+    [1.0, 1.0]
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    target = _new_folder(write_to)
+    with opened(model, given) as engine:
+        scaled = ScaledScores(model.record_.row_scorer, model.temperature_)
+        if target is None:
+            found = engine.fold(partial(_scores, scaled), list.__add__)
+            return np.concatenate(found)
+        with new_folder(target) as folder:
+            work = partial(_write_scores, folder, "probabilities", scaled)
+            engine.fold(work, int.__add__)
     return None
 
 
@@ -231,7 +281,21 @@ def _labels(describer: RowDescriber, _: int, counts: Counts) -> list[NDArray[np.
     return [describer(counts).labels]
 
 
-def _scores(scorer: RowScorer, _: int, counts: Counts) -> list[NDArray[np.float64]]:
+class ScaledScores(NamedTuple):
+    """Probabilities of clusters: scores of rows over T."""
+
+    scorer: RowScorer
+    temperature: float
+
+    def __call__(self, counts: Counts) -> NDArray[np.float64]:
+        from .._core.confidence import probabilities
+
+        return probabilities(self.scorer(counts), self.temperature)
+
+
+def _scores(
+    scorer: RowScorer | ScaledScores, _: int, counts: Counts
+) -> list[NDArray[np.float64]]:
     return [scorer(counts)]
 
 
@@ -248,8 +312,14 @@ def _relevant(mask: NDArray[np.bool_], _: int, counts: Counts) -> list[sp.csr_ar
     return [counts.columns(mask).whole_matrix()]
 
 
-def _write_scores(folder: Path, scorer: RowScorer, index: int, counts: Counts) -> int:
-    row_files.save_block(folder, "scores", index, scorer(counts))
+def _write_scores(
+    folder: Path,
+    name: str,
+    scorer: RowScorer | ScaledScores,
+    index: int,
+    counts: Counts,
+) -> int:
+    row_files.save_block(folder, name, index, scorer(counts))
     return counts.n_rows
 
 

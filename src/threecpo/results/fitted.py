@@ -58,11 +58,12 @@ def rows_of(record: FitRecord) -> RowResults:
 def mean_confidence(record: FitRecord) -> list[float | None]:
     """Mean probability of the own cluster, for each; None where it is not known."""
     unknown: list[float | None] = [None] * record.n_clusters
-    if record.confidence is None or record.rows is None:
+    sure = record.confidence
+    if sure is None or sure.probabilities is None or record.rows is None:
         return unknown
     labels = record.rows.labels
     inside = np.flatnonzero(labels >= 0)
-    own = record.confidence.probabilities[inside, labels[inside]]
+    own = sure.probabilities[inside, labels[inside]]
     sizes, sums = (
         np.bincount(labels[inside], weights, record.n_clusters)
         for weights in (None, own)
