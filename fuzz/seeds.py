@@ -96,6 +96,26 @@ def _without_labels(write: Callable[[Path], Any]) -> Tree:
     return out
 
 
+def parquet_of_texts() -> list[Tree]:
+    """Tables whose counts are text as people write numbers, some of them missing."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {
+        "k": ["x", "y", "z"],
+        "label": ["u", None, "v"],
+        "a": ["1.234,5 €", "NA", "7"],
+        "b": [1.5, None, 2.0],
+        "c": [True, False, None],
+    }
+
+    def write(folder: Path, given: dict[str, Any]) -> None:
+        pq.write_table(pa.table(given), folder / "t.parquet", row_group_size=2)
+
+    few = {name: columns[name] for name in ("k", "label", "a")}
+    return [made(write, given) for given in (columns, few)]
+
+
 def mtx_variants() -> list[Tree]:
     """MatrixMarket in all the forms that are read."""
     banner = "%%MatrixMarket matrix"

@@ -113,18 +113,20 @@ def biom(kind: str) -> list[Tree]:
     X = given.X.toarray().T
     names = ([*given.column_names], [*given.row_names])
     metadata = [{"taxonomy": ["k", f"p{i}"]} for i in range(X.shape[0])]
+    sites = [{"site": ("gut", "skin")[i % 2]} for i in range(X.shape[1])]
     when = datetime(2020, 1, 1)
     out = []
     for extra in (None, metadata):
-        made_table = library.Table(X, *names, extra)
+        made_table = library.Table(X, *names, extra, sites)
         if kind == "json":
             text = made_table.to_json("fuzz", creation_date=when)
             out.append({"t.biom": text.encode()})
         else:
             out.append({"t.biom": _biom_in_hdf5(made_table, when)})
     if kind == "json":
-        dense = b'{"rows":[{"id":"a"},{"id":"b"}],"columns":[{"id":"s"}],"matrix_type":'
-        out.append({"t.biom": dense + b'"dense","data":[[1],[2]],"shape":[2,1]}'})
+        samples = b'{"columns":[{"id":"s","metadata":{"site":1}}],"matrix_type":"dense"'
+        counts = b',"rows":[{"id":"a"},{"id":"b"}],"data":[[1],[2]],"shape":[2,1]}'
+        out.append({"t.biom": samples + counts})
     return out
 
 

@@ -71,6 +71,46 @@ def _written_numbers() -> list[Tree]:
     )
 
 
+def _objects() -> list[Tree]:
+    return seeds.plain_files(
+        {
+            "t.jsonl": '{"k": "x", "a": 3, "b": "1.234,5 €", "label": "u"}\n\n'
+            '{"k": "y", "b": null, "c": true, "label": "v"}\n{"k": "z", "a": 2.5}\n'
+        },
+        {"t.jsonl": '{"a": 1, "label": "u"}\n{"# a": "2 €", "label": null}\n'},
+    )
+
+
+def _beside_metadata(trees: Callable[[], list[Tree]]) -> list[Tree]:
+    """Tables of labels beside counts that stay as they are."""
+    return [{"m" + name[1:]: file for name, file in each.items()} for each in trees()]
+
+
+def _metadata(suffix: str, trees: Callable[[], list[Tree]]) -> FileTarget:
+    return FileTarget(
+        f"metadata-{suffix}",
+        f"m.{suffix}",
+        partial(_beside_metadata, trees),
+        doors.read_metadata,
+        weight=3 if suffix == "csv" else _SLOW,
+    )
+
+
+def _metadata_csv() -> list[Tree]:
+    return seeds.plain_files(
+        {"t.csv": "sample;label;age\nrow 1;u;3\nrow 0;v;\nrow 9;u;4\n"},
+        {"t.csv": '#SampleID\tlabel\n#q2:types\tcategorical\n"row 2"\t=u\n'},
+    )
+
+
+def _metadata_targets() -> list[FileTarget]:
+    return [
+        _metadata("csv", _metadata_csv),
+        _metadata("xlsx", seeds_sheets.xlsx),
+        _metadata("parquet", partial(seeds.written, "t.parquet")),
+    ]
+
+
 def _text_targets() -> list[FileTarget]:
     written, unstemmed = seeds.written, {"text_options": {"stem": None}}
     return [
@@ -78,6 +118,14 @@ def _text_targets() -> list[FileTarget]:
         _table("csv-triples", "t.csv", partial(written, "t.csv", triples=True)),
         _table("tsv.gz", "t.tsv.gz", partial(written, "t.tsv.gz"), labels="label"),
         _table("jsonl", "t.jsonl", _jsonl, **unstemmed),
+        _table(
+            "jsonl-counts",
+            "t.jsonl",
+            _objects,
+            thousands=".",
+            empty="zero",
+            labels="label",
+        ),
         _table("csv-text", "t.csv", _text_columns, **unstemmed),
         _table("csv-numbers", "t.csv", _written_numbers, thousands=".", empty="zero"),
         _table("texts", "t", _texts, **unstemmed),
@@ -88,6 +136,7 @@ def _text_targets() -> list[FileTarget]:
             "biom-json",
             "t.biom",
             partial(seeds_anndata.biom, "json"),
+            labels="site",
             mutations={".biom": json_values.mutated},
         ),
     ]
@@ -104,6 +153,15 @@ def _binary_targets() -> list[FileTarget]:
         _table("parquet", "t.parquet", written, labels="label", weight=_SLOW),
         _table(
             "parquet-triples", "t.parquet", partial(written, triples=True), weight=_SLOW
+        ),
+        _table(
+            "parquet-numbers",
+            "t.parquet",
+            seeds.parquet_of_texts,
+            labels="label",
+            thousands=".",
+            empty="zero",
+            weight=_SLOW,
         ),
         *(
             _table(
@@ -125,6 +183,7 @@ def _binary_targets() -> list[FileTarget]:
             "biom-hdf5",
             "t.biom",
             partial(seeds_anndata.biom, "hdf5"),
+            labels="site",
             mutations={".biom": hdf5.mutated},
             weight=_SLOW,
         ),
@@ -160,5 +219,11 @@ def _fit_targets() -> list[FileTarget]:
 
 def registry() -> dict[str, Target]:
     """All targets by name."""
-    made = [*_text_targets(), *_binary_targets(), *_block_targets(), *_fit_targets()]
+    made = [
+        *_text_targets(),
+        *_binary_targets(),
+        *_metadata_targets(),
+        *_block_targets(),
+        *_fit_targets(),
+    ]
     return {target.name: target for target in made}

@@ -24,7 +24,14 @@ from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
 from .delimited.wide_rows import joined
 from .limits import limit_of
-from .parquet_columns import counts_of, field_of, first_bad, is_numeric
+from .parquet_columns import (
+    as_one,
+    counts_of,
+    field_of,
+    first_bad,
+    is_numeric,
+    rows_of,
+)
 from .parquet_sizes import Texts, opened_table
 from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
 
@@ -41,7 +48,10 @@ if TYPE_CHECKING:
 
 _PURPOSE = "Reading and writing parquet files"
 _CELLS = 1 << 22
+# So many are full at a time, few enough to stay near the processor.
+_READ_CELLS = 1 << 20
 _LOOKED_AT = 50
+_OF_TRIPLES = 3
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -89,11 +99,25 @@ def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
 
 
 def _first_rows(file: Any, texts: Texts) -> list[list[Any]]:
-    """First values of each column; nothing where all are numbers."""
-    if all(map(is_numeric, file.schema_arrow.types)):
+    """First values of each column; nothing where all are numbers.
+
+    Of many columns of numbers nothing more than that has to be known.
+    """
+    schema = file.schema_arrow
+    numeric = list(map(is_numeric, schema.types))
+    if all(numeric):
         return []
-    batch = next(file.iter_batches(batch_size=_LOOKED_AT), None)
-    return [] if batch is None else [texts.listed(each) for each in batch.columns]
+    known = [is_number and j >= _OF_TRIPLES for j, is_number in enumerate(numeric)]
+    wanted = [j for j, is_known in enumerate(known) if not is_known]
+    batches = file.iter_batches(
+        batch_size=_LOOKED_AT, columns=[schema.names[j] for j in wanted]
+    )
+    batch = next(batches, None)
+    if batch is None or batch.schema.names != [schema.names[j] for j in wanted]:
+        batch = next(file.iter_batches(batch_size=_LOOKED_AT), None)
+        return [] if batch is None else [texts.listed(each) for each in batch.columns]
+    found = dict(zip(wanted, map(texts.listed, batch.columns), strict=True))
+    return [found.get(j, [0]) for j in range(len(known))]
 
 
 def _first_record(
@@ -132,14 +156,17 @@ def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileCo
     names: list[str] = []
     labels: dict[str, list[Any]] = {kind: [] for kind in layout.labels}
     done = 0
-    for batch in file.iter_batches(batch_size=max(1, _CELLS // layout.width)):
-        blocks.append(_block(batch, layout, done, style))
+    for number in range(file.num_row_groups):
+        # Groups are read faster as a whole than in parts.
+        group = file.read_row_group(number)
+        columns = [as_one(group.column(place)) for place in layout.counted]
+        blocks += _blocks(columns, layout, done, style)
         if layout.index is not None:
-            names += _strings(texts.listed(batch.column(layout.index)), done)
+            names += _strings(texts.listed(group.column(layout.index)), done)
         for kind, at in layout.labels.items():
-            labels[kind] += texts.listed(batch.column(at))
-        done += batch.num_rows
-    if not blocks:
+            labels[kind] += texts.listed(group.column(at))
+        done += group.num_rows
+    if not done:
         message = "it has no rows"
         raise DataFormatError(message)
     rows = None if layout.index is None else names
@@ -147,17 +174,25 @@ def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileCo
     return FileContent(joined(blocks), rows, layout.names, **found)
 
 
-def _block(batch: Any, layout: Layout, before: int, style: NumberStyle) -> sp.csr_array:
-    dense = np.empty((len(layout.counted), batch.num_rows))
-    for column, place in enumerate(layout.counted):
-        dense[column] = counts_of(batch.column(place), style)
-    bad = first_bad(dense.T)
-    if bad is not None:
-        row = bad // len(layout.counted)
-        columns = (batch.column(place) for place in layout.counted)
-        fields = [field_of(values, row, style) for values in columns]
-        checked_counts(fields, layout, f"row {before + row + 1}")
-    return sp.csr_array(dense.T)
+def _blocks(
+    columns: list[Any], layout: Layout, before: int, style: NumberStyle
+) -> Iterator[sp.csr_array]:
+    """Sparse rows of columns, of which some at a time are full."""
+    counts = [counts_of(values, style) for values in columns]
+    n_rows = max(1, _READ_CELLS // len(columns))
+    table = np.empty((len(columns), min(n_rows, len(columns[0]))))
+    for start in range(0, len(columns[0]), n_rows):
+        stop = min(start + n_rows, len(columns[0]))
+        if stop - start < table.shape[1]:
+            table = np.empty((len(columns), stop - start))
+        for line, values in zip(table, counts, strict=True):
+            line[:] = values[start:stop]
+        found = rows_of(table)
+        if found is None:
+            row = start + (first_bad(table.T) or 0) // len(columns)
+            fields = [field_of(values, row, style) for values in columns]
+            checked_counts(fields, layout, f"row {before + row + 1}")
+        yield found
 
 
 def _strings(listed: list[Any], before: int) -> list[str]:
@@ -194,8 +229,8 @@ def _triples(
 
 def _counted(counts: Any, name: str, style: NumberStyle) -> NDArray[np.float64]:
     """Counts of a column."""
-    counts = counts.unify_dictionaries().combine_chunks()
-    values = counts_of(counts, style)
+    counts = as_one(counts)
+    values = counts_of(counts, style).astype(np.float64, copy=False)
     bad = first_bad(values)
     if bad is not None:
         where = f"row {bad + 1}, column {shown(name)}"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._core.inspection import EXACT
 from .delimited.column_roles import is_number
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from .delimited.number_style import NumberStyle
 
 
+@cache
 def is_numeric(kind: Any) -> bool:
     """Whether columns of this type hold numbers."""
     from pyarrow import types
@@ -23,7 +26,14 @@ def is_numeric(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def counts_of(values: Any, style: NumberStyle) -> NDArray[np.float64]:
+def as_one(values: Any) -> Any:
+    """A column as one array."""
+    if values.num_chunks == 1:
+        return values.chunk(0)
+    return values.unify_dictionaries().combine_chunks()
+
+
+def counts_of(values: Any, style: NumberStyle) -> NDArray[Any]:
     """Counts of a column; NaN where something is missing or is none."""
     found = _numbers(values, style)
     if style.empty:
@@ -32,6 +42,21 @@ def counts_of(values: Any, style: NumberStyle) -> NDArray[np.float64]:
             missing |= np.isnan(found)
         found = np.where(missing, 0.0, found)
     return found
+
+
+def rows_of(columns: NDArray[np.float64]) -> sp.csr_array | None:
+    """Sparse rows of columns; None if something in them is no count."""
+    from .._core.loops.turning import count_stored, fill_rows
+
+    n_columns, n_rows = columns.shape
+    stored = count_stored(columns)
+    if stored < 0:
+        return None
+    ends = np.empty(n_rows + 1, dtype=np.int64)
+    indices, data = np.empty(stored + 1, dtype=np.int32), np.empty(stored + 1)
+    fill_rows(columns, ends, indices, data)
+    parts = (data[:stored], indices[:stored], ends)
+    return sp.csr_array(parts, shape=(n_rows, n_columns))
 
 
 def first_bad(counts: NDArray[np.float64]) -> int | None:
@@ -50,15 +75,15 @@ def field_of(values: Any, row: int, style: NumberStyle) -> str:
     return "" if value is None else str(value)
 
 
-def _numbers(values: Any, style: NumberStyle) -> NDArray[np.float64]:
+def _numbers(values: Any, style: NumberStyle) -> NDArray[Any]:
     import pyarrow as pa
 
     kind = values.type
     if is_numeric(kind):
         if values.null_count or not pa.types.is_integer(kind):
             values = values.cast(pa.float64(), safe=False)
-        numbers = values.to_numpy(zero_copy_only=False)
-        return np.asarray(numbers, dtype=np.float64)
+        numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
+        return numbers
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         values = values.dictionary_encode()
     if not _is_text(values.type):

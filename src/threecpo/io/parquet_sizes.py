@@ -69,7 +69,14 @@ class Texts:
 
     def listed(self, values: Any) -> list[Any]:
         """Values of a column, one by one."""
+        from pyarrow import types
+
         self.check(values)
+        kind = values.type
+        if types.is_dictionary(kind) and types.is_string(kind.value_type):
+            # Texts that are held once are made faster at once than one by one.
+            values = values.cast(kind.value_type)
+            return list(values.to_numpy(zero_copy_only=False))
         listed: list[Any] = values.to_pylist()
         return listed
 
