@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 BLOCK_COUNTS = 1 << 16
 MAX_BLOCKS = 32
+# Sums of whole counts up to this are exact in half the digits.
+LONGEST_ROW = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,17 @@ class Counts:
             return False
         heaviest = 1.0 if self.weights is None else self.weights.max(initial=1.0)
         return float(heaviest) * float(self.data.sum()) < EXACT
+
+    @cached_property
+    def longest(self) -> int:
+        """Most stored counts of a row."""
+        return int(np.diff(self.indptr).max(initial=0))
+
+    @cached_property
+    def short_rows(self) -> bool:
+        """Whether all values are whole, and rows short enough for quick scores."""
+        whole = not self.fractional
+        return whole and float(self.row_lengths(1).max(initial=0.0)) < LONGEST_ROW
 
     @cached_property
     def whole_weights(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .loops import rows as row_loops
-from .loops.records import loadable, rows_of
+from .loops.records import Room, loadable, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,8 @@ def describe(
     out_scores = np.empty((n_rows, 0)) if row_scores is None else row_scores
 
     def one(block: tuple[int, int]) -> None:
-        row_loops.describe_rows(rows, block, profile, names, *columns, out_scores)
+        how = profile, Room.of(counts.longest, profile), names
+        row_loops.describe_rows(rows, block, *how, *columns, out_scores)
 
     for _ in workers.map(one, counts.blocks):
         pass
@@ -66,7 +67,8 @@ def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.flo
     rows, profile = rows_of(counts), loadable(profile)
 
     def one(block: tuple[int, int]) -> None:
-        row_loops.score_rows(rows, block, profile, out)
+        room = Room.of(counts.longest, profile)
+        row_loops.score_rows(rows, block, profile, room, out)
 
     for _ in workers.map(one, counts.blocks):
         pass

@@ -15,13 +15,15 @@ from .batch_sums import BatchSums
 from .codes import NOISE, NOWHERE
 from .loops import columns as column_loops
 from .loops import rows as row_loops
-from .loops.records import SumArrays, loadable, rows_of
+from .loops.quick import NO_QUICK, quick_of
+from .loops.records import Room, SumArrays, loadable, rows_of
 from .model import SmoothedSums, weight_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .counts import Counts
+    from .loops.quick import Quick
     from .loops.records import Profile
     from .workers import Workers
 
@@ -246,6 +248,7 @@ def assign(
     fresh = not counts.whole
     in_place = workers.n_jobs == 1 and not fresh
     rows, profile = rows_of(counts), loadable(profile)
+    quick = _quick(counts, profile)
     if fresh:
         sums.clear()
     if with_sizes:
@@ -257,8 +260,9 @@ def assign(
         part = sums
         if not in_place:
             part = Sums.zeros_for(counts, sums.n_clusters)
-        into = labels, part.arrays
-        moved = row_loops.assign_rows(rows, block, profile, fresh, with_sizes, *into)
+        room = Room.of(counts.longest, profile, len(quick.offsets))
+        how = profile, quick, room, fresh, with_sizes
+        moved = row_loops.assign_rows(rows, block, *how, labels, part.arrays)
         return moved, part
 
     n_moved = 0
@@ -274,11 +278,20 @@ def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Su
     """Sums of the clusters that a profile puts these rows in."""
     total = Sums.zeros_for(counts, profile.n_clusters)
     labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    rows, everything, into = rows_of(counts), (0, counts.n_rows), (labels, total.arrays)
-    fresh = True
-    row_loops.assign_rows(rows, everything, loadable(profile), fresh, with_sizes, *into)
+    rows, everything, profile = rows_of(counts), (0, counts.n_rows), loadable(profile)
+    quick = _quick(counts, profile)
+    room = Room.of(counts.longest, profile, len(quick.offsets))
+    how = profile, quick, room, True, with_sizes
+    row_loops.assign_rows(rows, everything, *how, labels, total.arrays)
     total.settle()
     return total
+
+
+def _quick(counts: Counts, profile: Profile) -> Quick:
+    """Quick scores by a profile, where counts allow them."""
+    if not counts.short_rows or counts.column_weights is not None:
+        return NO_QUICK
+    return quick_of(profile, len(counts.data))
 
 
 def sum_by_labels(

@@ -1,6 +1,8 @@
 """How loops are compiled: one signature each, cached where possible, without the GIL.
 
 No ``fastmath`` and no ``parallel``: every sum has one fixed order; threads are ours.
+Loops make no arrays. Without numba's runtime none is counted either, which would take
+longer for a short row than its scores.
 """
 
 from __future__ import annotations
@@ -16,8 +18,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound="Callable[..., Any]")
 
 i1, i4, i8, f8 = types.int8, types.int32, types.int64, types.float64
+u4, u8, f4 = types.uint32, types.uint64, types.float32
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 inlined = nb.njit(inline="always", **_OPTIONS)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from .compiling import array_type, f8, i4, i8, record_type
+from .compiling import array_type, f4, f8, i4, i8, record_type, u8
 from .simd import LANES
 
 if TYPE_CHECKING:
@@ -109,6 +109,24 @@ class Profile(NamedTuple):
         return _unpickled, tuple(self)
 
 
+class Room(NamedTuple):
+    """Room for the places and values of the longest row, and for its scores."""
+
+    places: NDArray[np.uint64]
+    values: NDArray[np.float64]
+    scores: NDArray[np.float64]
+    quick_scores: NDArray[np.float32]
+
+    @classmethod
+    def of(cls, longest: int, profile: Profile, n_quick: int = 0) -> Room:
+        return cls(
+            np.empty(longest + 1, np.uint64),
+            np.empty(longest + 1),
+            np.empty(profile.log_rates.shape[1]),
+            np.empty(n_quick, np.float32),
+        )
+
+
 class RatioSums(NamedTuple):
     """Sums of X²/μ and X/μ of each column, and of 1/r_i in each cluster."""
 
@@ -133,6 +151,9 @@ PROFILE = record_type(
     *(types.boolean, f8, f8, f8, f8, f8),
 )
 RATIOS = record_type(RatioSums, _OUT, _OUT, _OUT)
+ROOM = record_type(
+    *(Room, array_type(u8, write=True), _OUT, _OUT, array_type(f4, write=True))
+)
 
 
 def rows_of(counts: Counts) -> CsrRows:

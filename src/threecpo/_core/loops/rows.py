@@ -12,7 +12,8 @@ from numba import types
 
 from ..codes import NOWHERE, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i4, i8, inlined
-from .records import PROFILE, RATIOS, ROWS, SUMS
+from .quick import QUICK, quick_label
+from .records import PROFILE, RATIOS, ROOM, ROWS, SUMS
 from .records import Profile as Profile  # noqa: PLC0414 - for others to import
 from .simd import LANES, add_products, add_to_pair
 
@@ -50,8 +51,9 @@ def _held(rows, row):
 
 
 @inlined
-def _score_row(rows, row, batch, profile, log_rates, places, values, scores):
+def _score_row(rows, row, batch, profile, log_rates, room):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
+    places, values, scores = room.places, room.values, room.scores
     width = U(len(scores))
     found = U(0)
     shared = 0.0
@@ -120,19 +122,6 @@ def _excess(scores, best, behind, size):
 
 
 @inlined
-def _buffers(rows, block, width):
-    """Room for the places and values of the longest row, and for scores."""
-    longest = 0
-    for i in range(block[0], block[1]):
-        longest = max(longest, rows.indptr[i + 1] - rows.indptr[i])
-    return (
-        np.empty(longest + 1, np.uint64),
-        np.empty(longest + 1, np.float64),
-        np.empty(width, np.float64),
-    )
-
-
-@inlined
 def _add_log_size(rows, row, size, sums):
     """Add a row's counts times the logarithm of its size, and that logarithm."""
     log_size = np.log(size)
@@ -159,27 +148,36 @@ def _add_row(rows, row, target, sign, sums):
     sums.masses[target] += times
 
 
-@compiled(ROWS, _BLOCK, PROFILE, types.boolean, types.boolean, _OUT_LABELS, SUMS)
-def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
+@compiled(
+    *(ROWS, _BLOCK, PROFILE, QUICK, ROOM, types.boolean, types.boolean),
+    *(_OUT_LABELS, SUMS),
+)
+def assign_rows(rows, block, profile, quick, room, fresh, with_sizes, labels, sums):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
     A row that is held in a cluster goes there.
 
     A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
     the sums started from nothing) and joins those of its new one; outliers are the last
-    row of the table. Returns the number of rows moved.
+    row of the table. Quick scores change no label. Returns the number of rows moved.
     """
-    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
+    scores = room.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     n_clusters = len(profile.ranks)
     moved = 0
     for i in range(U(block[0]), U(block[1])):
-        batch = _batch(rows, i)
-        _, size = _score_row(rows, i, batch, profile, log_rates, places, values, scores)
-        label = _choose(scores, profile.ranks)
-        if profile.background:
-            excess = _excess(scores, label, U(n_clusters) + batch, size)
-            label = n_clusters if excess > profile.threshold else label
+        label, size = -1, 0.0
+        if len(room.quick_scores) > 0:
+            label, size = quick_label(
+                rows, i, quick, n_clusters, profile.prior_size, room.quick_scores
+            )
+        if label < 0:
+            batch = _batch(rows, i)
+            _, size = _score_row(rows, i, batch, profile, log_rates, room)
+            label = _choose(scores, profile.ranks)
+            if profile.background:
+                excess = _excess(scores, label, U(n_clusters) + batch, size)
+                label = n_clusters if excess > profile.threshold else label
         held = _held(rows, i)
         label = held if held >= 0 else label
         old = labels[i]
@@ -196,11 +194,20 @@ def assign_rows(rows, block, profile, fresh, with_sizes, labels, sums):
 
 
 @compiled(
-    *(ROWS, _BLOCK, PROFILE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
+    *(ROWS, _BLOCK, PROFILE, ROOM, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
     array_type(f8, 2, write=True),
 )
 def describe_rows(
-    rows, block, profile, clusters, nearest, row_sizes, margins, outlier_scores, out
+    rows,
+    block,
+    profile,
+    room,
+    clusters,
+    nearest,
+    row_sizes,
+    margins,
+    outlier_scores,
+    out,
 ):
     """Write nearest cluster, size, margin to the second best, background excess.
 
@@ -209,12 +216,14 @@ def describe_rows(
     cluster has that for its nearest; its margin is below 0 where another is better.
     """
     n_clusters = len(profile.ranks)
-    several = clusters.max() > 0
-    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
+    several = False
+    for k in range(n_clusters):
+        several |= clusters[k] > 0
+    scores = room.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
         batch = _batch(rows, i)
-        _, size = _score_row(rows, i, batch, profile, log_rates, places, values, scores)
+        _, size = _score_row(rows, i, batch, profile, log_rates, room)
         held = _held(rows, i)
         best = held if held >= 0 else _choose(scores, profile.ranks)
         second = -np.inf
@@ -232,14 +241,14 @@ def describe_rows(
             out[i, k] = scores[k]
 
 
-@compiled(ROWS, _BLOCK, PROFILE, array_type(f8, 2, write=True))
-def score_rows(rows, block, profile, out):
+@compiled(ROWS, _BLOCK, PROFILE, ROOM, array_type(f8, 2, write=True))
+def score_rows(rows, block, profile, room, out):
     """Write the score of every row in every cluster."""
-    places, values, scores = _buffers(rows, block, profile.log_rates.shape[1])
+    scores = room.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
         batch = _batch(rows, i)
-        _score_row(rows, i, batch, profile, log_rates, places, values, scores)
+        _score_row(rows, i, batch, profile, log_rates, room)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 

@@ -1,0 +1,163 @@
+"""Quick scores: which cluster is best, in half the digits, where that leaves no doubt.
+
+Every column has a row of a table, less a number that is the same for all clusters, so
+that the scores are small and so are their errors. Behind the clusters are two lanes:
+half the range of the column over the clusters, whose sum bounds the errors, and 1 for
+a column in use, whose sum is the size of the row, exact for whole counts. All columns
+of C0 share one row, and so do those of C-.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..codes import SHARED_SLOT
+from .compiling import array_type, compiled, f4, f8, inlined, record_type, u4
+from .quick_simd import (
+    PAIR_LANES,
+    QUICK_LANES,
+    add_offsets,
+    add_one_vector,
+    add_two_vectors,
+    only_above,
+)
+from .records import PROFILE, read_only
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .records import Profile
+
+U = np.uint64
+# Of a value, a product, a sum and so on: each is off by at most this part.
+_ROUNDING = 2.0**-24
+_EXACT_ROUNDING = 2.0**-53
+# Roundings of an entry or a score that is not in the sum over entries, with room.
+_ROUNDINGS = 16.0
+
+
+class Quick(NamedTuple):
+    """A profile for quick scores; an empty table where there is none.
+
+    ``places`` says where in the table the row of each column begins. ``offsets`` are
+    minus infinity in lanes that are no cluster's. ``spread`` is the largest of the
+    others in size, and ``steepest`` the largest log rate.
+    """
+
+    places: NDArray[np.uint32]
+    table: NDArray[np.float32]
+    offsets: NDArray[np.float32]
+    spread: float
+    steepest: float
+
+
+QUICK = record_type(Quick, array_type(u4), array_type(f4, 2), array_type(f4), *(f8, f8))
+NO_QUICK = Quick(
+    read_only(np.empty(0, np.uint32)),
+    read_only(np.empty((0, 0), np.float32)),
+    read_only(np.empty(0, np.float32)),
+    *(0.0, 0.0),
+)
+
+
+def quick_of(profile: Profile, n_entries: int) -> Quick:
+    """Return quick scores that stand for a profile, if it is worth it for so many."""
+    n_clusters = profile.n_clusters
+    width = n_clusters + 2
+    lanes = QUICK_LANES if width <= QUICK_LANES else PAIR_LANES
+    width = -(-width // lanes) * lanes
+    size = len(profile.log_rates) + 1, width
+    plain = (profile.linear, profile.square, profile.background) == (1.0, 0.0, False)
+    if not plain or len(profile.size_weights) > 1 or n_entries < size[0] * width:
+        return NO_QUICK
+    places = np.empty(len(profile.slots), np.uint32)
+    table = np.empty(size, np.float32)
+    offsets = np.empty(width, np.float32)
+    spread, steepest = fill_quick(profile, places, table, offsets)
+    if not spread + steepest < np.inf:
+        return NO_QUICK
+    for array in (places, table, offsets):
+        array.setflags(write=False)
+    return Quick(places, table, offsets, spread, steepest)
+
+
+@inlined
+def _rate(profile, row, n_slots, k):
+    """Score of a count in a row of the table: of C1 by slots, then of C0 and of C-."""
+    if row < n_slots:
+        return profile.log_rates[row, k]
+    return profile.shared_weights[k] if row == n_slots else 0.0
+
+
+@inlined
+def _fill_offsets(profile, offsets):
+    """Write offsets above the first; return the largest, infinity if that is not all.
+
+    Sizes of rows have no weight in quick scores.
+    """
+    spread = 0.0
+    first = profile.offsets[0] + profile.prior_shared * profile.shared_weights[0]
+    for k in range(len(offsets)):
+        offsets[k] = -np.inf
+    for k in range(len(profile.ranks)):
+        offset = profile.offsets[k] + profile.prior_shared * profile.shared_weights[k]
+        offsets[k] = offset - first
+        unweighted = profile.size_weights[0, k] == 0.0
+        spread = max(spread, abs(offset - first)) if unweighted else np.inf
+    return spread
+
+
+@compiled(
+    PROFILE,
+    array_type(u4, write=True),
+    array_type(f4, 2, write=True),
+    array_type(f4, write=True),
+)
+def fill_quick(profile, places, table, offsets):
+    """Write quick scores of a profile; return their spread and steepest."""
+    n_slots, width = len(table) - 2, table.shape[1]
+    n_clusters = len(profile.ranks)
+    for j in range(len(places)):
+        slot = profile.slots[j]
+        places[j] = width * (slot if slot >= 0 else n_slots + SHARED_SLOT - slot)
+    steepest = 0.0
+    for k in range(n_clusters):
+        steepest = max(steepest, abs(profile.offsets[k]))
+    for row in range(len(table)):
+        low, high = np.inf, -np.inf
+        for k in range(n_clusters):
+            value = _rate(profile, row, n_slots, k)
+            low, high = min(low, value), max(high, value)
+        for k in range(width):
+            table[row, k] = 0.0
+        for k in range(n_clusters):
+            table[row, k] = _rate(profile, row, n_slots, k) - 0.5 * (low + high)
+        table[row, n_clusters] = 0.5 * (high - low)
+        table[row, n_clusters + 1] = 1.0 if row <= n_slots else 0.0
+        steepest = max(steepest, abs(low), abs(high))
+    return _fill_offsets(profile, offsets), steepest
+
+
+@inlined
+def quick_label(rows, row, quick, n_clusters, prior_size, scores):
+    """Return the best cluster of a row, -1 if there is any doubt, and the row's size.
+
+    Doubt is what the roundings of quick scores and of full ones can add up to.
+    """
+    first, end = U(rows.indptr[row]), U(rows.indptr[row + U(1)])
+    table, places = quick.table.reshape(quick.table.size), quick.places
+    indices, data, width = rows.indices, rows.data, U(len(scores))
+    if width == U(QUICK_LANES):
+        add_one_vector(table, places, indices, data, scores, first, end, U(0))
+    else:
+        for lane in range(U(0), width, U(PAIR_LANES)):
+            add_two_vectors(table, places, indices, data, scores, first, end, lane)
+    length = np.float64(end - first) + _ROUNDINGS
+    reach = np.float64(scores[n_clusters]) + quick.spread
+    size = np.float64(scores[n_clusters + 1]) + prior_size
+    largest = add_offsets(scores, quick.offsets)
+    doubt = length * (2.0 * _ROUNDING) * reach
+    doubt += length * (4.0 * _EXACT_ROUNDING) * (size + 1.0) * quick.steepest
+    return only_above(scores, np.float32(largest - doubt)), size

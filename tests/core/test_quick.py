@@ -1,0 +1,116 @@
+"""Quick scores: no label that full scores would not give, and few left in doubt."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from threecpo._core.codes import NOWHERE
+from threecpo._core.loops import rows as row_loops
+from threecpo._core.loops.quick import NO_QUICK, quick_of
+from threecpo._core.loops.records import Room, loadable, rows_of
+from threecpo._core.matrices import from_dense
+from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
+from threecpo._core.sums import Sums, sum_by_labels
+
+PRIOR = 1e-3
+MANY = 10**9
+
+
+def planted(n_clusters, seed=0, n_rows=300, n_columns=40, size=60.0):
+    """Counts of clusters, and a profile of nearly their sums, all groups in it."""
+    rng = np.random.default_rng(seed)
+    rates = rng.gamma(0.7, size=(n_clusters, n_columns))
+    labels = rng.permutation(np.arange(n_rows, dtype=np.int32) % n_clusters)
+    shares = rates / rates.sum(axis=1, keepdims=True)
+    counts = from_dense(rng.poisson(size * shares[labels]).astype(float))
+    groups = rng.integers(-1, 2, size=n_columns).astype(np.int8)
+    groups[0] = 1
+    return counts, labels, groups
+
+
+def profile_of(counts, labels, groups, n_clusters, rule=EXACT, prior=PRIOR):
+    sums = sum_by_labels(counts, labels, n_clusters, groups, prior)
+    return loadable(rule.profile(sums.smoothed(prior), groups))
+
+
+def passed(counts, profile, quick):
+    """Labels and sums of a pass from nothing."""
+    sums = Sums.zeros_for(counts, profile.n_clusters)
+    labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    room = Room.of(counts.longest, profile, len(quick.offsets))
+    how = profile, quick, room, True, True
+    block = (0, counts.n_rows)
+    row_loops.assign_rows(rows_of(counts), block, *how, labels, sums.arrays)
+    return labels, sums
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(1, 40), st.integers(0, 10**6), st.sampled_from([0.5, 6.0, 60.0]))
+def test_pass_is_the_same_with_quick_scores(n_clusters, seed, size):
+    counts, labels, groups = planted(n_clusters, seed, n_rows=80, size=size)
+    profile = profile_of(counts, labels, groups, n_clusters)
+    quick = quick_of(profile, MANY)
+    assert len(quick.table) > 0
+    full, full_sums = passed(counts, profile, NO_QUICK)
+    fast, fast_sums = passed(counts, profile, quick)
+    np.testing.assert_array_equal(fast, full)
+    for a, b in zip(fast_sums.arrays, full_sums.arrays, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def nearly_alike(counts, labels, groups, n_clusters):
+    """Profile in which every cluster has a twin whose rates hardly differ."""
+    sums = sum_by_labels(counts, labels, n_clusters, groups, PRIOR)
+    sums = sums.take(np.repeat(np.arange(n_clusters), 2))
+    profile = EXACT.profile(sums.smoothed(PRIOR), groups)
+    rates, rng = profile.log_rates.copy(), np.random.default_rng(1)
+    twins = rates[:-1, 1 : 2 * n_clusters : 2]
+    twins += 1e-8 * rng.normal(size=twins.shape)
+    return loadable(profile._replace(log_rates=rates))
+
+
+@pytest.mark.parametrize("n_clusters", [2, 7, 8, 15, 30])
+def test_near_ties_are_left_to_full_scores(n_clusters):
+    counts, labels, groups = planted(n_clusters)
+    profile = nearly_alike(counts, labels, groups, n_clusters)
+    full, _ = passed(counts, profile, NO_QUICK)
+    fast, _ = passed(counts, profile, quick_of(profile, MANY))
+    np.testing.assert_array_equal(fast, full)
+
+
+@pytest.mark.parametrize("n_clusters", [3, 14, 15, 30, 31, 50])
+def test_quick_scores_decide_nearly_all_rows(n_clusters):
+    """Beside a profile that would put every row in cluster 0."""
+    counts, labels, groups = planted(n_clusters, n_rows=2000, n_columns=200)
+    profile = profile_of(counts, labels, groups, n_clusters)
+    full, _ = passed(counts, profile, NO_QUICK)
+    offsets = np.where(np.arange(n_clusters) == 0, 1e9, profile.offsets)
+    wrong = loadable(profile._replace(offsets=offsets))
+    fast, _ = passed(counts, wrong, quick_of(profile, MANY))
+    assert (fast == full).mean() > 0.99
+
+
+def test_there_are_none_where_full_scores_have_more_in_them():
+    counts, labels, groups = planted(3)
+    sums = sum_by_labels(counts, labels, 3, groups, PRIOR).smoothed(PRIOR)
+    for rule in (PRINTED, CHI_SQUARED):
+        assert quick_of(loadable(rule.profile(sums, groups)), MANY) is NO_QUICK
+    outliers = loadable(EXACT.profile(sums, groups, background=True))
+    assert quick_of(outliers, MANY) is NO_QUICK
+    impossible = profile_of(counts, labels, groups, 3, prior=0.0)
+    assert np.isneginf(impossible.log_rates).any()
+    assert quick_of(impossible, MANY) is NO_QUICK
+
+
+def test_there_are_none_where_the_table_is_longer_than_the_rows():
+    counts, labels, groups = planted(3)
+    profile = profile_of(counts, labels, groups, 3)
+    assert quick_of(profile, 10) is NO_QUICK
+
+
+def test_long_rows_and_fractions_have_no_quick_scores():
+    row = np.array([[1.0, 2.0], [3.0, 0.0]])
+    assert from_dense(row).short_rows
+    assert not from_dense(row / 2).short_rows
+    assert not from_dense(row * 2.0**23).short_rows
