@@ -29,7 +29,7 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
     """
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
-    step, groups = _regrouped(sums, record.groups, settings)
+    step, groups = regrouped(sums, record.groups, settings)
     prices = settings.price(step.sums.totals, sums.n_clusters, sums.mass)
     value = loss(step.scores, groups)
     new = replace(
@@ -67,7 +67,7 @@ def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None
     return tuple(names)
 
 
-def _regrouped(
+def regrouped(
     sums: Sums, groups: NDArray[np.int8], settings: Settings
 ) -> tuple[ColumnStep, NDArray[np.int8]]:
     """Column steps between C1 and C0 until nothing changes: the last, and the groups.

@@ -51,7 +51,8 @@ class FitRecord:
     somebody gave, an empty one where nobody did. ``parameters`` are those of the
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
     placed by the clusters before that. ``confidence`` is None where it
-    was not measured.
+    was not measured. ``drift`` is the share of rows that fit no cluster, of each time
+    that rows were added.
     """
 
     settings: Settings
@@ -73,6 +74,7 @@ class FitRecord:
     fine: Chooser | None = None
     confidence: Confidence | None = None
     batch_names: tuple[str, ...] = ()
+    drift: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -293,6 +295,7 @@ class FitRecord:
             "history": list(self.history),
             "parameters": dict(self.parameters),
             "batches": list(self.batch_names),
+            "drift": list(self.drift),
         }
         if self.confidence is not None:
             facts["temperature"] = self.confidence.temperature
@@ -345,6 +348,7 @@ class FitRecord:
             batch_names=stored_names.batch_names_from(
                 facts.get("batches", []), sums.batches
             ),
+            drift=stored.shares("drift", facts.get("drift", [])),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )

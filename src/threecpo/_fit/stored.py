@@ -188,6 +188,15 @@ def finite(name: str, value: Any, least: float = -np.inf) -> float:
     return float(value)
 
 
+def shares(name: str, values: Any) -> tuple[float, ...]:
+    """Return parts of 1 of a file."""
+    found = tuple(finite(name, value, 0.0) for value in values)
+    if any(value > 1 for value in found):
+        message = f"{name} is {values!r}"
+        raise DamagedFieldError(message)
+    return found
+
+
 def checked(
     arrays: Mapping[str, Any], fields: Mapping[str, Field], sizes: Sizes
 ) -> Arrays:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _names, _options
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._confidence import RowConfidence
+from ._arrivals import ArrivingRows
 from ._described import DescribedClusters
 from ._nuisance import NuisanceEffects
 from ._stability import ClusterStability
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ThreeCPO(
-    SelectorMixin, DescribedClusters, ClusterStability, RowConfidence, NuisanceEffects
+    SelectorMixin, DescribedClusters, ClusterStability, ArrivingRows, NuisanceEffects
 ):
     """Poisson subspace clustering of counts (3CPO).
 
@@ -191,6 +191,8 @@ default="information"
     dispersion_ : float or None
         φ: how many times more the counts of a column vary in the clusters than Poisson
         counts, the median of the columns. None for clusters joined without counts.
+    drift_ : ndarray of shape (n_calls,)
+        Share of the rows of each :meth:`partial_fit` that fit no cluster.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of shape (n_columns,)

@@ -1,0 +1,130 @@
+"""Rows that arrive after a fit: they join its clusters, and sums and groups follow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._core.codes import FREE, RELEVANT, inner_labels
+from .._core.confidence import probabilities
+from .._core.model import loss
+from .._core.run import history_line, history_of
+from .._core.sums import sum_by_labels
+from .joined import regrouped
+from .row_results import RowResults
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.sums import Sums
+    from .._core.workers import Workers
+    from .confidence import Confidence
+    from .record import FitRecord
+
+
+def with_arrivals(
+    record: FitRecord,
+    counts: Counts,
+    names: NDArray[np.object_] | None,
+    workers: Workers,
+) -> FitRecord:
+    """Return the fit with more rows, which go where its profile puts them.
+
+    The rows that were there stay where they are. Columns move between C1 and C0 only,
+    as sizes of rows that are gone follow from the columns in use.
+    """
+    found = record.describe(counts, workers)
+    labels = record.describer.labels_of_rates(found.labels, found.nearest_labels)
+    sums = _added(record, counts, labels)
+    step, groups = regrouped(sums, record.groups, record.settings)
+    value = loss(step.scores, groups)
+    line = history_of([history_line(value, record.groups, groups, counts.n_rows)])
+    history = {
+        name: np.concatenate([values, line[name]])
+        for name, values in record.history.items()
+    }
+    prices = record.settings.price(step.sums.totals, sums.n_clusters, sums.mass)
+    astray = float(np.mean(found.outlier_scores > record.settings.threshold))
+    return replace(
+        record,
+        sums=sums,
+        profile_sums=sums,
+        groups=groups,
+        column_scores=step.scores,
+        price=float(prices[groups == RELEVANT].sum()),
+        loss=value,
+        history=history,
+        converged=False,
+        restart_losses=np.array([value]),
+        rows=_stacked(record.rows, found),
+        row_names=_all_names(record, names),
+        confidence=_confidence(record, counts, workers),
+        drift=(*record.drift, astray),
+    )
+
+
+def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums:
+    """Sums of the fit and of the new rows that count."""
+    n_clusters, before = record.n_clusters, record.sums
+    if counts.weights is not None and not counts.weights.all():
+        kept = np.flatnonzero(counts.weights)
+        counts, labels = counts.rows(kept), labels[kept]
+    # The number after the last batch stands for unknown ones, of which there are none.
+    counts = counts.with_rows(counts.weights, counts.batches, record.batch_names)
+    inner = inner_labels(labels, n_clusters)
+    prior = record.settings.prior
+    sums = sum_by_labels(counts, inner, n_clusters, record.groups, prior)
+    weighted = sums.total_mass is not None or before.total_mass is not None
+    mass = sums.mass + before.mass
+    sums.add(before)
+    sums.total_mass = mass if weighted else None
+    return sums
+
+
+def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
+    """Results of all rows so far; None where those of the fit were written elsewhere.
+
+    New rows are not held back, and old ones are held in no cluster unless they were.
+    """
+    if before is None:
+        return None
+    parts = []
+    fill = {"row_weights": np.ones, "known": _nobody}
+    for rows in (before, found):
+        missing = {
+            name: make(len(rows.labels))
+            for name, make in fill.items()
+            if getattr(rows, name) is None
+            and getattr(before, name) is not getattr(found, name)
+        }
+        parts.append(replace(rows, **missing))
+    return RowResults.stacked(parts)
+
+
+def _nobody(n_rows: int) -> NDArray[np.int32]:
+    return np.full(n_rows, FREE, dtype=np.int32)
+
+
+def _all_names(
+    record: FitRecord, names: NDArray[np.object_] | None
+) -> NDArray[np.object_] | None:
+    """Names of all rows so far, if all have one."""
+    if record.row_names is None or names is None or record.rows is None:
+        return None
+    return np.concatenate([record.row_names, names])
+
+
+def _confidence(
+    record: FitRecord, counts: Counts, workers: Workers
+) -> Confidence | None:
+    """T of the fit, and the probabilities of the new rows beside those of the old."""
+    before = record.confidence
+    if before is None or record.rows is None:
+        return None
+    scores = record.row_scores(counts, workers)
+    found = probabilities(scores, before.temperature)
+    both = np.concatenate([before.probabilities, found])
+    return replace(before, probabilities=both, dispersion=None)

@@ -1,0 +1,195 @@
+"""Rows that arrive after a fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._core.codes import FREE
+from .._core.row_checks import check_known
+from ._confidence import RowConfidence
+from .naming import cluster_names_of
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._fit.record import FitRecord
+
+
+class ArrivingRows(RowConfidence):
+    """A clusterer that takes more rows, and can make an ordinary fit of them."""
+
+    @property
+    def drift_(self) -> NDArray[np.float64]:
+        """Share of the rows of each ``partial_fit`` that fit no cluster.
+
+        These rows fit the background, all rows together, better than any cluster when
+        they arrive. Compare it with the share among the rows of the fit itself,
+        ``(model.outlier_scores_ > 0).mean()``: where it grows, fit again.
+        """
+        check_is_fitted(self)
+        return np.array(self.record_.drift)
+
+    def partial_fit(
+        self,
+        X: ArrayLike | Any,
+        y: object = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+        known_labels: ArrayLike | None = None,
+    ) -> Self:
+        """Let more rows join the clusters; the first call is :meth:`fit`.
+
+        New rows go to their best cluster under the present rates, the rates follow, and
+        columns move between relevant and shared. Rows stay in the cluster that was the
+        best when they arrived, so the result depends on the order of arrival; noise
+        columns stay noise, and no new cluster is made. :meth:`refine` with all rows
+        makes an ordinary fit of it. Whether new rows still fit is in ``drift_``.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            Counts of the same columns.
+        y : None
+            Not used; here for scikit-learn's conventions.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            How often each row counts.
+        batch : array-like of shape (n_rows,) or None, default=None
+            Batch of each row, one of those of the fit, where that had batches.
+        known_labels : array-like of shape (n_rows,) or None, default=None
+            Cluster of each row that is known, by its number or name; -1 where it is
+            not. Such rows join it.
+
+        Returns
+        -------
+        self
+            The estimator itself. ``labels_`` and all else of rows are of all rows so
+            far, in the order of their arrival, each as it was then.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> model = ThreeCPO(3, random_state=0).fit(X[:700])
+        >>> for first in (700, 800, 900):
+        ...     model = model.partial_fit(X[first : first + 100])
+        >>> len(model.labels_), len(model.drift_)
+        (1000, 3)
+        >>> model.refine(X).loss_ <= model.loss_
+        True
+        """
+        if not hasattr(self, "record_"):
+            rows = {"sample_weight": sample_weight, "batch": batch}
+            return self.fit(X, y, **rows, known_labels=known_labels)
+        from .._fit.arrivals import with_arrivals
+
+        record = self.record_
+        if record.fine is not None:
+            message = (
+                "Clusters of this model were joined without counts; refine(X) makes an "
+                "ordinary fit that takes more rows."
+            )
+            raise ValueError(message)
+        counts = self._counts_of(X, batch, sample_weight)
+        _check_batches(record, counts)
+        counts = self._with_known_rows(counts, known_labels)
+        names = getattr(X, "row_names", None)
+        with self._workers() as workers:
+            self._keep(with_arrivals(record, counts, names, workers))
+        return self
+
+    def refine(
+        self,
+        X: ArrayLike | Any,
+        *,
+        sample_weight: ArrayLike | None = None,
+        batch: ArrayLike | None = None,
+        known_labels: ArrayLike | None = None,
+    ) -> Self:
+        """Return an ordinary fit to these rows that goes on from this one.
+
+        One run starts where the model puts the rows and goes to convergence. Clusters
+        keep their numbers and names.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame, sparse matrix or Dask array of shape \
+(n_rows, n_columns)
+            Counts of the same columns, such as all rows so far.
+        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+            Weights and batches of these rows; a model of several batches needs those
+            of X.
+        known_labels : array-like of shape (n_rows,) or None, default=None
+            Cluster of each row that is known, by its number or name, -1 where it is
+            not; such rows are held there. Not for a Dask array.
+
+        Returns
+        -------
+        ThreeCPO
+            A new fitted model; this one stays as it is.
+        """
+        from .._fit.refined import refined
+
+        check_is_fitted(self)
+        record = self.record_
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        if hasattr(X, "__dask_graph__"):
+            if known_labels is not None:
+                message = (
+                    "refine over a Dask array takes no known_labels; give them to fit, "
+                    "or counts in memory."
+                )
+                raise ValueError(message)
+            plan = self._plan_to_go_on("given")
+            return self._refined_over_blocks(record, X, rows, plan)
+        counts = self._with_known_rows(self._counts_to_go_on(X, **rows), known_labels)
+        names = record.cluster_names or ("",) * record.n_clusters
+        codes = counts.known
+        if codes is None:
+            codes = np.full(counts.n_rows, FREE, np.int32)
+        named = counts.with_known(codes, names)
+        found = refined(self._plan_to_go_on("size"), record, named)
+        if counts.known is None and found.rows is not None:
+            found = found.with_rows(replace(found.rows, known=None))
+        return self._went_on(found, X)
+
+    def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:
+        """Counts with rows that are known to be of some of the clusters."""
+        if known_labels is None:
+            return counts
+        names = tuple(cluster_names_of(self.record_).tolist())
+        found = check_known(known_labels, counts.n_rows, names)
+        if found is None:
+            return counts
+        known, all_names = found
+        if len(all_names) > len(names):
+            row = int(np.flatnonzero(known >= len(names))[0])
+            label = all_names[known[row]] or int(known[row])
+            message = (
+                f"known_labels of row {row} is {label!r}, which is no cluster of this "
+                f"model; it has {len(names)}."
+            )
+            raise ValueError(message)
+        return counts.with_known(known, names)
+
+
+def _check_batches(record: FitRecord, counts: Counts) -> None:
+    """Refuse rows of batches that the fit does not know."""
+    if record.sums.batches is None or counts.batches is None:
+        return
+    strange = np.flatnonzero(counts.batches >= len(record.batch_names))
+    if len(strange):
+        message = (
+            f"batch of row {strange[0]} is none of the fit's; partial_fit takes rows "
+            "of its batches alone."
+        )
+        raise ValueError(message)
