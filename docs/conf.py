@@ -66,7 +66,7 @@ html_theme_options = {
     "footer_end": [],
     "show_version_warning_banner": False,
 }
-html_sidebars = {"index": [], "install": [], "faq": []}
+html_sidebars = {"index": [], "install": [], "faq": [], "gallery": []}
 
 api_pages.write(DOCS / "api")
 examples.make(DOCS / "_made")
