@@ -103,6 +103,8 @@ def fit(given: argparse.Namespace) -> int:
         max_memory=given.max_memory,
         write_to=rows,
         scratch=given.scratch,
+        checkpoint=given.checkpoint,
+        drop_hopeless=given.drop_hopeless,
         progress=listener,
     )
     times["labels"] = now()
@@ -134,8 +136,10 @@ def now() -> tuple[float, float]:
 def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]:
     """Facts about a fit in another process, and the most memory that it took."""
     command = [sys.executable, str(HERE / "atlas.py"), "--child", str(path)]
-    if given.scratch is not None:
-        command += ["--scratch", str(given.scratch)]
+    for name in ("scratch", "checkpoint"):
+        if getattr(given, name) is not None:
+            command += [f"--{name}", str(getattr(given, name))]
+    command += ["--drop-hopeless"] * given.drop_hopeless
     for name in ("folder", "k", "max_memory", "jobs", "seed"):
         command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -143,7 +147,7 @@ def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]
     watched = threading.Event()
 
     def watch() -> None:
-        while not watched.wait(0.2):
+        while not watched.wait(1.0):
             peak[0] = max(peak[0], memory_of(child.pid))
 
     thread = threading.Thread(target=watch)
@@ -217,6 +221,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--clusters", type=int, default=20, help="planted")
     parser.add_argument("-k", "--k", default="20", help="a number, or auto")
     parser.add_argument("--max-memory", default="2GB")
+    parser.add_argument("--checkpoint", type=Path, help="folder to go on from")
+    parser.add_argument("--drop-hopeless", action="store_true")
     parser.add_argument("--scratch", type=Path, help="folder for unpacked counts")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)

@@ -55,7 +55,7 @@ def test_blocks_of_the_chosen_size_always_fit():
     [
         ("20kB", {}, "A block holds .* write smaller blocks"),
         ("100kB", {"n_clusters": 50}, "sums of 50 clusters in 8 columns take"),
-        ("90kB", {"n_clusters": 2, "sample_rows": 300}, "pass a smaller sample_rows"),
+        ("70kB", {"n_clusters": 2, "sample_rows": 300}, "pass a smaller sample_rows"),
     ],
 )
 def test_what_cannot_fit_is_refused_with_what_would(limit, options, message):

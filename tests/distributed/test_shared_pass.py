@@ -1,12 +1,16 @@
 """All runs share a pass: who asks, who leaves, how often blocks are read."""
 
+import warnings
+
+import block_fits
 import numpy as np
 import pytest
-from block_fits import assert_same_bits, counts_of, evenly, fit
+from block_fits import assert_same_bits, counts_of, evenly
+from sklearn.exceptions import ConvergenceWarning
 
 from threecpo._core.matrices import from_sparse
 from threecpo._core.rules import EXACT
-from threecpo._core.run import Request
+from threecpo._core.run import Request, settled
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit import block_work, shared_pass
 from threecpo._fit.blocks import BlockFit
@@ -14,6 +18,11 @@ from threecpo._fit.budget import MemoryBudget
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 SLOW = {"init": "random-labels", "n_init": 8, "n_clusters": 4}
+
+
+def fit(readers, fitting=None, **options):
+    """A fit whose runs go to their ends."""
+    return block_fits.fit(readers, fitting={"tol": 0.0} | (fitting or {}), **options)
 
 
 @pytest.fixture
@@ -124,3 +133,55 @@ def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
         np.testing.assert_array_equal(found.table, alone.table)
         np.testing.assert_array_equal(found.log_sizes, alone.log_sizes)
         assert found.log_sizes.any() == request.with_sizes
+
+
+class TestTolerance:
+    """Runs that creep end where a pass gains less than is asked for."""
+
+    TOL = 1e-3
+    CREEPING = {"n_clusters": 5, "n_init": 3, "sample_rows": 60}  # noqa: RUF012
+
+    @pytest.fixture(name="X")
+    def counts(self):
+        return block_fits.shapeless(1500)
+
+    def test_a_run_ends_with_its_first_small_gain(self, X, asked):
+        whole = fit(evenly(X, 3), **self.CREEPING)
+        n_all = len(asked)
+        asked.clear()
+        with warnings.catch_warnings():  # it counts as converged
+            warnings.simplefilter("error", ConvergenceWarning)
+            found = fit(evenly(X, 3), fitting={"tol": self.TOL}, **self.CREEPING)
+        assert len(asked) < n_all
+        losses = found.history_["loss"]
+        gains = -np.diff(losses) / np.abs(losses[1:])
+        assert gains[-1] < self.TOL
+        assert (gains[:-1] >= self.TOL).all()
+        assert whole.loss_ < found.loss_
+        assert found.loss_ == pytest.approx(whole.loss_, rel=20 * self.TOL)
+
+    def test_it_does_not_hang_on_the_cut(self, X):
+        options = {"fitting": {"tol": self.TOL}, **self.CREEPING}
+        assert_same_bits(fit(evenly(X, 2), **options), fit(evenly(X, 7), **options))
+
+    def test_labels_are_those_of_the_model(self, X):
+        found = fit(evenly(X, 3), fitting={"tol": self.TOL}, **self.CREEPING)
+        np.testing.assert_array_equal(found.predict(X), found.labels_)
+
+    def test_it_is_part_of_a_checkpoint(self, X, tmp_path):
+        options = {"tol": self.TOL, "checkpoint": tmp_path / "kept"}
+        first = fit(evenly(X, 3), fitting=options, **self.CREEPING)
+        again = fit(evenly(X, 3), fitting=options, **self.CREEPING)
+        assert_same_bits(first, again)
+        with pytest.raises(ValueError, match="tol"):
+            fit(evenly(X, 3), fitting=options | {"tol": 0.0}, **self.CREEPING)
+
+    def test_rising_losses_go_on(self):
+        lines = [{"loss": loss} for loss in (-100.0, -99.99999)]
+        assert not settled(lines, 1e-3)
+        assert settled(lines[::-1], 1e-3)
+        assert not settled(lines[:1], 1e-3)
+
+    def test_it_is_no_negative_number(self, X):
+        with pytest.raises(ValueError, match="tol"):
+            fit(evenly(X, 3), fitting={"tol": -1.0}, **self.CREEPING)

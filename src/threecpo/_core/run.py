@@ -160,6 +160,10 @@ class Running:
         self.finished = self.converged or repeated or full
         return kept
 
+    def settle(self) -> None:
+        """Be finished, where what is left to gain is too little."""
+        self.finished = self.converged = True
+
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
         free = self.numbers >= self.settings.n_known
         order = np.lexsort((np.where(free, -self.sums.cluster_masses, 0.0), free))
@@ -246,6 +250,14 @@ def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:
         return False
     before, now = (line["loss"] for line in lines[-2:])
     return now - PATIENCE * max(before - now, 0.0) > lowest
+
+
+def settled(lines: Sequence[dict[str, float]], tol: float) -> bool:
+    """Whether the last iteration has lowered the loss by less than this part of it."""
+    if len(lines) < 2:
+        return False
+    before, now = (line["loss"] for line in lines[-2:])
+    return 0.0 <= before - now < tol * abs(now)
 
 
 def without_empty(sums: Sums) -> tuple[Sums, NDArray[np.intp]]:

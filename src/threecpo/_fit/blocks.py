@@ -46,7 +46,8 @@ class BlockFit:
     """A plan, the engine whose blocks it is for, and what is known of these.
 
     ``threads`` is the number of blocks in work at a time in one process, ``known`` the
-    known clusters of all rows.
+    known clusters of all rows. A run ends when a pass lowers its loss by less than
+    ``tol`` of it.
     """
 
     plan: Plan
@@ -57,6 +58,7 @@ class BlockFit:
     progress: Progress | None = None
     known: NDArray[np.int32] | None = None
     known_names: tuple[str, ...] = ()
+    tol: float = 0.0
 
     def fit(
         self,
@@ -143,7 +145,9 @@ class BlockFit:
                 if fits[i] is None:
                     best = best_of(runs)
                     start = PendingRun(best.groups, start=best.sums)
-                    fits[i] = fit = SharedPass([start], plan.settings, data)
+                    fits[i] = fit = SharedPass(
+                        [start], plan.settings, data, tol=self.tol
+                    )
                     if checkpoints:
                         checkpoints[i].save(fit)
         return [fit for fit in fits if fit is not None]
@@ -213,7 +217,9 @@ class BlockFit:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
-        return SharedPass(pending, self.plan.settings, self.look.sums, drop_hopeless)
+        return SharedPass(
+            *(pending, self.plan.settings, self.look.sums, drop_hopeless), tol=self.tol
+        )
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""

@@ -97,6 +97,7 @@ class Checkpoint:
                 data,
                 drop_hopeless=bool(state["fit"]["drop_hopeless"]),
                 n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
+                tol=stored.finite("tol", state["fit"]["tol"], 0),
             )
             if not shared.keeps_the_best:
                 self._refuse("the best run has no sums")

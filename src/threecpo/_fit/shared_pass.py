@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.run import Request, Running, digest, hopeless
+from .._core.run import Request, Running, digest, hopeless, settled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -44,12 +44,14 @@ class PendingRun:
         smoothed = self.start.smoothed(settings.prior)
         return Request(settings.profile(smoothed, self.groups), with_sizes=True)
 
-    def take(self, sums: Sums, settings: Settings) -> None:
+    def take(self, sums: Sums, settings: Settings, tol: float) -> None:
         if self.running is None:
             self.running = Running(sums, self.groups, settings)
             self.start = None
         else:
             self.running.take(sums, None)
+            if settled(self.running.lines, tol):
+                self.running.settle()
             self.loss = self.running.lines[-1]["loss"]
             self.ended = self.running.finished
 
@@ -58,7 +60,8 @@ class PendingRun:
 class SharedPass:
     """All runs of a fit, as far as they have come.
 
-    ``data`` are sums over all rows, of which totals and numbers of rows are used.
+    ``data`` are sums over all rows, of which totals and numbers of rows are used. A
+    run ends when a pass lowers its loss by less than ``tol`` of it.
     """
 
     runs: list[PendingRun]
@@ -66,6 +69,7 @@ class SharedPass:
     data: Sums
     drop_hopeless: bool = False
     n_passes: int = 0
+    tol: float = 0.0
 
     def finish(
         self,
@@ -141,7 +145,7 @@ class SharedPass:
         if run.running is not None and not request.with_sizes:
             found.log_sizes = run.running.sums.log_sizes
             found.log_size_total = run.running.sums.log_size_total
-        run.take(found, self.settings)
+        run.take(found, self.settings, self.tol)
         assert run.running is not None
         lines = run.running.lines
         if report is not None and lines:

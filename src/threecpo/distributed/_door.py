@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._fit import row_files
-from .._options import check_integer
+from .._options import check_integer, check_non_negative
 from ..cluster.fitting import (
     PoissonClusterer,
     check_estimator,
@@ -26,7 +26,7 @@ from ._fit_steps import (
     released,
 )
 from ._patience import SECONDS
-from ._place import SAMPLE_ROWS, GivenFit
+from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
     import os
@@ -51,6 +51,7 @@ def fit(
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
     write_to: str | os.PathLike[str] | None = None,
+    tol: float = TOL,
     drop_hopeless: bool = False,
     patience: float = SECONDS,
     progress: Progress | None = None,
@@ -108,6 +109,9 @@ def fit(
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
         :func:`read_rows`). The estimator then has no attributes of single rows.
+    tol : float, default=1e-6
+        End a run when a pass over all rows lowers its loss by less than this part of
+        it; 0 goes on until nothing changes. Fits of the sample are not concerned.
     drop_hopeless : bool, default=False
         End runs that would need ten times their last gain to become the best.
     patience : float, default=300
@@ -160,6 +164,7 @@ default=None
         sample_weight,
         batch,
         known_labels,
+        check_non_negative("tol", tol),
     )
     target = None if write_to is None else Path(write_to)
     if target is not None:
@@ -196,7 +201,7 @@ def _fit(
         opened.check_known(plan.settings.n_clusters)
         if target is None:
             given.budget.check_rows(sum(opened.place.n_rows))
-        fitting = block_fit(opened, given.budget, progress)
+        fitting = block_fit(opened, given, progress)
 
         def one(fitting: BlockFit, ending: str) -> FitRecord:
             options = {"drop_hopeless": drop_hopeless}

@@ -25,19 +25,18 @@ if TYPE_CHECKING:
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
-    from ._place import FitRows
+    from ._place import FitRows, GivenFit
 
 # Numbers for each row and cluster while the confidence of a fit is measured.
 OF_PROBABILITIES = 3
 
 
-def block_fit(
-    fitted: FitRows, budget: MemoryBudget, progress: Progress | None
-) -> BlockFit:
+def block_fit(fitted: FitRows, given: GivenFit, progress: Progress | None) -> BlockFit:
     """What fits these rows."""
     place, plan, rows, _ = fitted
-    seen = place.fitted, place.look, budget, place.threads
-    return BlockFit(plan, *seen, progress, rows.known_of_kept, rows.known_names)
+    seen = place.fitted, place.look, given.budget, place.threads
+    known = rows.known_of_kept, rows.known_names
+    return BlockFit(plan, *seen, progress, *known, tol=given.tol)
 
 
 def holding(fitting: BlockFit) -> BlockFit:

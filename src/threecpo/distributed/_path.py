@@ -249,7 +249,7 @@ class PathOverBlocks:
     def _fitting(self, largest: int, progress: Progress | None) -> BlockFit:
         """What fits blocks, columns that vary too much held back."""
         plan, rows, given = self.fitted.plan, self.fitted.rows, self.given
-        fitting = block_fit(self.fitted, given.budget, progress)
+        fitting = block_fit(self.fitted, given, progress)
         fitting = replace(fitting, plan=plan.with_clusters(largest))
         fitting = holding(fitting) if rows.only_started_from else fitting
         if plan.max_dispersion is None:
@@ -261,7 +261,7 @@ class PathOverBlocks:
 
     def _released(self, first: FitRecord, progress: Progress | None) -> FitRecord:
         """The fit that goes on from one that held rows which may leave."""
-        fitting = block_fit(self.fitted, self.given.budget, progress)
+        fitting = block_fit(self.fitted, self.given, progress)
         plan = fitting.plan.with_clusters(first.settings.n_clusters)
         weights = first.sums.column_weights
         plan = plan.with_column_weights(weights)

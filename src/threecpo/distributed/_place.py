@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from ..io.blocks import BlockSource
 
 SAMPLE_ROWS = 20_000
+TOL = 1e-6
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class GivenFit:
     sample_weight: ArrayLike | None
     batch: ArrayLike | None
     known_labels: ArrayLike | None = None
+    tol: float = TOL
 
     @property
     def budget(self) -> MemoryBudget:
@@ -67,7 +69,8 @@ class GivenFit:
         """Checkpoint of a fit, if one is asked for, in the folder with this ending."""
         if self.checkpoint is None:
             return None
-        options = {"sample_rows": self.sample_rows, "drop_hopeless": False} | options
+        always = {"sample_rows": self.sample_rows, "tol": self.tol}
+        options = always | {"drop_hopeless": False} | options
         if rows.given:
             options["rows"] = rows.digest
         return Checkpoint(Path(os.fspath(self.checkpoint) + ending), plan, options)
