@@ -44,6 +44,10 @@ def test_blocks_are_fitted_as_by_the_library(run, folder, options):
     np.testing.assert_array_equal(labels, model.labels_)
     columns = results.read_table("cells.threecpo/columns.csv")["column"]
     assert columns.tolist() == COLUMNS
+    page = Path("cells.threecpo/report.html").read_text()
+    assert "Map of the rows" in page
+    assert run("report", "cells.threecpo").code == 0
+    assert Path("cells.threecpo/report.html").read_text() == page
 
 
 def test_processes_of_this_machine_give_the_same(run, folder):

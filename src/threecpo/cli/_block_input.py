@@ -102,6 +102,14 @@ class FileInBlocks:
         with self._at_work() as options:
             return predicted_block_rows(model, self._path, batch=batch, **options)
 
+    def row_table(self, model: ThreeCPO) -> Table:
+        """Table of the rows of the fit, some of them with a place in the map."""
+        from ..results import block_row_table
+
+        names = ("layer", "max_memory")
+        options = {name: self._options[name] for name in names if name in self._options}
+        return block_row_table(model, self._path, **options)
+
     @contextmanager
     def _at_work(self) -> Iterator[dict[str, Any]]:
         """Options of doors, with the client to work on."""

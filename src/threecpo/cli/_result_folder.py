@@ -176,9 +176,11 @@ def write_tables(
     from ..results.label_comparison import label_columns
     from ..table import CountTable
 
-    # Counts that stay on disk have no map.
     in_memory = counts if isinstance(counts, CountTable) else None
-    rows = results.row_table(model, in_memory)
+    if isinstance(counts, FileInBlocks):
+        rows = counts.row_table(model)
+    else:
+        rows = results.row_table(model, in_memory)
     if kept is not None:
         found = {name: rows[name] for name in rows if not name.startswith("map_")}
         rows = {**rows, **kept, **found}

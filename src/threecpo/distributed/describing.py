@@ -47,8 +47,9 @@ def described_rows(
 
 
 class DrawnRows(NamedTuple):
-    """Some rows: their numbers, ascending, and their counts."""
+    """Some of all rows: their numbers, ascending, and their counts."""
 
+    n_rows: int
     numbers: NDArray[np.int64]
     counts: Counts
 
@@ -60,10 +61,9 @@ def drawn_rows(
     *,
     layer: str | None = None,
     max_memory: int | str | None = None,
-    batch: ArrayLike | None = None,
 ) -> DrawnRows:
     """At most so many rows, drawn by their number, the same for any blocks."""
-    given = GivenBlocks(blocks, layer, None, max_memory, SECONDS, batch)
+    given = GivenBlocks(blocks, layer, None, max_memory, SECONDS, None)
     with opened(model, given) as engine:
         firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
         n_rows = int(firsts[-1])
@@ -71,7 +71,7 @@ def drawn_rows(
         if n_rows > most:
             rng = np.random.default_rng(0)
             drawn = np.sort(rng.choice(n_rows, most, replace=False))
-        return DrawnRows(drawn, rows_of(engine, firsts, drawn))
+        return DrawnRows(n_rows, drawn, rows_of(engine, firsts, drawn))
 
 
 def _describe(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:

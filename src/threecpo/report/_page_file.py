@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._writing import replaced
-from ..results import choice_facts, path_table, row_table
+from ..results import block_row_table, choice_facts, path_table, row_table
 from ..table import CountTable
 from ._html_page import render
 from ._summary import summarise
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..cluster import ThreeCPO
+    from ..results import Table
 
 
 class Report:
@@ -32,8 +33,10 @@ class Report:
     model : ThreeCPO
         A fitted model. With ``n_clusters="auto"`` the report shows the path as well.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns), \
-or None
+blocks of them, or None
         The counts it was fitted on, for the map of the rows; None leaves the map out.
+        Of blocks, a path for instance, as :func:`threecpo.distributed.fit` takes them,
+        some rows are drawn for the map, and the page says so.
     row_names : sequence of str, default=None
         Names of the rows; None takes those of a CountTable, else those of the fit,
         else their numbers, from 0.
@@ -95,7 +98,7 @@ or None
         titles = X.row_titles if isinstance(X, CountTable) else None
         self.summary = summarise(
             model,
-            row_table(model, X, row_names=row_names),
+            _rows(model, X, row_names),
             column_names=column_names,
             path=None if k_path is None else path_table(k_path),
             run=run,
@@ -136,6 +139,14 @@ or None
         return f"Report({self.summary['findings'][0]})"
 
 
+def _rows(model: ThreeCPO, X: Any, row_names: Iterable[Any] | None) -> Table:
+    from ..io.blocks import are_blocks
+
+    in_blocks = X is not None and are_blocks(X)
+    table = block_row_table if in_blocks else row_table
+    return table(model, X, row_names=row_names)
+
+
 def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) -> None:
     """Write a report about a fitted model as one HTML file.
 
@@ -144,8 +155,10 @@ def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) ->
     model : ThreeCPO
         A fitted model. With ``n_clusters="auto"`` the report shows the path as well.
     X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns), \
-or None
+blocks of them, or None
         The counts it was fitted on, for the map of the rows; None leaves the map out.
+        Of blocks, a path for instance, as :func:`threecpo.distributed.fit` takes them,
+        some rows are drawn for the map, and the page says so.
     path : str or path-like
         File to write; an existing one is replaced once the new one is complete.
     **options

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ._agreement import SCORE_NAMES, agreement
-from ._block_rows import predicted_block_rows
+from ._block_rows import block_row_table, predicted_block_rows
 from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
 from ._column_matching import match_columns
@@ -34,6 +34,7 @@ __all__ = [
     "SCORE_NAMES",
     "LabelComparison",
     "agreement",
+    "block_row_table",
     "choice_facts",
     "cluster_path",
     "cluster_table",

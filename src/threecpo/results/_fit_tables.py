@@ -25,6 +25,8 @@ from .fitted import (
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from numpy.typing import NDArray
+
     from ..cluster import ThreeCPO
     from ..select import KPath
     from ._csv_tables import Table
@@ -64,9 +66,20 @@ def row_table(
     >>> rows["row"][rows["cluster"] == rows["cluster"][0]].tolist()
     ['a', 'b']
     """
+    n_rows = record_of(model).n_rows
+    places = np.full((n_rows, 2), np.nan) if X is None else row_map(model, X)
+    return placed_rows(model, places, X, row_names)
+
+
+def placed_rows(
+    model: ThreeCPO,
+    places: NDArray[np.float64],
+    X: Any = None,
+    row_names: Iterable[Any] | None = None,
+) -> Table:
+    """Table of the rows of a fit with these places in the map."""
     record = record_of(model)
     rows = rows_of(record)
-    places = np.full((record.n_rows, 2), np.nan) if X is None else row_map(model, X)
     if len(places) != record.n_rows:
         message = (
             f"X has {len(places)} rows, but the model was fitted on {record.n_rows}; "

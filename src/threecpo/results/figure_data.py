@@ -115,7 +115,10 @@ def outliers(rows: Table, threshold: float) -> Part:
 
 
 def row_map(rows: Table, n_clusters: int) -> Part | None:
-    """Points of the map, or of some rows where there are many; None if all are one."""
+    """Points of the map, or of some rows where there are many; None if all are one.
+
+    ``rows`` counts those that have no place as well, such as rows that stayed on disk.
+    """
     x, y, nearest = rows["map_x"], rows["map_y"], rows["nearest"]
     # Every place is as good for a row without counts.
     known = np.isfinite(x) & np.isfinite(y) & (rows["cluster"] != NO_COUNTS)
@@ -139,7 +142,7 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
         "cluster": rows["cluster"][shown].tolist(),
         "centres": centres,
         "limits": limits,
-        "rows": int(known.sum()),
+        "rows": int((rows["cluster"] != NO_COUNTS).sum()),
         "touching": _touching(places, rows["cluster"][shown], n_clusters),
         "shown": shown.tolist(),
     }

@@ -73,6 +73,23 @@ def open_blocks(
         yield in_memory(blocks, block_counts)
 
 
+def are_blocks(X: Any) -> bool:
+    """Whether X is a path, a Dask array or a list of functions, not counts in memory.
+
+    Parameters
+    ----------
+    X : object
+        What somebody passes for counts.
+
+    Returns
+    -------
+    bool
+        Whether it is to be read in blocks.
+    """
+    readers = isinstance(X, list | tuple) and bool(X) and all(map(callable, X))
+    return isinstance(X, str | os.PathLike) or is_dask_array(X) or readers
+
+
 def _on_disk(
     path: Path, layer: str | None, scratch: Path, block_counts: int
 ) -> BlockSource:
