@@ -123,11 +123,6 @@ default=None
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = whole_numbers(n_clusters)
-    rows = {
-        "sample_weight": sample_weight,
-        "batch": batch,
-        "known_labels": known_labels,
-    }
     given = GivenFit(
         blocks,
         layer,
@@ -137,7 +132,9 @@ default=None
         sample_rows,
         scratch,
         patience,
-        **rows,
+        sample_weight,
+        batch,
+        known_labels,
     )
     with ExitStack() as stack, _heard(progress, verbose) as heard:
         PathOverBlocks.opened(path, given, max(wanted), stack).extend(wanted, heard)
