@@ -12,7 +12,7 @@ from strategies import labelled_counts, penalties, priors
 from threecpo._core import crossing, seeding
 from threecpo._core.codes import NOWHERE, all_relevant
 from threecpo._core.matrices import from_dense
-from threecpo._core.merging import merge_clusters
+from threecpo._core.merging import joined, merge_clusters
 from threecpo._core.run import run
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL, Workers
@@ -106,6 +106,15 @@ class TestSearch:
                 assert new[:apart].tolist() == list(range(apart))
                 assert new.max() == n_left - 1
         assert merge_clusters(sums, all_relevant(5), 7, 1e-3)[1] == 0
+
+    def test_joining_down_to_k_keeps_them_apart(self):
+        Y = np.array([[5.0, 1], [5, 1], [1, 5], [9, 9]])
+        labels = np.arange(4, dtype=np.int32)
+        sums = sum_by_labels(from_dense(Y), labels, 4, all_relevant(2), 1e-3)
+        settings = settings_of(3, n_known=2)
+        new, left = joined(labels, sums, all_relevant(2), settings, SERIAL)
+        assert new[:2].tolist() == [0, 1]
+        assert left.n_clusters == 3
 
     def test_crossing_keeps_known_clusters_first_and_whatever_their_size(self):
         a = np.array([0, 1, 2, 2, 2, 2, 3, 3, 3], dtype=np.int32)

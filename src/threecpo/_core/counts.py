@@ -231,15 +231,15 @@ class Counts:
 
     def _with_rows_of(self, part: Counts, rows: Any) -> Counts:
         """Return some rows with their weights, batches and known clusters."""
-        given = {
+        given: dict[str, Any] = {
             name: array[rows]
             for name in ("weights", "batches", "known")
             if (array := getattr(self, name)) is not None
         }
         if not given:
             return part
-        names = {"batch_names": self.batch_names, "known_names": self.known_names}
-        return replace(part, **given, **names)
+        given |= {"batch_names": self.batch_names, "known_names": self.known_names}
+        return replace(part, **given)
 
     def _part(
         self,

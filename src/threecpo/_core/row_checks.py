@@ -104,13 +104,14 @@ def check_known(
                 "give names or numbers, and -1 where it is unknown."
             )
             raise ValueError(message)
-        names = (*first, *sorted({*labels} - {*first}))
+        names = (*first, *sorted({str(value) for value in labels} - {*first}))
     else:
-        names = first + ("",) * (max(labels) + 1 - len(first))
+        most = max(int(value) for value in labels)
+        names = first + ("",) * (most + 1 - len(first))
         missing = sorted({*range(len(first), len(names))} - {*labels})
         if missing:
             message = (
-                f"known_labels goes up to {max(labels)}, but no row has "
+                f"known_labels goes up to {most}, but no row has "
                 f"{missing[0]}; number known clusters without gaps, or give names."
             )
             raise ValueError(message)

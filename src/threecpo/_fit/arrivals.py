@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from .joined import regrouped
 from .row_results import RowResults
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
@@ -92,7 +94,7 @@ def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
     if before is None:
         return None
     parts = []
-    fill = {"row_weights": np.ones, "known": _nobody}
+    fill: dict[str, Callable[[int], Any]] = {"row_weights": np.ones, "known": _nobody}
     for rows in (before, found):
         missing = {
             name: make(len(rows.labels))

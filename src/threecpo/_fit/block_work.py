@@ -70,7 +70,7 @@ def x_log_x_above(
 def sum_columns(used: NDArray[np.bool_], prior: float, _: int, counts: Counts) -> Sums:
     """Sums over all rows with these columns in use, and no others."""
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    everything = all_relevant(np.count_nonzero(used))
+    everything = all_relevant(int(np.count_nonzero(used)))
     return sum_by_labels(counts.columns(used), nowhere, 0, everything, prior)
 
 
@@ -102,7 +102,7 @@ def rows_to_sample(
         n_known = int(held.max()) + 1
         enough = max(1, n_sampled // (2 * n_known))
         for k in range(n_known):
-            there = np.count_nonzero(held[drawn] == k)
+            there = int(np.count_nonzero(held[drawn] == k))
             others = np.setdiff1d(np.flatnonzero(held == k), drawn)
             n_more = min(max(enough - there, 0), len(others))
             more = rng.choice(others, n_more, replace=False, shuffle=False)

@@ -7,8 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
+from numpy.typing import NDArray
+
 from .._core.codes import GROUPS, RELEVANT
 
+# Names of columns.
+Names = Sequence[Any] | NDArray[Any]
 # Groups of columns by number or name, as they are given.
 Fixed = Mapping[Any, int]
 # Columns of clusters, by name or number, as they are given; and by number.
@@ -24,9 +28,7 @@ class ColumnFinder:
     name and it is a number, as in files, a number.
     """
 
-    def __init__(
-        self, parameter: str, names: Sequence[Any] | None, n_columns: int
-    ) -> None:
+    def __init__(self, parameter: str, names: Names | None, n_columns: int) -> None:
         self._parameter = parameter
         self._n_columns = n_columns
         self._named = names is not None
@@ -89,7 +91,7 @@ def check_fixed(given: Any, allowed: tuple[int, ...]) -> Fixed | None:
 
 
 def fixed_pairs(
-    given: Fixed | None, names: Sequence[Any] | None, n_columns: int
+    given: Fixed | None, names: Names | None, n_columns: int
 ) -> tuple[tuple[int, int], ...]:
     """Return columns and their groups, by number."""
     if not given:
@@ -134,7 +136,7 @@ def check_seeds(given: Any) -> GivenSeeds | None:
 
 
 def seed_numbers(
-    given: GivenSeeds | None, names: Sequence[Any] | None, n_columns: int
+    given: GivenSeeds | None, names: Names | None, n_columns: int
 ) -> SeedColumns:
     """Return columns of clusters by number; no column may be in two clusters."""
     if not given:

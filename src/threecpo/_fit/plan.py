@@ -10,12 +10,12 @@ import numpy as np
 from .given_columns import fixed_pairs, seed_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from .._core.run import Settings
-    from .given_columns import Fixed, GivenSeeds, SeedColumns
+    from .given_columns import Fixed, GivenSeeds, Names, SeedColumns
     from .record import FitRecord
 
 # Of all seeds that one plan makes, that of a sample of the rows.
@@ -58,7 +58,7 @@ class Plan:
     given_seeds: GivenSeeds | None = None
     seed_columns: SeedColumns = ()
 
-    def for_columns(self, names: Sequence[Any] | None, n_columns: int) -> Plan:
+    def for_columns(self, names: Names | None, n_columns: int) -> Plan:
         """Return the same plan for counts of these columns."""
         fixed = fixed_pairs(self.fixed_groups, names, n_columns)
         seeds = seed_numbers(self.given_seeds, names, n_columns)

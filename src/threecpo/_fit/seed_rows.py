@@ -33,7 +33,7 @@ def with_seed_rows(plan: Plan, counts: Counts) -> Counts:
     """Return counts with the rows that the plan's columns make seeds of clusters."""
     if not plan.seed_columns or not isinstance(plan.init, str):
         return counts
-    totals = counts.matrix().sum(axis=0)
+    totals = np.asarray(counts.matrix().sum(axis=0), dtype=np.float64)
     _warn_of_empty(plan.seed_columns, totals)
     found = seed_evidence(plan.seed_columns, totals, 0, counts)
     known = _with_seeds(plan.seed_columns, found, counts.known, counts.weights)

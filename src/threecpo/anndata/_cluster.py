@@ -18,6 +18,7 @@ def cluster(
     *,
     layer: str | None = None,
     batch_key: str | None = None,
+    known_key: str | None = None,
     key_added: str = "threecpo",
     random_state: Any = 0,
     copy: bool = False,
@@ -43,6 +44,9 @@ def cluster(
     batch_key : str or None, default=None
         Column of ``obs`` with the batch of each cell (donor, sample, protocol), as
         ``batch`` of :meth:`threecpo.ThreeCPO.fit`.
+    known_key : str or None, default=None
+        Column of ``obs`` with the cluster of each cell that is known, missing or empty
+        where it is not, as ``known_labels`` of :meth:`threecpo.ThreeCPO.fit`.
     key_added : str, default="threecpo"
         Name of the results.
     random_state : int, RandomState, Generator or None, default=0
@@ -112,18 +116,24 @@ def cluster(
     check_anndata(adata, "cluster", written=not copy)
     check_key("key_added", key_added)
     table = counts_of(adata, layer)
-    batch = None if batch_key is None else batch_of(adata, batch_key)
+    keys = {"batch": batch_key, "known_labels": known_key}
+    names = {"batch": "batch_key", "known_labels": "known_key"}
+    rows = {
+        argument: column_of(adata, names[argument], key)
+        for argument, key in keys.items()
+        if key is not None
+    }
     model = ThreeCPO(n_clusters, random_state=random_state, **options)
-    model.fit(table, batch=batch)
+    model.fit(table, **rows)
     target = copied(adata) if copy else adata
     write_fit(target, model, key_added, table)
     return target if copy else None
 
 
-def batch_of(adata: Any, key: str) -> Any:
-    """Batch of each cell, a column of ``obs``."""
+def column_of(adata: Any, parameter: str, key: str) -> Any:
+    """A column of ``obs``."""
     if key not in adata.obs:
         known = ", ".join(map(repr, adata.obs.columns)) or "no columns"
-        message = f"batch_key={key!r} is no column of obs, which has {known}."
+        message = f"{parameter}={key!r} is no column of obs, which has {known}."
         raise ValueError(message)
     return adata.obs[key].to_numpy(dtype=object)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..results import Table
     from ..select import KPath
-    from ._input_file import InputFile
+    from ._input_file import GivenRows, InputFile
 
 _OPTIONS = {
     "max_memory": click.option(
@@ -80,12 +80,12 @@ class FileInBlocks:
         self.name = path.stem
         self.source = str(path)
 
-    def fit(self, model: ThreeCPO, progress: Progress | None, batch: Any) -> None:
+    def fit(self, model: ThreeCPO, progress: Progress | None, rows: GivenRows) -> None:
         """Fit a model to the blocks of the file."""
         from .. import distributed
 
+        given: dict[str, Any] = {"progress": progress, **rows}
         with self._at_work() as options:
-            given = {"progress": progress, "batch": batch}
             distributed.fit(model, self._path, **given, **options)
 
     def select(self, wanted: range, **options: Any) -> KPath:
@@ -125,17 +125,17 @@ class BlockInput(NamedTuple):
     source: InputFile
     options: dict[str, Any]
 
-    def read_rows(self) -> tuple[FileInBlocks, list[str | None] | None]:
-        """Return the file, which is read during the fit, and the batch of each row."""
-        return FileInBlocks(self.source.path, self.options), self._batch()
+    def read_rows(self) -> tuple[FileInBlocks, GivenRows]:
+        """Return the file, which is read during the fit, and what is given of rows."""
+        columns = self.source.row_columns.items()
+        given = {name: self._labels(column) for name, column in columns}
+        return FileInBlocks(self.source.path, self.options), given
 
-    def _batch(self) -> list[str | None] | None:
-        """Batch of each row, from a column beside the counts or a table of its own."""
+    def _labels(self, column: str) -> list[str | None]:
+        """Labels of rows, from a column beside the counts or a table of its own."""
         from ..io.blocks import read_row_labels, read_row_names
 
-        path, options, column = self.source
-        if column is None:
-            return None
+        path, options = self.source.path, self.source.options
         if "metadata" not in options:
             return read_row_labels(path, column)
         return labels_of_rows(read_row_names(path), [column], options)[column]
@@ -152,7 +152,7 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
         return None
     asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
     for name in source.options:
-        if name != "layer" and (source.batch is None or name not in METADATA_OPTIONS):
+        if name != "layer" and not (source.row_columns and name in METADATA_OPTIONS):
             message = f"--{name.replace('_', '-')} does not go with {asked}."
             raise click.UsageError(message)
     if "dask" in options and "workers" in options:

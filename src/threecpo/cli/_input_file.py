@@ -112,26 +112,37 @@ _OPTIONS = {
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
+# Batch and known cluster of each row, by the argument of a fit; None where blank.
+GivenRows = dict[str, list[str | None]]
 _NOT_READING = ("no_index", "named_triples", "transform")
 READING = tuple(name for name in _OPTIONS if name not in _NOT_READING)
 _OPTIONS |= TEXT_OPTIONS
 
 
 class InputFile(NamedTuple):
-    """A file of counts, how to read it, and which column holds batches."""
+    """A file of counts, how to read it, and columns of batches and known clusters."""
 
     path: Path
     options: dict[str, Any]
     batch: str | None = None
+    known: str | None = None
+
+    @property
+    def row_columns(self) -> dict[str, str]:
+        """Columns of what is given of rows, by the argument of a fit."""
+        columns = {"batch": self.batch, "known_labels": self.known}
+        return {name: column for name, column in columns.items() if column is not None}
 
     def read(self) -> CountTable:
-        """Read the table; batches are the last of its labels."""
+        """Read the table; what is given of rows are the last of its labels."""
         from ..io import read_counts
 
         options = dict(self.options)
         transform = options.pop("transform", None)
-        if self.batch is not None:
-            options["labels"] = (*options.get("labels", ()), self.batch)
+        asked = options.get("labels", ())
+        beside = [name for name in self.row_columns.values() if name not in asked]
+        if beside:
+            options["labels"] = (*asked, *dict.fromkeys(beside))
         table = read_counts(self.path, **options)
         if transform is None:
             return table
@@ -142,18 +153,21 @@ class InputFile(NamedTuple):
         )
         return transformed
 
-    def read_rows(self) -> tuple[CountTable, list[str | None] | None]:
-        """Read the table and the batch of each row."""
+    def read_rows(self) -> tuple[CountTable, GivenRows]:
+        """Read the table and what is given of its rows."""
         return self.parted(self.read())
 
-    def parted(self, table: CountTable) -> tuple[CountTable, list[str | None] | None]:
-        """Take the batch of each row out of the labels, unless it was asked for."""
-        if self.batch is None:
-            return table, None
+    def parted(self, table: CountTable) -> tuple[CountTable, GivenRows]:
+        """Take what is given of rows out of the labels, unless it was asked for."""
+        if not self.row_columns:
+            return table, {}
         kinds = table.label_kinds
-        batch = [text or None for text in kinds[self.batch]]
+        given = {
+            name: [text or None for text in kinds[column]]
+            for name, column in self.row_columns.items()
+        }
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
-        return table.with_labels(labels), batch
+        return table.with_labels(labels), given
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
@@ -177,6 +191,7 @@ class InputFile(NamedTuple):
             "sha256": self.sha256(),
             "options": self.options,
             **({} if self.batch is None else {"batch": self.batch}),
+            **({} if self.known is None else {"known": self.known}),
         }
 
     def sha256(self) -> str:

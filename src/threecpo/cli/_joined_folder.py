@@ -69,7 +69,8 @@ def joined_folder(
             kept = read_table(folder / "labels.csv")
         else:
             source = InputFile(counts, known.get("options", {}), known.get("batch"))
-            table, batch = source.parted(read_for(model, source))
+            table, rows = source.parted(read_for(model, source))
+            batch = rows.get("batch")
             table, _ = aligned(model, table, counts, zero=False)
             known = known | source.facts()
         model = change(model, table, batch)

@@ -32,7 +32,7 @@ def read_names(path: Path, n_clusters: Any = None) -> Any:
 
     What is wrong with them for any fit, or one of so many clusters, is refused.
     """
-    text = _text(path)
+    text = text_of(path)
     if path.suffix.lower() == ".json":
         names = _of_json(path, text)
     else:
@@ -45,21 +45,22 @@ def read_names(path: Path, n_clusters: Any = None) -> Any:
     return names
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path, what: str = "names of clusters") -> str:
+    """Text of a small file in UTF-8."""
     try:
         with open_regular(path) as file:
             content = file.read(LARGEST + 1)
     except DataFormatError as error:
-        message = f"{path} holds no names of clusters: {error}."
+        message = f"{path} holds no {what}: {error}."
         raise ValueError(message) from None
     if len(content) > LARGEST:
-        message = f"{path} is too large for names of clusters."
+        message = f"{path} is too large for {what}."
         raise ValueError(message)
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = (
-            f"{path} holds no names of clusters: it is not UTF-8 from byte "
+            f"{path} holds no {what}: it is not UTF-8 from byte "
             f"{error.start} on; save it as text in UTF-8 (Excel: CSV UTF-8)."
         )
         raise ValueError(message) from None

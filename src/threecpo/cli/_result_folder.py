@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..report.words import Noun
     from ..results import Table
     from ..table import CountTable
+    from ._input_file import GivenRows
 
 STABILITY = "stability.csv"
 DIGITS = 6
@@ -51,9 +52,7 @@ ALSO = {
 class Readable(Protocol):
     """Where counts come from, and what is known of that place."""
 
-    def read_rows(
-        self,
-    ) -> tuple[CountTable | FileInBlocks, list[str | None] | None]: ...
+    def read_rows(self) -> tuple[CountTable | FileInBlocks, GivenRows]: ...
 
     def facts(self) -> dict[str, Any]: ...
 
@@ -80,10 +79,10 @@ def fit_to_folder(
         require(*ALSO[kind])
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
-        counts, batch = source.read_rows()
+        counts, rows = source.read_rows()
         warn_of_traps(counts)
         read = time.perf_counter()
-        fit(model, counts, batch)
+        fit(model, counts, rows)
         if names is not None:
             model = _named(model, names)
         fitted = time.perf_counter()

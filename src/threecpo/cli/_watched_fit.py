@@ -13,6 +13,7 @@ from ._block_input import FileInBlocks
 if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
+    from ._input_file import GivenRows
 
 
 def watched() -> RunBar:
@@ -23,14 +24,15 @@ def watched() -> RunBar:
 def fit(
     model: ThreeCPO,
     counts: CountTable | FileInBlocks,
-    batch: Any = None,
+    rows: GivenRows,
 ) -> None:
     """Fit, with a bar on a terminal."""
     with watched() as progress:
         if isinstance(counts, FileInBlocks):
-            counts.fit(model, progress, batch)
+            counts.fit(model, progress, rows)
         else:
-            model.fit(counts, batch=batch, progress=progress)
+            given: dict[str, Any] = {"progress": progress, **rows}
+            model.fit(counts, **given)
 
 
 def stability(model: ThreeCPO, counts: CountTable) -> dict[str, Any]:

@@ -17,12 +17,13 @@ from ._shared_options import (
 
 if TYPE_CHECKING:
     from ..table import CountTable
+    from ._input_file import GivenRows
 
 
 class Digits:
     """Handwritten digits, which come with scikit-learn."""
 
-    def read_rows(self) -> tuple[CountTable, None]:
+    def read_rows(self) -> tuple[CountTable, GivenRows]:
         from sklearn.datasets import load_digits
 
         from ..table import CountTable
@@ -41,7 +42,7 @@ class Digits:
             source="scikit-learn's load_digits",
             **names,
         )
-        return table, None
+        return table, {}
 
     def facts(self) -> dict[str, Any]:
         """Return what is known beside the table: nothing."""

@@ -9,6 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
+from ._known_options import known_options, known_parameters
 from ._names_file import names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         "threecpo fit atlas.h5ad -k auto --rows cells --columns genes",
         "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
         "threecpo fit orders.csv -k 8 --triples --seed 1 --json",
+        "threecpo fit plots.csv -k 6 --known habitat --fix-group effort=noise",
         "threecpo fit atlas.h5ad -k 20 --max-memory 2GB --checkpoint atlas.state",
     )
 )
@@ -76,6 +78,7 @@ if TYPE_CHECKING:
     help="Measure whether clusters are real, and write stability.csv.",
 )
 @batch_option
+@known_options
 @names_option
 @click.option("--xlsx", is_flag=True, help="Write segments.xlsx for spreadsheets, too.")
 @click.option(
@@ -114,7 +117,9 @@ def command(
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, print_summary
 
-    source = source._replace(batch=batch_column)
+    known = options.pop("known_column")
+    source = source._replace(batch=batch_column, known=known)
+    options |= known_parameters(options)
     target = output or default_folder(source.path)
     called = {
         "rows": options.pop("rows_called"),

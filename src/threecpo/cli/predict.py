@@ -83,8 +83,8 @@ def command(
         fitted.set_params(n_jobs=n_jobs)
         facts: dict[str, Any] = {}
         if blocks is not None:
-            file, batch = blocks.read_rows()
-            rows = file.predict(fitted, batch)
+            file, given = blocks.read_rows()
+            rows = file.predict(fitted, given.get("batch"))
         else:
             rows, facts = _in_memory(fitted, source, zero=missing == "zero")
         write(rows)
@@ -104,9 +104,9 @@ def _in_memory(
     from ..results import predicted_rows
     from ..results.label_comparison import label_columns
 
-    table, batch = source.parted(read_for(model, source))
+    table, given = source.parted(read_for(model, source))
     table, facts = aligned(model, table, source.path, zero=zero)
-    rows = predicted_rows(model, table, batch=batch)
+    rows = predicted_rows(model, table, batch=given.get("batch"))
     return rows | label_columns(table, len(rows["row"])), facts
 
 

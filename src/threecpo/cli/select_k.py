@@ -14,6 +14,7 @@ from ._block_input import (
     block_options,
 )
 from ._input_file import InputFile, source_options
+from ._known_options import known_options, known_parameters
 from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
 from ._shared_options import (
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from ..select import KPath
     from ..table import CountTable
+    from ._input_file import GivenRows
 
 
 @click.command(
@@ -64,6 +66,7 @@ if TYPE_CHECKING:
 @source_options
 @block_options
 @batch_option
+@known_options
 @force_option
 @json_option
 def command(
@@ -89,12 +92,14 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
-    source = source._replace(batch=batch_column)
+    known = options.pop("known_column")
+    source = source._replace(batch=batch_column, known=known)
+    options |= known_parameters(options)
     blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
     with table_file(output, digits, force=force) as write:
-        counts, batch = (blocks or source).read_rows()
+        counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)
-        path = _path(counts, wanted, criterion, given(options), batch)
+        path = _path(counts, wanted, criterion, given(options), given_rows)
         rows = path_table(path)
         if not as_json:
             print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
@@ -135,19 +140,19 @@ def _path(
     wanted: range,
     criterion: str,
     options: dict[str, Any],
-    batch: Any,
+    rows: GivenRows,
 ) -> KPath:
     from ..cluster import ThreeCPO
     from ..select import select_n_clusters
     from ._watched_fit import watched
 
     with watched() as progress:
-        given = {
+        given: dict[str, Any] = {
             "estimator": ThreeCPO(**options),
             "n_init": options.get("n_init"),
             "criterion": criterion,
-            "batch": batch,
             "progress": progress,
+            **rows,
         }
         if isinstance(counts, FileInBlocks):
             return counts.select(wanted, **given)

@@ -88,8 +88,13 @@ class ArrivingRows(RowConfidence):
         True
         """
         if not hasattr(self, "record_"):
-            rows = {"sample_weight": sample_weight, "batch": batch}
-            return self.fit(X, y, **rows, known_labels=known_labels)
+            return self.fit(
+                X,
+                y,
+                sample_weight=sample_weight,
+                batch=batch,
+                known_labels=known_labels,
+            )
         from .._fit.arrivals import with_arrivals
 
         record = self.record_

@@ -90,7 +90,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
-        rows = {
+        rows: dict[str, Any] = {
             "sample_weight": sample_weight,
             "batch": batch,
             "known_labels": known_labels,
@@ -101,7 +101,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
             return self._fit_auto(X, rows, progress)
         plan = self._plan()
-        known = {"hold": plan.hold_labels, "seeded": plan.seed_names}
+        known: dict[str, Any] = {"hold": plan.hold_labels, "seeded": plan.seed_names}
         counts = with_given_rows(check_counts(X, self), **rows, **known)
         names = getattr(self, "feature_names_in_", None)
         plan = plan.for_columns(names, counts.n_columns)

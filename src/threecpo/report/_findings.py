@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..results import figure_data
 from ..results.fitted import held_columns
+from ..results.known import known_facts
 from ..results.steering import separation, separation_line
 from ._formatting import percent, shown, whole
 
@@ -43,25 +44,54 @@ def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
 
 
 def _held_rows(record: FitRecord, rows: Noun) -> str:
+    known = _known_rows(record, rows)
     weights = None if record.rows is None else record.rows.row_weights
     if weights is None:
-        return ""
+        return known
     n_held = int((weights < 1).sum())
     verb = "counts" if n_held == 1 else "count"
-    return f" {rows.count(n_held)} of many counts {verb} for less."
+    return f"{known} {rows.count(n_held)} of many counts {verb} for less."
+
+
+def _known_rows(record: FitRecord, rows: Noun) -> str:
+    """Rows that were held in clusters, and what the counts say of that."""
+    facts = known_facts(record)
+    if not facts["rows"]:
+        return ""
+    verb = "was" if facts["rows"] == 1 else "were"
+    against = f"; {whole(facts['against'])} of them would fit another better"
+    return (
+        f" {rows.count(facts['rows'])} {verb} held in known clusters"
+        f"{against if facts['against'] else ''}."
+    )
 
 
 def _held_columns(record: FitRecord, columns: Noun) -> str:
+    fixed = _fixed_columns(record, columns)
     held = held_columns(record)
     if not held:
-        return ""
+        return fixed
     listed = ", ".join(shown(name) for name in held[:HELD_LISTED])
     more = f" and {whole(len(held) - HELD_LISTED)} more"
     verb = "varies" if len(held) == 1 else "vary"
     return (
         f" {columns.count(len(held))} {verb} too much and "
         f"{'counts' if len(held) == 1 else 'count'} for less: {listed}"
-        f"{more if len(held) > HELD_LISTED else ''}."
+        f"{more if len(held) > HELD_LISTED else ''}.{fixed}"
+    )
+
+
+def _fixed_columns(record: FitRecord, columns: Noun) -> str:
+    """Columns whose groups were given."""
+    fixed = list(known_facts(record)["fixed_groups"].items())
+    if not fixed:
+        return ""
+    listed = ", ".join(f"{shown(name)} ({kind})" for name, kind in fixed[:HELD_LISTED])
+    more = f" and {whole(len(fixed) - HELD_LISTED)} more"
+    have = "has a group that was" if len(fixed) == 1 else "have groups that were"
+    return (
+        f" {columns.count(len(fixed))} {have} given: {listed}"
+        f"{more if len(fixed) > HELD_LISTED else ''}."
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..cluster.naming import cluster_names_of
 from . import figure_data
 from .fitted import mean_confidence, record_of
+from .known import known_facts
 from .steering import separation
 
 if TYPE_CHECKING:
@@ -29,7 +30,9 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
         ``iterations``; the ``loss``; the ``temperature`` T, the ``dispersion`` φ (the
         median of the columns) and the mean ``confidence`` in the rows of each cluster,
-        None where they were not measured; ``cluster_names`` and ``separation`` (the
+        None where they were not measured; ``known``, what was given before the fit
+        (``rows`` held in clusters and how many of them are ``against`` the counts,
+        ``clusters`` and ``fixed_groups``); ``cluster_names`` and ``separation`` (the
         columns, at most three, that make half of what separates the clusters, and
         their share of it).
 
@@ -59,6 +62,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
         "loss": record.loss,
         "iterations": record.n_iter,
+        "known": known_facts(record),
         "separation": separation(record),
         "temperature": record.confidence and record.confidence.temperature,
         "dispersion": record.confidence and record.confidence.dispersion,
