@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-bare test-addresses dist quick lint bench bench-history bench-check fuzz reproduce sites-data tutorials docs clean
+.PHONY: help demo test test-oldest test-bare test-addresses dist test-dist quick lint bench bench-history bench-check fuzz reproduce sites-data tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
@@ -22,6 +22,7 @@ help:
 	@echo "make quick      run the tests that are not slow"
 	@echo "make test-oldest  run the tests with the oldest versions that are allowed"
 	@echo "make dist       make the wheel and the source distribution, and check both"
+	@echo "make test-dist  run the tests of the source distribution on the installed wheel"
 	@echo "make lint       check style, format and types"
 	@echo "make bench      measure speed"
 	@echo "make bench-history  measure speed, add it to those of earlier commits, draw them"
@@ -68,6 +69,15 @@ dist: $(VENV)/.dist
 	@$(PYTHON) -m venv .venv-wheel
 	@.venv-wheel/bin/python -m pip --quiet install "$$(echo dist/*.whl)[cli,report]"
 	@cd dist && ../.venv-wheel/bin/threecpo demo --output ../.venv-wheel/demo --force
+
+# The tests of the source distribution, unpacked outside of the repository, on what the wheel installs.
+test-dist: dist
+	@.venv-wheel/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	@.venv-wheel/bin/python -m pip --quiet install "$$(echo dist/*.whl)[all]" --group test
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  tar -xzf dist/*.tar.gz -C "$$folder" --strip-components 1 && cd "$$folder" && \
+	  $(abspath .venv-wheel)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS) && \
+	  $(abspath .venv-wheel)/bin/python -m pytest -q -m "not slow" --pyargs threecpo
 
 quick: $(VENV)/.test
 	@$(PYTEST) -m "not slow"

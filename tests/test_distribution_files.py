@@ -33,6 +33,7 @@ def test_the_source_distribution_holds_the_experiments():
     assert PurePosixPath("experiments/__main__.py") in names
     assert PurePosixPath("docs/tutorials/cells.md") in names
     assert PurePosixPath("docs/images/report.png") in names
+    assert PurePosixPath("conftest.py") in names
     parts = {"src", "benchmarks", "docs", "experiments", "fuzz", "tests"}
     assert top_folders(names) == parts
 
