@@ -137,7 +137,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         -------
         ndarray of shape (n_rows,)
             Labels, -1 for an outlier where outliers are asked for. The rows that the
-            model was fitted on get ``labels_`` again.
+            model was fitted on get ``labels_`` again, unless they were held in a
+            cluster by ``known_labels``: then what the counts say.
         """
         return self._describe(X, batch).labels
 
@@ -166,7 +167,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         Returns
         -------
         float
-            ``-loss_`` on the rows that the model was fitted on; larger is better.
+            ``-loss_`` on the rows that the model was fitted on, unless some were held
+            in clusters that fit them worse; larger is better.
         """
         counts = self._counts_of(X, batch, sample_weight)
         with self._workers() as workers:
