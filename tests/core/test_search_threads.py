@@ -9,6 +9,7 @@ from searching import each_search, found_by, hard, recorded, settings_for, start
 
 from threecpo._core import counts as counts_module
 from threecpo._core import search
+from threecpo._core.agreeing import merges_until_agreed
 from threecpo._core.matrices import from_dense
 from threecpo._core.workers import Stopped, Workers
 
@@ -26,6 +27,7 @@ class TestThreads:
         monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
         size = 50 if several else 10**9
         monkeypatch.setattr(counts_module, "BLOCK_COUNTS", size)
+        monkeypatch.setattr(counts_module, "SHARE_COUNTS", size)
         return 9 if several else 1
 
     @each_search
@@ -49,7 +51,10 @@ class TestThreads:
     @each_search
     @pytest.mark.parametrize("n_seeds", [2, 5])
     def test_are_used(self, find, n_seeds, n_blocks, monkeypatch):
-        """By runs where these suffice or rows are not cut, else by rows of a run."""
+        """By runs where these suffice or rows are not cut, else by rows of a run.
+
+        Crossings are made one by one: they share rows wherever these are cut.
+        """
         n_jobs, by_runs, by_rows = 4, set(), set()
         in_map = Workers.map
 
@@ -65,7 +70,8 @@ class TestThreads:
         found_by(find, hard(0), settings_for(4), n_seeds, n_jobs)
         side_by_side = n_seeds >= n_jobs or n_blocks == 1
         assert bool(by_runs) == side_by_side
-        assert bool(by_rows) == (not side_by_side)
+        crossed = find in (search.merges, merges_until_agreed) and n_seeds > 1
+        assert bool(by_rows) == (n_blocks > 1 and (crossed or not side_by_side))
         assert threading.get_ident() not in by_runs | by_rows
 
     @each_search

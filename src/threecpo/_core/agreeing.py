@@ -19,7 +19,7 @@ import numpy as np
 
 from .crossing import Crossings, best_of, finished
 from .run import hopeless
-from .search import SeedRuns, restart, shared_out
+from .search import SeedRuns, crossing_workers, restart, shared_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,6 +79,7 @@ def merges_until_agreed(
     counts = starts.counts
     runs: list[Run] = []
     inner, outer = shared_out(workers, counts, len(seeds))
+    alone = crossing_workers(inner, outer)
     for place, settings in enumerate(each_settings):
         each_seed = [
             SeedRuns(starts, i, _generator(seed, place), inner, report)
@@ -89,8 +90,8 @@ def merges_until_agreed(
         trial = partial(SeedRuns.trial, settings=settings)
         again = len(each_settings) == 1
         with closing(outer.map(trial, each_seed)) as trials:
-            crossings = Crossings(counts, settings, inner, again=again)
-            runs = _runs_until_agreed(counts, trials, settings, inner, crossings)
+            crossings = Crossings(counts, settings, alone, again=again)
+            runs = _runs_until_agreed(counts, trials, settings, alone, crossings)
         yield runs
 
 

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 BLOCK_COUNTS = 1 << 16
 MAX_BLOCKS = 32
+# Threads that share the rows of a pass have at least so many stored counts each.
+SHARE_COUNTS = 1 << 17
+# Most that a thread works on between two looks at whether it should stop.
+RANGE_COUNTS = 1 << 24
 # Sums of whole counts up to this are exact in half the digits.
 LONGEST_ROW = 1 << 24
 
@@ -137,6 +141,16 @@ class Counts:
     def blocks(self) -> list[tuple[int, int]]:
         """Row ranges of about equal numbers of stored counts."""
         return cut_rows(self.indptr, min(MAX_BLOCKS, len(self.data) // BLOCK_COUNTS))
+
+    def shares(self, n_jobs: int) -> list[tuple[int, int]]:
+        """Row ranges for each of some threads, one where there is too little to do.
+
+        They are for sums that are exact in any order. An interrupt waits for a range.
+        """
+        stored = len(self.data)
+        if stored < n_jobs * SHARE_COUNTS:
+            n_jobs = 1
+        return cut_rows(self.indptr, n_jobs * -(-stored // (n_jobs * RANGE_COUNTS)))
 
     def matrix(self) -> sp.csr_array:
         """Return the same memory as a scipy array."""

@@ -210,7 +210,8 @@ def _scores(
         outlier_scale=scales.outlier_scale,
         log_n_rows=float(np.log(n_rows)),
     )
-    column_loops.score_columns(terms, scores, tolerance)
+    room = np.empty((2, n_columns))
+    column_loops.score_columns(terms, scores, tolerance, room)
     return scores, tolerance
 
 

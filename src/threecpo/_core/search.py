@@ -18,8 +18,9 @@ run for every seed. There are two:
    larger K can hold columns that those of a smaller one would leave alone. They need
    not wait for step 2, so their next trials are made meanwhile (``Workers.ahead``).
 
-Trials are made side by side where there are enough of them, else rows are shared out;
-both give the same bits. How many runs to make is decided in ``agreeing``.
+Trials are made side by side where there are enough of them, else rows are shared out,
+as they are in crossings; both give the same bits. How many runs to make is decided in
+``agreeing``.
 """
 
 from __future__ import annotations
@@ -252,14 +253,15 @@ def merges(
     ]
     first, *others = each_settings
     trials: Trials = outer.map(partial(SeedRuns.trial, settings=first), each_seed)
-    runs = crossed_runs(counts, trials, first, inner, again=not others)
+    alone = crossing_workers(inner, outer)
+    runs = crossed_runs(counts, trials, first, alone, again=not others)
     yield runs
     coming = [seed.trials(others, outer) for seed in each_seed]
     for settings in others:
         for seed in each_seed:
             seed.above = runs[seed.index] if seed.goes_on else None
         trials = map(next, coming)
-        runs = crossed_runs(counts, trials, settings, inner, again=False)
+        runs = crossed_runs(counts, trials, settings, alone, again=False)
         yield runs
 
 
@@ -270,5 +272,10 @@ def shared_out(
     serial = workers.serial()
     if len(counts.data) < BLOCK_COUNTS:  # threads would only wait for each other
         return serial, serial
-    side_by_side = n_runs >= workers.n_jobs or len(counts.blocks) == 1
+    side_by_side = n_runs >= workers.n_jobs or len(counts.shares(workers.n_jobs)) == 1
     return (serial, workers) if side_by_side else (workers, serial)
+
+
+def crossing_workers(inner: Workers, outer: Workers) -> Workers:
+    """Threads inside a crossing: all, since there is one crossing at a time."""
+    return outer if outer.n_jobs > 1 else inner

@@ -18,6 +18,7 @@ from .loops import rows as row_loops
 from .loops.quick import NO_QUICK, quick_of
 from .loops.records import Room, SumArrays, loadable, rows_of
 from .model import SmoothedSums, weight_of
+from .workers import SERIAL
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -242,11 +243,15 @@ def assign(
 ) -> int:
     """Put every row in its best cluster; bring labels and sums up to date.
 
-    Sums are moved where that is exact and otherwise added up from zero, always by
-    blocks in their order, and so is u when ``with_sizes``. Returns how many rows moved.
+    Sums are moved where that is exact, by a part of the rows for each thread, and
+    otherwise added up from zero, by blocks in their order; so is u when ``with_sizes``.
+    Returns how many rows moved.
     """
     fresh = not counts.whole
+    blocks = counts.blocks if fresh else counts.shares(workers.n_jobs)
     in_place = workers.n_jobs == 1 and not fresh
+    if len(blocks) == 1 and not fresh:
+        workers, in_place = workers.serial(), True
     rows, profile = rows_of(counts), loadable(profile)
     quick = _quick(counts, profile)
     if fresh:
@@ -266,7 +271,7 @@ def assign(
         return moved, part
 
     n_moved = 0
-    for moved, part in workers.map(one, counts.blocks):
+    for moved, part in workers.map(one, blocks):
         n_moved += moved
         if not in_place:
             sums.add(part)
@@ -300,6 +305,7 @@ def sum_by_labels(
     n_clusters: int,
     groups: NDArray[np.int8],
     prior: float,
+    workers: Workers = SERIAL,
 ) -> Sums:
     """Sums of given labels (``NOWHERE`` for rows to leave out of the sums)."""
     slots = np.empty(len(groups), dtype=np.int32)
@@ -314,12 +320,16 @@ def sum_by_labels(
             counts.batches, counts.weights, counts.n_batches
         ).astype(np.float64)
     rows = rows_of(counts)
-    for block in counts.blocks:
-        part = total
-        if not counts.whole:
-            part = Sums.zeros_for(counts, n_clusters)
+    blocks = counts.shares(workers.n_jobs) if counts.whole else counts.blocks
+    in_place = counts.whole and (workers.n_jobs == 1 or len(blocks) == 1)
+
+    def one(block: tuple[int, int]) -> Sums:
+        part = total if in_place else Sums.zeros_for(counts, n_clusters)
         row_loops.sum_rows(rows, block, labels, slots, prior_size, part.arrays)
-        if part is not total:
+        return part
+
+    for part in (workers.serial() if in_place else workers).map(one, blocks):
+        if not in_place:
             total.add(part)
     total.settle()
     return total

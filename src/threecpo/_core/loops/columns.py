@@ -57,7 +57,15 @@ def fill_scales(clusters, outliers, totals, groups, out):
     all_shared, everything = _group_sums(totals, groups)
     base = all_shared if all_shared > 0.0 else everything
     for k in range(n_clusters):
-        shared, in_use = _group_sums(clusters[k], groups)
+        out[0, k] = out[1, k] = 0.0
+    # Clusters inside: the sum of one need not wait for that of another.
+    for j in range(len(groups)):
+        if groups[j] != NOISE:
+            line = 0 if groups[j] == SHARED else 1
+            for k in range(n_clusters):
+                out[line, k] += clusters[k, j]
+    for k in range(n_clusters):
+        shared, in_use = out[0, k], out[0, k] + out[1, k]
         scale = (shared if all_shared > 0.0 else in_use) / base
         out[0, k] = scale
         out[1, k] = in_use
@@ -95,24 +103,34 @@ _TERMS = record_type(
 )
 
 
-@compiled(_TERMS, array_type(f8, 2, write=True), array_type(f8, write=True))
-def score_columns(terms, scores, tolerance):
+@compiled(
+    _TERMS,
+    array_type(f8, 2, write=True),
+    array_type(f8, write=True),
+    array_type(f8, 2, write=True),
+)
+def score_columns(terms, scores, tolerance, room):
     """Write L_j(-), L_j(0), L_j(1), and below what difference they are tied.
 
     With a prior of 0, a column that a cluster lacks adds nothing, whatever the factor.
-    The factor behind those of the clusters is the outliers'.
+    The factor behind those of the clusters is the outliers'. ``room`` has two lines, in
+    which clusters are added up for several columns at once.
     """
     n_clusters = len(terms.clusters)
-    log_factors, log_cluster_totals = terms.log_factors, terms.log_cluster_totals
+    log_factors = terms.log_factors
+    for j in range(len(terms.totals)):
+        room[0, j] = room[1, j] = terms.log_sizes[j]
+    for k in range(n_clusters):
+        log_factor, log_cluster_total = log_factors[k], terms.log_cluster_totals[k]
+        for j in range(len(terms.totals)):
+            c, shared, relevant = terms.clusters[k, j], room[0, j], room[1, j]
+            more = c * (terms.logs[k, j] - log_cluster_total)
+            room[0, j] = shared + c * log_factor if c > 0.0 else shared
+            room[1, j] = relevant + more if c > 0.0 else relevant
     for j in range(len(terms.totals)):
         total, outlier = terms.totals[j], terms.outliers[j]
         log_total = np.log(total) if total > 0.0 else 0.0
-        shared = relevant = terms.log_sizes[j]
-        for k in range(n_clusters):
-            c = terms.clusters[k, j]
-            if c > 0.0:
-                shared += c * log_factors[k]
-                relevant += c * (terms.logs[k, j] - log_cluster_totals[k])
+        shared, relevant = room[0, j], room[1, j]
         if outlier > 0.0:
             shared += outlier * log_factors[n_clusters]
             relevant += outlier * (log_factors[n_clusters] + log_total + 1.0)
