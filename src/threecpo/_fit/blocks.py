@@ -11,10 +11,11 @@ import numpy as np
 
 from .._core import seeding
 from .._core.codes import inner_labels
-from .._core.run import Running
+from .._core.run import Request, Running
 from .._core.search import best_of, first_groups
 from .._core.workers import Workers
 from . import block_work as work
+from .all_row_seeds import AllRowSeeds, seed_sums
 from .progress import report_to
 from .record import FitRecord
 from .shared_pass import PendingRun, SharedPass, finish_together
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.run import Request, Run
+    from .._core.run import Run
     from .._core.sums import Sums
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
@@ -47,7 +48,7 @@ class BlockFit:
 
     ``threads`` is the number of blocks in work at a time in one process, ``known`` the
     known clusters of all rows. A run ends when a pass lowers its loss by less than
-    ``tol`` of it.
+    ``tol`` of it. Runs start from a sample, or from ``seeds_of_all_rows``.
     """
 
     plan: Plan
@@ -59,6 +60,7 @@ class BlockFit:
     known: NDArray[np.int32] | None = None
     known_names: tuple[str, ...] = ()
     tol: float = 0.0
+    seeds_of_all_rows: bool = False
 
     def fit(
         self,
@@ -179,7 +181,7 @@ class BlockFit:
 
     def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
         """Runs over rows drawn at random; None where the plan has its own start."""
-        if not isinstance(self.plan.init, str):
+        if self.seeds_of_all_rows or not isinstance(self.plan.init, str):
             return None
         (runs,) = self._sampled([self.plan], sample_rows)
         return runs
@@ -213,13 +215,38 @@ class BlockFit:
         self, runs: Sequence[Run] | None, *, drop_hopeless: bool
     ) -> SharedPass:
         """All runs before their first pass, where those of the sample ended."""
-        if runs is None:
+        if self.seeds_of_all_rows:
+            pending = self._seeded_starts()
+        elif runs is None:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
         return SharedPass(
             *(pending, self.plan.settings, self.look.sums, drop_hopeless), tol=self.tol
         )
+
+    def _seeded_starts(self) -> list[PendingRun]:
+        """Runs from rows that are drawn from all rows, after a first pass."""
+        plan, settings, data = self.plan, self.plan.settings, self.look.sums
+        assert plan.n_init != "auto"
+        groups, sizes = self._first_groups(), (settings.n_clusters, settings.prior)
+        (entropy,) = plan.sample_seed.generate_state(1, np.uint64)
+        place = self.engine, self.look.first_rows, groups
+        rows = AllRowSeeds(*place, *sizes, int(entropy)).candidates()
+        requests = []
+        for seed in plan.seeds(plan.n_init):
+            start = seed_sums(rows, groups, *sizes, seed)
+            start.of_all_rows(data)
+            profile = settings.rule.first.profile(start.smoothed(sizes[1]), groups)
+            requests.append(Request(profile, with_sizes=True))
+        at_once = self._runs_at_once or len(requests)
+        pending = []
+        for first in range(0, len(requests), at_once):
+            for sums in self._pass(requests[first : first + at_once]):
+                sums.of_all_rows(data)
+                run = Running(sums, groups, settings)
+                pending.append(PendingRun(groups, running=run))
+        return pending
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""

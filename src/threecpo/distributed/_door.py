@@ -50,6 +50,7 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
+    seeding: str = "sample",
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
     drop_hopeless: bool = False,
@@ -106,6 +107,10 @@ def fit(
     sample_rows : int or None, default=20000
         Number of rows to start from, drawn at random by their number; None for all
         rows, which must fit into memory then.
+    seeding : {"sample", "all"}, default="sample"
+        ``"all"`` starts every run from rows that are drawn from all rows, far from each
+        other (k-means|| with the distance of :func:`poisson_distance`), in place of a
+        sample and of ``init``: eight readings, and no rows but those in memory.
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
         :func:`read_rows`). The estimator then has no attributes of single rows.
@@ -165,7 +170,9 @@ default=None
         batch,
         known_labels,
         check_non_negative("tol", tol),
+        seeding,
     )
+    given.check_seeding(estimator)
     target = None if write_to is None else Path(write_to)
     if target is not None:
         row_files.check_new(target)

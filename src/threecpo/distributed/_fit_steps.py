@@ -36,7 +36,8 @@ def block_fit(fitted: FitRows, given: GivenFit, progress: Progress | None) -> Bl
     place, plan, rows, _ = fitted
     seen = place.fitted, place.look, given.budget, place.threads
     known = rows.known_of_kept, rows.known_names
-    return BlockFit(plan, *seen, progress, *known, tol=given.tol)
+    how = given.tol, given.of_all_rows
+    return BlockFit(plan, *seen, progress, *known, *how)
 
 
 def holding(fitting: BlockFit) -> BlockFit:
