@@ -408,11 +408,11 @@ def dispersions(X, labels, groups):
     return np.array([ratio(p / free, e) for p, e in zip(pearson, excess, strict=True)])
 
 
-def batch_expected(X, labels, groups, batches, sweeps=3000):
-    """μ with batches: proportional fitting of the whole matrix, margin by margin.
+def batch_expected(X, labels, groups, batches):
+    """μ with batches: a Poisson regression on the whole matrix, by Newton's method.
 
-    Row sums over C0 and C1, and sums over each cluster and each batch of every column
-    of C1 and of all of C0; outliers and C- have theirs in closed form (design, Batch).
+    Its terms are the rows, and each cluster and each batch with every column of C1 and
+    with all of C0; outliers and C- have theirs in closed form (design, Batch).
     """
     mu = np.zeros_like(X)
     used, noise = groups != NOISE, groups == NOISE
@@ -423,23 +423,52 @@ def batch_expected(X, labels, groups, batches, sweeps=3000):
         mu[np.ix_(rows, used)] = totals[used]
         sizes = X[out][:, used].sum(axis=1)
         mu[np.ix_(out, used)] = np.outer(sizes, totals[used]) / totals[used].sum()
-    columns = [np.array([j]) for j in np.flatnonzero(groups == RELEVANT)]
+    inside = np.flatnonzero(labels != OUTLIER)
+    columns = [[j] for j in np.flatnonzero(groups == RELEVANT)]
     columns += [np.flatnonzero(groups == SHARED)] if (groups == SHARED).any() else []
-    inside = labels != OUTLIER
-    sides = [(labels == k) for k in np.unique(labels[inside])]
-    sides += [(batches == b) & inside for b in np.unique(batches[inside])]
-    blocks = [(rows, used) for rows in np.eye(len(X), dtype=bool)[inside]]
-    blocks += [(rows, own) for rows in sides for own in columns]
-    for _ in range(sweeps if columns else 0):
-        off = 0.0
-        for rows, own in blocks:
-            at = np.ix_(rows, own)
-            wanted, there = X[at].sum(), mu[at].sum()
-            mu[at] *= ratio(wanted, there)
-            off = max(off, abs(wanted - there) / (wanted + 1e-9))
-        if off < 1e-11:
-            break
+    if not columns or not len(inside):
+        return mu
+    sides = [np.flatnonzero(labels == k) for k in np.unique(labels[inside])]
+    sides += [
+        np.intersect1d(inside, np.flatnonzero(batches == b)) for b in set(batches)
+    ]
+    terms = [([i], np.flatnonzero(used)) for i in inside]
+    terms += [(rows, own) for rows in sides for own in columns]
+    design = np.zeros((len(terms), *X.shape))
+    for term, (rows, own) in zip(design, terms, strict=True):
+        term[np.ix_(rows, own)] = 1.0
+    at = np.ix_(inside, used)
+    design = design[:, *at].reshape(len(terms), -1).T
+    mu[at] = regressed(design, X[at].ravel(), np.log(mu[at]).ravel()).reshape(
+        X[at].shape
+    )
     return mu
+
+
+def regressed(design, counts, offsets):
+    """Expected counts of a Poisson regression; steps are halved until they descend."""
+
+    def loss(logs):
+        return (np.exp(logs) - counts * logs).sum()
+
+    # Rows and columns of one size each, so that the first steps are not too long.
+    logs = offsets + np.log(counts.sum() / np.exp(offsets).sum())
+    for _ in range(500):
+        weights = np.exp(logs)
+        slope = design.T @ (counts - weights)
+        step = (
+            design
+            @ np.linalg.lstsq(
+                design.T @ (weights[:, None] * design), slope, rcond=1e-13
+            )[0]
+        )
+        times = 1.0
+        while loss(logs + times * step) > loss(logs) and times > 1e-12:
+            times /= 2
+        logs = logs + times * step
+        if ((counts - weights) * step).sum() < 1e-13 * counts.sum():
+            break
+    return np.exp(logs)
 
 
 def batch_loss(X, labels, groups, batches, penalty):

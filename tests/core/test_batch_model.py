@@ -10,7 +10,7 @@ from strategies import labelled_counts, penalties
 from threecpo._core import model
 from threecpo._core.batch_model import batch_log_likelihood, rates_of
 from threecpo._core.batches import parts
-from threecpo._core.codes import RELEVANT, inner_labels
+from threecpo._core.codes import inner_labels
 from threecpo._core.describe import scores
 from threecpo._core.dispersion import dispersions
 from threecpo._core.matrices import from_dense
@@ -94,11 +94,6 @@ def test_dispersions_use_the_expected_counts_of_the_model(given_case, prior):
     labels = inner_labels(case.labels, case.n_clusters)
     X = case.Y + prior
     mu = oracle.batch_expected(X, case.labels, case.groups, batches)
-    # Where rates go to 0 the slow fitting may end before it is there.
-    relevant = case.groups == RELEVANT
-    for k in range(case.n_clusters):
-        sums_in = (M[case.labels == k][:, relevant].sum(axis=0) for M in (X, mu))
-        assume(np.allclose(*sums_in, rtol=1e-7, atol=0))
     pearson = ((X - mu) ** 2 / mu).sum(axis=0)
     n_batches = batches.max() + 1
     free = max(1, len(X) - case.n_clusters - n_batches + 1)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .batches import TOLERANCE, BatchRates, batch_rates, margin_effects
+from .batches import BatchRates, batch_rates, margin_effects
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from .model import SmoothedSums
 
-# Turns for the rates of one column, which start near their end.
+# Rates of one column with row sizes held start near their end: turns there are at most,
+# and how far fitted sums may be from those of the data.
 MOST_COLUMN_TURNS = 50
+COLUMN_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,7 @@ def _all_columns(
     batches[:, relevant] = rates.batches[:, :-1]
     balancing.fit_columns(
         *(sums.clusters, in_clusters, held, clusters, batches),
-        *(TOLERANCE, MOST_COLUMN_TURNS, np.empty(balancing.WIDTH)),
+        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS),
     )
     return clusters, batches
 

@@ -2,7 +2,7 @@
 
 For given labels and groups the sums by cluster, batch and column follow a log-linear
 model without the interaction of all three; C0 is one more column of it. Its rates are
-fitted in turns from a fixed start, to ``TOLERANCE``.
+fitted from a fixed start.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from .balance import MOST_TURNS, TOLERANCE, Balance
 from .codes import RELEVANT, SHARED
 from .model import log
 
@@ -21,12 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .model import BatchCells, SmoothedSums
-
-# Fitted sums differ from those of the data by so many nats in all, as Σ (a - b)² / b.
-TOLERANCE = 1e-11
-# Turns there are at most; more where there is little to do.
-MOST_TURNS = (200, 50_000)
-MOST_WORK = 10**8
 
 
 @dataclass(frozen=True)
@@ -75,12 +70,20 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
     batches = _first_effects(by_batch)
     clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
-    room = np.empty(balancing.WIDTH)
-    most = int(np.clip(MOST_WORK / (scales.size * by_batch.shape[1]), *MOST_TURNS))
-    n_turns = balancing.fit_rates(
-        *(by_cluster, by_batch, cell_totals, n_feeding, scales, clusters, batches),
-        *(np.empty_like(scales), TOLERANCE, most, room),
+    feeding = np.s_[:, :n_feeding]
+    fitted = Balance(
+        np.ascontiguousarray(by_cluster[feeding]),
+        np.ascontiguousarray(by_batch[feeding]),
+        cell_totals,
+        scales,
+        np.ascontiguousarray(clusters[feeding]),
+        np.ascontiguousarray(batches[feeding]),
     )
+    n_turns = fitted.fit()
+    clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
+    if n_feeding < clusters.shape[1]:
+        sides = (by_cluster, by_batch, scales, clusters, batches)
+        balancing.fit_columns(*sides, TOLERANCE * cell_totals.sum(), MOST_TURNS)
     # Where all rows of a batch are outliers, any β is as good: that of its margins.
     outside = cell_totals.sum(axis=0) == 0
     if outside.any():
@@ -114,6 +117,8 @@ def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]
 def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Parts of the graph of clusters and batches that share rows, of each of them."""
     n_clusters, n_batches = masses.shape
+    if masses.all():
+        return np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
     graph = np.zeros((n_clusters + n_batches,) * 2)
     graph[:n_clusters, n_clusters:] = masses > 0
     _, found = connected_components(csr_array(graph), directed=False)

@@ -6,6 +6,8 @@ nearest cache and becomes vector instructions; every sum has one order.
 
 from __future__ import annotations
 
+import numpy as np
+
 from .compiling import array_type, compiled, f8, i8, inlined
 
 WIDTH = 64
@@ -15,90 +17,194 @@ _ROOM = array_type(f8, write=True)
 
 
 @inlined
-def _fit_side(sums, first, width, scales, other, own, room):
-    """Fit one side's rates to its sums with the other held; return how far they were.
+def _sum_of(room):
+    """Sum of all of the room, which is used up: halves are added to each other."""
+    for j in range(32):
+        room[j] += room[j + 32]
+    for j in range(16):
+        room[j] += room[j + 16]
+    for j in range(8):
+        room[j] += room[j + 8]
+    return ((room[0] + room[4]) + (room[2] + room[6])) + (
+        (room[1] + room[5]) + (room[3] + room[7])
+    )
 
-    ``scales`` has a line for each rate of that side; what is returned is
-    Σ (fitted - sum)² / sum.
-    """
+
+@inlined
+def _fill_exposures(a, first, width, scales, other, room):
+    """Fill the room with what one rate of each column is multiplied by."""
+    room[:] = 0.0
+    for b in range(len(other)):
+        scale, rates = scales[a, b], other[b, first : first + width]
+        for j in range(width):
+            room[j] += scale * rates[j]
+
+
+@inlined
+def _fit_clusters(sums, first, width, scales, batches, clusters, room):
+    """Fit the rates of clusters to their sums, those of batches held."""
+    for k in range(len(sums)):
+        _fill_exposures(k, first, width, scales, batches, room)
+        wanted = sums[k, first : first + width]
+        rates = clusters[k, first : first + width]
+        for j in range(width):
+            rate = wanted[j] / room[j]
+            rates[j] = rate if room[j] > 0.0 else 0.0
+
+
+@inlined
+def _fit_batches(sums, first, width, scales, clusters, batches, room):
+    """Fit the rates of batches; return Σ (fitted - sum)² / sum as it was before."""
     off = 0.0
-    for a in range(len(sums)):
+    for b in range(len(sums)):
+        _fill_exposures(b, first, width, scales, clusters, room)
+        wanted = sums[b, first : first + width]
+        rates = batches[b, first : first + width]
         for j in range(width):
-            room[j] = 0.0
-        for b in range(len(other)):
-            scale = scales[a, b]
-            for j in range(width):
-                room[j] += scale * other[b, first + j]
-        for j in range(width):
-            wanted, exposure = sums[a, first + j], room[j]
-            before = exposure * own[a, first + j]
-            rate = wanted / exposure if exposure > 0.0 else 0.0
-            own[a, first + j] = rate
-            room[j] = (before - wanted) ** 2 / wanted if wanted > 0.0 else 0.0
-        for j in range(width):
-            off += room[j]
+            exposure = room[j]
+            rate = wanted[j] / exposure
+            rate = rate if exposure > 0.0 else 0.0
+            change = rates[j] - rate
+            rates[j] = rate
+            change = change * change * exposure / rate
+            room[j] = change if rate > 0.0 else 0.0
+        off += _sum_of(room)
     return off
 
 
-@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _TABLE, _TABLE, f8, i8, _ROOM)
-def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most, room):
+@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _TABLE, _TABLE, f8, i8)
+def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most):
     """Fit the rates of each column, in cluster and batch, to its sums; scales held."""
+    room = np.empty(WIDTH)
     n_columns = by_cluster.shape[1]
     turned = scales.T
     for first in range(0, n_columns, WIDTH):
         width = min(WIDTH, n_columns - first)
         for _ in range(most):
-            _fit_side(by_cluster, first, width, scales, batches, clusters, room)
-            off = _fit_side(by_batch, first, width, turned, clusters, batches, room)
-            if off * n_columns <= tolerance * width:
+            _fit_clusters(by_cluster, first, width, scales, batches, clusters, room)
+            off = _fit_batches(by_batch, first, width, turned, clusters, batches, room)
+            if off <= tolerance:
                 break
 
 
+@inlined
+def _add_products(clusters, batches, first, width, fitted, room):
+    """Add the products of rates of these columns to those of each cell."""
+    for k in range(len(clusters)):
+        rates = clusters[k, first : first + width]
+        for b in range(len(batches)):
+            effects = batches[b, first : first + width]
+            for j in range(width):
+                room[j] = rates[j] * effects[j]
+            if width < WIDTH:
+                room[width:] = 0.0
+            fitted[k, b] += _sum_of(room)
+
+
+@inlined
+def _fit_scales(cell_totals, fitted, scales):
+    """Fit the scales of cells; return Σ (fitted - sum)² / sum as it was before."""
+    off = 0.0
+    for k in range(len(scales)):
+        for b in range(scales.shape[1]):
+            wanted, rate = cell_totals[k, b], fitted[k, b]
+            if wanted > 0.0:
+                off += (scales[k, b] * rate - wanted) ** 2 / wanted
+            scales[k, b] = wanted / rate if rate > 0.0 else 0.0
+    return off
+
+
 @compiled(
-    *(_IN_TABLE, _IN_TABLE, _IN_TABLE, i8),
-    *(_TABLE, _TABLE, _TABLE, _TABLE, f8, i8, _ROOM),
+    *(_IN_TABLE, _IN_TABLE, _IN_TABLE),
+    *(_TABLE, _TABLE, _TABLE, f8, i8),
 )
 def fit_rates(
     by_cluster,
     by_batch,
     cell_totals,
-    n_feeding,
     scales,
     clusters,
     batches,
-    fitted,
     tolerance,
     most,
-    room,
 ):
     """Fit rates and the scales of all cells in turns; return the number of turns.
 
-    Scales follow from the first ``n_feeding`` columns. ``fitted`` is room for Z.
+    More turns than ``most``: the loss may still be further from its minimum than the
+    tolerance.
     """
+    fitted, room = np.empty(scales.shape), np.empty(WIDTH)
     n_columns = by_cluster.shape[1]
     turned = scales.T
-    turns = 0
-    while turns < most:
-        turns += 1
+    before = np.inf
+    for turn in range(1, most + 1):
         off = 0.0
         fitted[:] = 0.0
         for first in range(0, n_columns, WIDTH):
             width = min(WIDTH, n_columns - first)
-            _fit_side(by_cluster, first, width, scales, batches, clusters, room)
-            off += _fit_side(by_batch, first, width, turned, clusters, batches, room)
-            last = min(first + width, n_feeding)
-            for k in range(len(clusters)):
-                for b in range(len(batches)):
-                    total = 0.0
-                    for j in range(first, last):
-                        total += clusters[k, j] * batches[b, j]
-                    fitted[k, b] += total
-        for k in range(len(clusters)):
-            for b in range(len(batches)):
-                wanted, rate = cell_totals[k, b], fitted[k, b]
-                if wanted > 0.0:
-                    off += (scales[k, b] * rate - wanted) ** 2 / wanted
-                scales[k, b] = wanted / rate if rate > 0.0 else 0.0
-        if turns > 1 and off <= tolerance:
-            break
-    return turns
+            _fit_clusters(by_cluster, first, width, scales, batches, clusters, room)
+            off += _fit_batches(by_batch, first, width, turned, clusters, batches, room)
+            _add_products(clusters, batches, first, width, fitted, room)
+        off += _fit_scales(cell_totals, fitted, scales)
+        # Steps get shorter by a factor: all that are to come gain about off / (1 - it).
+        shorter = np.sqrt(off / before) if off < before else 1.0
+        if turn > 1 and off <= tolerance * (1.0 - shorter):
+            return turn
+        before = off
+    return most + 1
+
+
+@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE, _ROOM, _TABLE)
+def fill_curvature(by_cluster, by_batch, cell_totals, scales, batches, slope, curve):
+    """Derivatives of the loss by the logarithms of scales and of rates of batches."""
+    n_batches, n_columns = by_batch.shape
+    n_cells = cell_totals.size
+    curve[:] = 0.0
+    for k in range(len(by_cluster)):
+        for b in range(n_batches):
+            slope[k * n_batches + b] = -cell_totals[k, b]
+    for b in range(n_batches):
+        for j in range(n_columns):
+            slope[n_cells + b * n_columns + j] = -by_batch[b, j]
+    shares = np.empty(n_batches)
+    for k in range(len(by_cluster)):
+        for j in range(n_columns):
+            for b in range(n_batches):
+                shares[b] = scales[k, b] * batches[b, j]
+            exposure = shares.sum()
+            shares *= by_cluster[k, j] / exposure if exposure > 0.0 else 0.0
+            for b in range(n_batches):
+                cell, rate = k * n_batches + b, n_cells + b * n_columns + j
+                slope[cell] += shares[b]
+                slope[rate] += shares[b]
+                for other in range(n_batches if shares[b] > 0.0 else 0):
+                    bend = -shares[b] * shares[other] / by_cluster[k, j]
+                    bend += shares[b] if other == b else 0.0
+                    other_cell = k * n_batches + other
+                    other_rate = n_cells + other * n_columns + j
+                    curve[cell, other_cell] += bend
+                    curve[rate, other_rate] += bend
+                    curve[cell, other_rate] += bend
+                    curve[other_rate, cell] += bend
+
+
+@compiled(_TABLE, _ROOM)
+def solve_positive(matrix, right):
+    """Solve for the right side in place, by Cholesky; the matrix is used up."""
+    n = len(right)
+    for i in range(n):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for q in range(j):
+                total -= matrix[i, q] * matrix[j, q]
+            matrix[i, j] = (
+                total / matrix[j, j] if j < i else np.sqrt(max(total, 1e-300))
+            )
+    for i in range(n):
+        for q in range(i):
+            right[i] -= matrix[i, q] * right[q]
+        right[i] /= matrix[i, i]
+    for i in range(n - 1, -1, -1):
+        for q in range(i + 1, n):
+            right[i] -= matrix[q, i] * right[q]
+        right[i] /= matrix[i, i]
