@@ -90,7 +90,7 @@ def scores(cells: Cells, k: str, field: str) -> str:
     tools, rows = chosen_tools(k), []
 
     def text(found: list[Cell]) -> str:
-        score = f"{100 * mean(cell[field] for cell in found):.0f}"
+        score = str(round(100 * mean(cell[field] for cell in found)))
         if k == "known":
             return score
         return f"{score} ({mean(cell['clusters'] for cell in found):.0f})"
@@ -141,7 +141,7 @@ def outcomes(cells: Cells, k: str) -> str:
         worse = sorted(
             (value, data) for data, value in differences.items() if value < -LEVEL
         )
-        lost = ", ".join(f"{data} ({value:.0f})" for value, data in worse)
+        lost = ", ".join(f"{data} ({round(value)})" for value, data in worse)
         level = len(differences) - better - len(worse)
         rows.append([title, better, level, len(worse), lost])
     header = ["3CPO against", "better", "level", "worse", "worse on (points)"]

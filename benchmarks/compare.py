@@ -25,7 +25,7 @@ from _compare_tables import SEEDS, with_tables
 from _compare_tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     Cell = dict[str, Any]
 
@@ -43,6 +43,7 @@ ONE_THREAD = {
     # The one of numba's layers that a fork may follow.
     "NUMBA_THREADING_LAYER": "workqueue",
 }
+K = ("known", "own")
 KEY = ("tool", "data", "k", "seed")
 
 
@@ -52,12 +53,12 @@ def read(path: Path) -> list[Cell]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def wanted(sets: Iterable[str], tools: Iterable[str], seeds: int) -> Iterator[Cell]:
+def wanted(options: argparse.Namespace) -> Iterator[Cell]:
     """Cells in the order in which they are measured."""
-    chosen = set(sets)
-    for seed, k, part, tool in product(range(seeds), ("known", "own"), PARTS, tools):
+    seeds, tools = range(options.seeds), options.tools
+    for seed, part, k, tool in product(seeds, PARTS, options.k, tools):
         for name in part:
-            if name in chosen and (k == "known" or TOOLS[tool].own_choice):
+            if name in options.sets and (k == "known" or TOOLS[tool].own_choice):
                 yield {"tool": tool, "data": name, "k": k, "seed": seed}
 
 
@@ -99,6 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--page", type=Path, default=PAGE)
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--tools", nargs="+", choices=TOOLS, default=list(TOOLS))
+    parser.add_argument("--k", nargs="+", choices=K, default=list(K))
     parser.add_argument("--seeds", type=int, default=SEEDS)
     parser.add_argument("--limit", type=int, default=600, help="CPU seconds of a cell")
     options = parser.parse_args(arguments)
@@ -108,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     options.cells.parent.mkdir(parents=True, exist_ok=True)
     done = {tuple(cell[key] for key in KEY) for cell in read(options.cells)}
-    cells = wanted(options.sets, options.tools, options.seeds)
+    cells = wanted(options)
     left = [cell for cell in cells if tuple(cell[key] for key in KEY) not in done]
     measure = Measuring(options)
     for cell in left:

@@ -1,5 +1,6 @@
 """The comparison with other tools: cells are measured once, tables follow from them."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -102,3 +103,12 @@ def test_figures_say_how_many_seeds_they_rest_on():
     assert "| 30¹ |" in line
     assert "| failed |" in line
     assert "| not run |" in line
+
+
+def test_the_page_follows_from_the_cells():
+    text = compare.PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"<!-- table: (\S+) -->", text)) == {*_compare_tables.TABLES}
+    cells = compare.read(compare.CELLS)
+    assert _compare_tables.with_tables(text, cells) == text
+    keys = [tuple(cell[key] for key in compare.KEY) for cell in cells]
+    assert len(set(keys)) == len(keys)
