@@ -1,5 +1,6 @@
 """Made-up cells of the benchmark: planted as they say, the same in every format."""
 
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 import _atlas
 import _atlas_files
+
+BENCHMARK = Path(_atlas.__file__).with_name("atlas.py")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +64,7 @@ def test_files_hold_the_cells(kind, atlas, tmp_path, monkeypatch):
     pytest.importorskip("h5py")
     path = tmp_path / f"atlas{_atlas_files.FORMATS[kind]}"
     monkeypatch.setattr(_atlas_files, "BLOCKS_BEFORE_FLUSH", 2)
+    monkeypatch.setattr(_atlas_files, "CHUNK", 1000)
     broken = replace(atlas)
     real, calls = _atlas.Atlas.block, []
 
@@ -83,3 +87,28 @@ def test_files_hold_the_cells(kind, atlas, tmp_path, monkeypatch):
     assert (found != whole(atlas)).nnz == 0
     if kind != "npz":
         assert read_counts(path).column_names[1] == "Gene00001"
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "n_columns", "n_clusters"),
+    [(400, 20_000, 4), pytest.param(130_000, 27_998, 20, marks=pytest.mark.slow)],
+)
+def test_the_fit_finds_the_clusters_within_its_memory(
+    n_rows, n_columns, n_clusters, data_dir, tmp_path
+):
+    """The second takes minutes of two cores and 2 GB of disk."""
+    pytest.importorskip("h5py")
+    pytest.importorskip("psutil")
+    command = [sys.executable, BENCHMARK, "--data", data_dir]
+    command += ["--folder", tmp_path, "--scratch", tmp_path]
+    command += ["--rows", n_rows, "--columns", n_columns]
+    command += ["--clusters", n_clusters, "-k", n_clusters]
+    done = subprocess.run(
+        [str(part) for part in command], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [line.strip("| ").split(" | ") for line in done.stdout.splitlines()]
+    found = {line[0]: line[1] for line in lines if len(line) == 2}
+    assert float(found["ARI with the planted clusters"]) > 0.9
+    # The budget, and what Python and its libraries take.
+    assert float(found["peak memory, MB"]) < 2000 + 300
