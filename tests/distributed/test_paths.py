@@ -91,6 +91,17 @@ def test_each_fit_of_a_path_is_at_a_fixed_point_of_all_rows(seed):
         assert again.loss_ == pytest.approx(model.loss_, rel=1e-12)
 
 
+def test_creeping_runs_end_early_where_that_is_allowed(asked):
+    X = shapeless()
+    path_of(X, tol=0.0)
+    n_exact = len(asked)
+    asked.clear()
+    path_of(X, tol=0.01)
+    assert len(asked) < n_exact
+    with pytest.raises(ValueError, match="tol=-1"):
+        path_of(X, tol=-1)
+
+
 def test_dispersions_are_those_of_memory(seed):
     from threecpo.select.fitting import PoissonFit
 

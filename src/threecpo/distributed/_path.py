@@ -13,7 +13,7 @@ from .._fit import block_work
 from .._fit.budget import OF_ROW
 from .._fit.described_path import described_each
 from .._fit.plan import check_enough_rows
-from .._options import check_integer
+from .._options import check_integer, check_non_negative
 from .._progress import RunBar
 from ..cluster.fitting import as_table, check_estimator, parameters_of
 from ..select.fitting import (
@@ -34,7 +34,7 @@ from ._fit_steps import (
     with_columns,
 )
 from ._patience import SECONDS
-from ._place import SAMPLE_ROWS, GivenFit
+from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
     import os
@@ -68,6 +68,7 @@ def select_n_clusters(
     max_memory: int | str | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
+    tol: float = TOL,
     scratch: str | os.PathLike[str] | None = None,
     patience: float = SECONDS,
     verbose: int = 0,
@@ -91,7 +92,7 @@ def select_n_clusters(
         As in :func:`threecpo.select_n_clusters`.
     estimator : ThreeCPO, PoissonL, PoissonC or None, default=None
         Its options are kept. None is ``ThreeCPO()``.
-    layer, client, max_memory, sample_rows, scratch, patience
+    layer, client, max_memory, sample_rows, tol, scratch, patience
         As in :func:`fit`.
     checkpoint : str or path-like, default=None
         Folder that keeps the state of every number of clusters after each pass. The
@@ -135,6 +136,7 @@ default=None
         sample_weight,
         batch,
         known_labels,
+        check_non_negative("tol", tol),
     )
     with ExitStack() as stack, _heard(progress, verbose) as heard:
         PathOverBlocks.opened(path, given, max(wanted), stack).extend(wanted, heard)
