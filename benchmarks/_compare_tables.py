@@ -66,7 +66,7 @@ class Cells:
         if k == "own" and not TOOLS[tool].own_choice:
             return ""
         if not cells:
-            return "not run"
+            return "–"
         if any("failed" in cell for cell in cells):
             slow = all("CPU" in cell.get("failed", "CPU") for cell in cells)
             return "too slow" if slow else "failed"

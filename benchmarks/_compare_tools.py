@@ -244,25 +244,17 @@ FAMILIES = {
 }
 TOOLS = {
     "3cpo": Tool("3CPO", threecpo, "description length", "threecpo"),
-    "leiden": Tool("scanpy, Leiden", leiden, "resolution 1", "scanpy"),
-    "leiden-pearson": Tool(
-        "scanpy, Pearson residuals, Leiden", leiden_pearson, "resolution 1", "scanpy"
-    ),
+    "leiden": Tool("Leiden", leiden, "resolution 1", "scanpy"),
+    "leiden-pearson": Tool("Pearson, Leiden", leiden_pearson, "resolution 1", "scanpy"),
     "k-means-pearson": Tool(
-        "Pearson residuals, k-means", k_means_pearson, "silhouette", "scanpy"
+        "Pearson, k-means", k_means_pearson, "silhouette", "scanpy"
     ),
-    "bm25-skm": Tool(
-        "BM25, spherical k-means", bm25_spherical, "silhouette", "threecpo"
-    ),
+    "bm25-skm": Tool("BM25, SKM", bm25_spherical, "silhouette", "threecpo"),
     "tfidf-k-means": Tool(
-        "TF-IDF, SVD, k-means", tfidf_k_means, "silhouette", "scikit-learn"
+        "TF-IDF, k-means", tfidf_k_means, "silhouette", "scikit-learn"
     ),
     "nmf": Tool("NMF", nmf, "", "scikit-learn"),
     "lda": Tool("LDA", lda, "", "scikit-learn"),
-    "k-means-log": Tool(
-        "log counts, k-means", k_means_log, "silhouette", "scikit-learn"
-    ),
-    "mixture-log": Tool(
-        "log counts, Gaussian mixture", mixture_log, "BIC", "scikit-learn"
-    ),
+    "k-means-log": Tool("log, k-means", k_means_log, "silhouette", "scikit-learn"),
+    "mixture-log": Tool("log, mixture", mixture_log, "BIC", "scikit-learn"),
 }

@@ -102,7 +102,7 @@ def test_figures_say_how_many_seeds_they_rest_on():
     assert "| **45²** |" in line
     assert "| 30¹ |" in line
     assert "| failed |" in line
-    assert "| not run |" in line
+    assert "| – |" in line
 
 
 def test_the_page_follows_from_the_cells():
