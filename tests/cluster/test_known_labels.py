@@ -234,6 +234,19 @@ def test_saved_and_loaded(tmp_path):
     assert loaded.cut(2).n_clusters_ == 2
 
 
+def test_confidence_is_measured_of_held_rows():
+    wrong = KNOWN.copy()
+    row = np.flatnonzero(TRUE == 0)[10]
+    wrong[row] = 0
+    path = select_n_clusters(X, [3], known_labels=wrong, n_init=3, random_state=0)
+    found = path.estimator(3).measure_confidence(X)
+    expected = model(random_state=0).fit(X, known_labels=wrong)
+    np.testing.assert_array_equal(found.labels_[wrong >= 0], wrong[wrong >= 0])
+    assert found.record_.rows.known.tolist() == wrong.tolist()
+    assert expected.probabilities_[row, 0] <= 0.5
+    assert len(found.stability(X, n_resamples=2)) > 0
+
+
 def test_metadata_routing():
     import sklearn
     from sklearn.pipeline import make_pipeline

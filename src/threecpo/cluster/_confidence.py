@@ -155,6 +155,9 @@ class RowConfidence(ClusterTree):
                 "model before that, and join them again."
             )
             raise ValueError(message)
+        held = None if record.rows is None else record.rows.known
+        if held is not None:
+            counts = counts.with_known(held, ("",) * record.settings.n_known)
         return fitted(self, self._measured(record, counts))
 
     def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:
