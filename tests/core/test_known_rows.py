@@ -168,3 +168,14 @@ class TestSearch:
         b = run(many, FIRST, labels[copies], settings, SERIAL)
         np.testing.assert_array_equal(a.labels[copies], b.labels)
         assert a.sums.table.tobytes() == b.sums.table.tobytes()
+
+    def test_a_heavy_known_row_is_many_in_the_first_assignment(self):
+        Y = np.array([[10.0, 0, 5], [0, 10, 5], [4, 6, 5], [6, 4, 5]])
+        held = np.array([0, 0, 1, -1], dtype=np.int32)
+        labels = np.where(held >= 0, held, NOWHERE)
+        counts = from_dense(Y).with_rows(np.array([9.0, 1, 1, 1]))
+        settings = settings_of(2, None, n_known=2)
+        counts = counts.with_known(held, ("", ""))
+        result = run(counts, all_relevant(3), labels, settings, SERIAL)
+        assert result.labels.tolist() == [0, 0, 1, 1]
+        assert result.history["rows_moved"].tolist()[0] == 0
