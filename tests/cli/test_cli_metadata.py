@@ -79,6 +79,23 @@ def test_what_is_missing_is_said_once(study, capsys):
     assert any(sentence in text for text in warned)
 
 
+def test_every_row_needs_a_batch(study, capsys):
+    folder, *_ = study
+    lines = (folder / "known.csv").read_text().splitlines(keepends=True)
+    (folder / "known.csv").write_text("".join(lines[:-2]))
+    beside = ["--metadata", folder / "known.csv", "--batch", "lab"]
+    fit = ["fit", folder / "counts.csv", "-k", "2", "--no-report", "-o", folder / "out"]
+    run = runner(capsys)
+    done = run(*fit, *beside)
+    assert done.code == 2
+    assert "2 rows of 80 without a batch in" in done.err
+    assert "(s0, s1): write one there for each, such as unknown." in done.err
+    (folder / "known.csv").write_text(
+        "".join([*lines[:-2], "s0,0,unknown\n", "s1,0,unknown\n"])
+    )
+    assert run(*fit, *beside).code == 0
+
+
 def test_a_report_of_a_fit_that_did_not_know_labels(study, capsys):
     folder, *_ = study
     run, out = runner(capsys), folder / "out"

@@ -172,8 +172,14 @@ MISTAKES = {
     "names elsewhere": (
         "n,site,sample\n1,gut,s1\n2,gut,s2\n",
         {},
-        r"in its column 'n' \('1', '2'\) is that of a row \('s1', 's2', 's3'\); pass",
+        r"\('1', '2'\) is that of a row \('s1', .*; pass metadata_index='sample', wh",
         {"metadata_index": "sample"},
+    ),
+    "other names": (
+        "sample,site\nS1,gut\n",
+        {},
+        r"\('S1'\) is that of a row \('s1', 's2', 's3'\); write them alike, or pass",
+        {"mended": "sample,site\ns1,gut\n"},
     ),
     "names twice": (
         "sample,site,n\ns1,gut,s1\ns2,x,s2\ns1,y,s3\ns2,y,s4\n",
@@ -212,6 +218,9 @@ def test_every_advice_leads_to_a_fit(mistake, tmp_path, counts):
     given = {"metadata": metadata, "labels": "site"}
     with pytest.raises(DataFormatError, match=reason):
         read_counts(counts, **given | options)
+    if "mended" in mended:
+        metadata.write_text(mended["mended"])
+        mended = {}
     table = read_counts(counts, **given | mended)
     assert table.labels[0] >= 0
     ThreeCPO(1).fit(table)

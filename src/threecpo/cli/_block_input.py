@@ -138,7 +138,11 @@ class BlockInput(NamedTuple):
         path, options = self.source.path, self.source.options
         if "metadata" not in options:
             return read_row_labels(path, column)
-        return labels_of_rows(read_row_names(path), [column], options)[column]
+        names = read_row_names(path)
+        found = labels_of_rows(names, [column], options)[column]
+        if column == self.source.batch:
+            self.source.check_batch(found, names)
+        return found
 
     def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""

@@ -14,6 +14,7 @@ from .._names import SUBLINEAR
 from ..io.formats import FORMATS, find_format
 from ._metadata_options import METADATA_OPTIONS
 from ._output_paths import digest
+from ._printing import listed, number_of
 from ._shared_options import max_unpacked_option
 from ._text_options import TEXT_OPTIONS, text_options
 
@@ -166,8 +167,25 @@ class InputFile(NamedTuple):
             name: [text or None for text in kinds[column]]
             for name, column in self.row_columns.items()
         }
+        if "batch" in given:
+            self.check_batch(given["batch"], table.row_names)
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
         return table.with_labels(labels), given
+
+    def check_batch(
+        self, batch: Sequence[str | None], names: Sequence[str] | None
+    ) -> None:
+        """Refuse rows without a batch, of which a table of metadata may lack some."""
+        lacking = [i for i, each in enumerate(batch) if each is None]
+        if lacking:
+            some = [str(i) if names is None else names[i] for i in lacking]
+            where = self.options.get("metadata", self.path)
+            message = (
+                f"{number_of(len(lacking), 'row')} of {len(batch)} without a batch in "
+                f"{where} ({listed(some, 3)}): write one there for each, such as "
+                "unknown."
+            )
+            raise ValueError(message)
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
 _PURPOSE = "Reading and writing parquet files"
 _CELLS = 1 << 22
-# So many are full at a time, few enough to stay near the processor.
-_READ_CELLS = 1 << 20
 _LOOKED_AT = 50
 _OF_TRIPLES = 3
 
@@ -160,7 +158,7 @@ def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileCo
         # Groups are read faster as a whole than in parts.
         group = file.read_row_group(number)
         columns = [as_one(group.column(place)) for place in layout.counted]
-        blocks += _blocks(columns, layout, done, style)
+        blocks.append(_rows(columns, layout, done, style))
         if layout.index is not None:
             names += _strings(texts.listed(group.column(layout.index)), done)
         for kind, at in layout.labels.items():
@@ -174,25 +172,18 @@ def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileCo
     return FileContent(joined(blocks), rows, layout.names, **found)
 
 
-def _blocks(
+def _rows(
     columns: list[Any], layout: Layout, before: int, style: NumberStyle
-) -> Iterator[sp.csr_array]:
-    """Sparse rows of columns, of which some at a time are full."""
+) -> sp.csr_array:
+    """Sparse rows of columns, or the error about the first that holds no counts."""
     counts = [counts_of(values, style) for values in columns]
-    n_rows = max(1, _READ_CELLS // len(columns))
-    table = np.empty((len(columns), min(n_rows, len(columns[0]))))
-    for start in range(0, len(columns[0]), n_rows):
-        stop = min(start + n_rows, len(columns[0]))
-        if stop - start < table.shape[1]:
-            table = np.empty((len(columns), stop - start))
-        for line, values in zip(table, counts, strict=True):
-            line[:] = values[start:stop]
-        found = rows_of(table)
-        if found is None:
-            row = start + (first_bad(table.T) or 0) // len(columns)
-            fields = [field_of(values, row, style) for values in columns]
-            checked_counts(fields, layout, f"row {before + row + 1}")
-        yield found
+    found = rows_of(counts)
+    if found is None:
+        bad = (first_bad(values) for values in counts)
+        row = min(at for at in bad if at is not None)
+        fields = [field_of(values, row, style) for values in columns]
+        checked_counts(fields, layout, f"row {before + row + 1}")
+    return found
 
 
 def _strings(listed: list[Any], before: int) -> list[str]:

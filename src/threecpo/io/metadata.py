@@ -26,6 +26,7 @@ _FORMATS = ("csv", "xlsx", "ods", "parquet")
 # Lines of QIIME 2 that say of which type columns are.
 _DIRECTIVE = "#q2:"
 _SHOWN = 3
+_LOOKED_AT = 50
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Metadata:
     index: str
     names: Sequence[str]
     labels: dict[str, list[str | None]]
+    # First values of the other columns, one of which may be that of names.
+    others: dict[str, list[str | None]]
 
     def of_rows(
         self, names: Iterable[str] | None
@@ -52,17 +55,24 @@ class Metadata:
             place = {name: i for i, name in enumerate(self.names)}
             places = [place.get(name) for name in wanted]
             if all(at is None for at in places):
-                message = (
-                    f"none of the names in its column {shown(self.index)} "
-                    f"({_some(self.names)}) is that of a row ({_some(wanted)}); pass "
-                    "metadata_index= if another column holds them"
-                )
-                raise DataFormatError(message)
+                raise self._no_match(wanted)
         labels = {
             kind: [None if at is None else values[at] for at in places]
             for kind, values in self.labels.items()
         }
         return labels, self._unmatched(wanted, places)
+
+    def _no_match(self, wanted: list[str]) -> DataFormatError:
+        known = set(wanted)
+        fits = (name for name, some in self.others.items() if known & {*some})
+        column = next(fits, None)
+        advice = "write them alike, or pass metadata_index= if another column has them"
+        if column is not None:
+            advice = f"pass metadata_index={shown(column)}, which has them"
+        return DataFormatError(
+            f"none of the names in its column {shown(self.index)} "
+            f"({_some(self.names)}) is that of a row ({_some(wanted)}); {advice}"
+        )
 
     def _unmatched(self, wanted: list[str], places: list[int | None]) -> str:
         """One sentence on rows without metadata, and metadata without rows."""
@@ -128,6 +138,7 @@ def _taken(
         place_of(columns, labels[0], "labels")
     names: list[str] = []
     found: dict[str, list[str | None]] = {name: [] for name in wanted}
+    others: dict[str, list[str | None]] = {name: [] for name in columns}
     for record in records:
         row = label_text(record[at])
         if row is None or row.startswith(_DIRECTIVE):
@@ -135,6 +146,9 @@ def _taken(
         names.append(row)
         for name, place in wanted.items():
             found[name].append(label_text(record[place]))
+        if len(names) <= _LOOKED_AT:
+            for name in columns:
+                others[name].append(label_text(record[header.index(name)]))
     repeated = [name for name, often in Counter(names).items() if often > 1]
     if repeated:
         message = (
@@ -142,7 +156,7 @@ def _taken(
             f"({_some(repeated)}); keep one line for each"
         )
         raise DataFormatError(message)
-    return Metadata(path, header[at], names, found)
+    return Metadata(path, header[at], names, found, others)
 
 
 def _some(names: Sequence[str]) -> str:

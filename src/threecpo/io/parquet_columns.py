@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from .delimited.number_style import NumberStyle
 
 
+# So many are full at a time, few enough to stay near the processor.
+_CELLS = 1 << 20
+
+
 @cache
 def is_numeric(kind: Any) -> bool:
     """Whether columns of this type hold numbers."""
@@ -44,22 +48,31 @@ def counts_of(values: Any, style: NumberStyle) -> NDArray[Any]:
     return found
 
 
-def rows_of(columns: NDArray[np.float64]) -> sp.csr_array | None:
+def rows_of(counts: list[NDArray[Any]]) -> sp.csr_array | None:
     """Sparse rows of columns; None if something in them is no count."""
-    from .._core.loops.turning import count_stored, fill_rows
+    from .._core.loops.turning import are_counts, fill_rows
 
-    n_columns, n_rows = columns.shape
-    stored = count_stored(columns)
-    if stored < 0:
-        return None
-    ends = np.empty(n_rows + 1, dtype=np.int64)
+    n_rows = len(counts[0])
+    stored = sum(int(np.count_nonzero(values)) for values in counts)
+    ends = np.zeros(n_rows + 1, dtype=np.int64)
     indices, data = np.empty(stored + 1, dtype=np.int32), np.empty(stored + 1)
-    fill_rows(columns, ends, indices, data)
+    step = min(n_rows, max(1, _CELLS // len(counts)))
+    # The same memory again and again, as new memory takes as long as the rest.
+    table = np.empty((len(counts), step))
+    for start in range(0, n_rows, max(1, step)):
+        stop = min(start + step, n_rows)
+        if stop - start < step:
+            table = np.empty((len(counts), stop - start))
+        for line, values in zip(table, counts, strict=True):
+            line[:] = values[start:stop]
+        if not are_counts(table):
+            return None
+        fill_rows(table, ends[start : stop + 1], indices, data)
     parts = (data[:stored], indices[:stored], ends)
-    return sp.csr_array(parts, shape=(n_rows, n_columns))
+    return sp.csr_array(parts, shape=(n_rows, len(counts)))
 
 
-def first_bad(counts: NDArray[np.float64]) -> int | None:
+def first_bad(counts: NDArray[Any]) -> int | None:
     """Place of the first that is no count, None if all are."""
     bad = ~((counts >= 0) & (counts < EXACT))
     return int(np.argmax(bad)) if bad.any() else None

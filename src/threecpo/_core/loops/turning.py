@@ -8,15 +8,14 @@ from .compiling import array_type, compiled, f8, i4, i8
 
 
 @compiled(array_type(f8, 2))
-def count_stored(columns):
-    """How many values are not 0, those that are no counts too; -1 if some are none."""
-    stored, bad = 0, False
+def are_counts(columns):
+    """Whether all values are counts."""
+    bad = False
     for j in range(columns.shape[0]):
         column = columns[j]
         for i in range(len(column)):
-            stored += column[i] != 0.0
             bad |= not (0.0 <= column[i] < EXACT)
-    return -1 if bad else stored
+    return not bad
 
 
 @compiled(
@@ -28,12 +27,12 @@ def count_stored(columns):
 def fill_rows(columns, ends, indices, data):
     """Fill in row pointers, columns and values of what is not 0.
 
-    Every value is written to the next place, and the place moves on from those that are
-    not 0; so there must be one place more than such values.
+    It goes on from the first pointer. Every value is written to the next place, and the
+    place moves on from those that are not 0; so there must be one place more than such
+    values.
     """
     n_columns, n_rows = columns.shape
-    place = 0
-    ends[0] = 0
+    place = ends[0]
     for i in range(n_rows):
         for j in range(n_columns):
             value = columns[j, i]

@@ -34,6 +34,8 @@ def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
 
     Each block is freed once it is copied, so that there is never a second copy of all.
     """
+    if len(blocks) == 1:
+        return blocks.pop()
     stored = sum(block.nnz for block in blocks)
     small = stored <= np.iinfo(np.int32).max
     n_rows, n_columns = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
