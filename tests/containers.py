@@ -25,6 +25,14 @@ def planted(n_clusters=3, n_rows=40, n_background=0, seed=0):
     return np.hstack(parts), labels
 
 
+def scattered(shape, n_counts, seed=0):
+    """Counts of 1 to 5 at random places; scipy names the seed of its own by version."""
+    rng = np.random.default_rng(seed)
+    places = tuple(rng.integers(size, size=n_counts) for size in shape)
+    counts = rng.integers(1, 6, n_counts).astype(float)
+    return sp.csr_array((counts, places), shape=shape)
+
+
 def names(array):
     return [f"column {j}" for j in range(array.shape[1])]
 

@@ -18,8 +18,10 @@ import scipy.sparse as sp
 from threecpo import ThreeCPO
 
 rng = np.random.default_rng(0)
-X = sp.random_array({shape}, density=0.02, format="csr", rng=rng)
-X.data = np.ceil(5 * X.data)
+n_rows, n_columns = {shape}
+n_counts = n_rows * n_columns // 50
+places = rng.integers(n_rows, size=n_counts), rng.integers(n_columns, size=n_counts)
+X = sp.csr_array((np.ceil(5 * rng.random(n_counts)), places), shape={shape})
 ThreeCPO(2, n_init=2, n_jobs={n_jobs}, column_penalty=None).fit(X[:50])
 model = ThreeCPO({n_clusters}, init={init!r}, n_init=10**4, n_jobs={n_jobs})
 sent = []

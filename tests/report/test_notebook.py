@@ -7,11 +7,10 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from report_models import EDGES, HOSTILE
 from test_page import Page
 
-from containers import planted
+from containers import planted, scattered
 from threecpo import CountTable, report, select_n_clusters
 from threecpo.preprocessing import k_means_pipeline
 from threecpo.select import KPath
@@ -137,7 +136,6 @@ class TestTable:
         assert "<script>alert(1)</script>" in "".join(page.text)
 
     def test_a_large_one_is_not_made_dense(self):
-        X = sp.random_array((50_000, 20_000), density=1e-5, rng=0, format="csr")
-        X.data[:] = 1
+        X = scattered((50_000, 20_000), 10_000)
         shown = CountTable(X)._repr_html_()
         assert len(shown) < 20_000

@@ -13,7 +13,7 @@ from sklearn.metrics import silhouette_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import normalize
 
-from containers import planted
+from containers import planted, scattered
 from threecpo import KPath, methods, select_n_clusters
 from threecpo.cluster import SphericalKMeans
 from threecpo.preprocessing import RelativeFrequency
@@ -189,19 +189,12 @@ def test_spherical_k_means_is_the_same_for_any_number_of_threads():
         assert path.totals.tobytes() == paths[0].totals.tobytes()
 
 
-def sparse_counts():
-    rng = np.random.default_rng(0)
-    X = sp.random_array((500, 100_000), density=1e-4, format="csr", rng=rng)
-    X.data = np.ceil(5 * X.data)
-    return X
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", ["KM", "SKM", "RF+KM"])
 @pytest.mark.parametrize("criterion", ["elbow", "silhouette"])
 def test_sparse_counts_stay_sparse(name, criterion):
     """Dense they would take 400 MB."""
-    X = sparse_counts()
+    X = scattered((500, 100_000), 5000)
     path_of(name, X[:, :50], [2], n_init=1)
     tracemalloc.start()
     try:

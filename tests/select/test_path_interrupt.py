@@ -110,8 +110,10 @@ from threecpo import ThreeCPO, select_n_clusters
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 rng = np.random.default_rng(0)
-X = sp.random_array((1000, 300), density=0.02, format="csr", rng=rng)
-X.data = np.ceil(5 * X.data)
+n_rows, n_columns = (1000, 300)
+n_counts = n_rows * n_columns // 50
+places = rng.integers(n_rows, size=n_counts), rng.integers(n_columns, size=n_counts)
+X = sp.csr_array((np.ceil(5 * rng.random(n_counts)), places), shape=(1000, 300))
 select_n_clusters(X[:50], [1, 2], n_init=2, n_jobs=2)
 sent = []
 

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import silhouette_samples, silhouette_score
 
+from containers import scattered
 from threecpo.select import _silhouette
 from threecpo.select._silhouette import silhouettes
 
@@ -118,8 +119,7 @@ def test_x_is_left_alone():
 
 @pytest.mark.parametrize("shape", [(4000, 4000), (40, 1_000_000)])
 def test_neither_all_distances_nor_dense_rows_are_held(shape):
-    rng = np.random.default_rng(3)
-    X = sp.random_array(shape, density=1e-3, format="csr", rng=rng)
+    X = scattered(shape, shape[0] * shape[1] // 1000)
     labels = np.arange(shape[0]) % 3
     tracemalloc.start()
     try:
