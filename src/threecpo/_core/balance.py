@@ -71,7 +71,8 @@ class Balance:
         while n_steps < MOST_TURNS:
             n_steps += 1
             value, place = self._value(weights), self._place
-            balancing.fill_curvature(*sums, self.scales, self.batches, slope, curve)
+            room = slope, curve, np.empty(len(self.batches))
+            balancing.fill_curvature(*sums, self.scales, self.batches, *room)
             curve.flat[:: len(slope) + 1] += RIDGE * weights + (weights == 0)
             step = -slope
             balancing.solve_positive(curve, step)
@@ -91,7 +92,8 @@ class Balance:
 
         sums = (self.by_cluster, self.by_batch, self.cell_totals)
         rates = (self.scales, self.clusters, self.batches)
-        return int(balancing.fit_rates(*sums, *rates, tolerance, most))
+        room = np.empty_like(self.scales), np.empty(balancing.WIDTH)
+        return int(balancing.fit_rates(*sums, *rates, tolerance, most, *room))
 
     @property
     def _place(self) -> NDArray[np.float64]:

@@ -147,7 +147,7 @@ def _all_columns(
     batches[:, relevant] = rates.batches[:, :-1]
     balancing.fit_columns(
         *(sums.clusters, in_clusters, held, clusters, batches),
-        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS),
+        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS, np.empty(balancing.WIDTH)),
     )
     return clusters, batches
 

@@ -83,7 +83,8 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
     if n_feeding < clusters.shape[1]:
         sides = (by_cluster, by_batch, scales, clusters, batches)
-        balancing.fit_columns(*sides, TOLERANCE * cell_totals.sum(), MOST_TURNS)
+        bounds = TOLERANCE * cell_totals.sum(), MOST_TURNS
+        balancing.fit_columns(*sides, *bounds, np.empty(balancing.WIDTH))
     # Where all rows of a batch are outliers, any β is as good: that of its margins.
     outside = cell_totals.sum(axis=0) == 0
     if outside.any():

@@ -72,10 +72,12 @@ def _fit_batches(sums, first, width, scales, clusters, batches, room):
     return off
 
 
-@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _TABLE, _TABLE, f8, i8)
-def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most):
-    """Fit the rates of each column, in cluster and batch, to its sums; scales held."""
-    room = np.empty(WIDTH)
+@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _TABLE, _TABLE, f8, i8, _ROOM)
+def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most, room):
+    """Fit the rates of each column, in cluster and batch, to its sums; scales held.
+
+    The room takes ``WIDTH`` numbers.
+    """
     n_columns = by_cluster.shape[1]
     turned = scales.T
     for first in range(0, n_columns, WIDTH):
@@ -116,7 +118,7 @@ def _fit_scales(cell_totals, fitted, scales):
 
 @compiled(
     *(_IN_TABLE, _IN_TABLE, _IN_TABLE),
-    *(_TABLE, _TABLE, _TABLE, f8, i8),
+    *(_TABLE, _TABLE, _TABLE, f8, i8, _TABLE, _ROOM),
 )
 def fit_rates(
     by_cluster,
@@ -127,13 +129,14 @@ def fit_rates(
     batches,
     tolerance,
     most,
+    fitted,
+    room,
 ):
     """Fit rates and the scales of all cells in turns; return the number of turns.
 
     More turns than ``most``: the loss may still be further from its minimum than the
-    tolerance.
+    tolerance. ``fitted`` is room as large as the scales.
     """
-    fitted, room = np.empty(scales.shape), np.empty(WIDTH)
     n_columns = by_cluster.shape[1]
     turned = scales.T
     before = np.inf
@@ -154,9 +157,17 @@ def fit_rates(
     return most + 1
 
 
-@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE, _ROOM, _TABLE)
-def fill_curvature(by_cluster, by_batch, cell_totals, scales, batches, slope, curve):
-    """Derivatives of the loss by the logarithms of scales and of rates of batches."""
+@compiled(
+    *(_IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE, _IN_TABLE),
+    *(_ROOM, _TABLE, _ROOM),
+)
+def fill_curvature(
+    by_cluster, by_batch, cell_totals, scales, batches, slope, curve, shares
+):
+    """Derivatives of the loss by the logarithms of scales and of rates of batches.
+
+    ``shares`` is room for a number of each batch.
+    """
     n_batches, n_columns = by_batch.shape
     n_cells = cell_totals.size
     curve[:] = 0.0
@@ -166,7 +177,6 @@ def fill_curvature(by_cluster, by_batch, cell_totals, scales, batches, slope, cu
     for b in range(n_batches):
         for j in range(n_columns):
             slope[n_cells + b * n_columns + j] = -by_batch[b, j]
-    shares = np.empty(n_batches)
     for k in range(len(by_cluster)):
         for j in range(n_columns):
             for b in range(n_batches):
