@@ -268,11 +268,11 @@ def test_a_fit_with_a_bar_gives_the_same_model(tmp_path, monkeypatch):
             return True
 
     plain, watched = (ThreeCPO(3, random_state=0) for _ in range(2))
-    fit(plain, table())
+    fit(plain, table(), {})
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    fit(watched, table())
+    fit(watched, table(), {})
     monkeypatch.undo()
     assert "Runs" in terminal.getvalue()
     assert vars(watched).keys() == vars(plain).keys()

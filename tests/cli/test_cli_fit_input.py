@@ -77,7 +77,8 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
     adata = anndata.AnnData(np.log1p(X.astype(float)), layers={"raw": X})
     adata.write_h5ad(tmp_path / "cells.h5ad")
     assert_one_line(run("fit", "cells.h5ad", "-k", 3), "layer", "cells.h5ad")
-    assert run("fit", "cells.h5ad", "-k", 3, "--layer", "raw").code == 0
+    options = "--layer", "raw", "--digits", "full"
+    assert run("fit", "cells.h5ad", "-k", 3, *options).code == 0
     model = ThreeCPO(3, random_state=0).fit(X)
     read = results.read_table("cells.threecpo/labels.csv")
     assert same(read["outlier_score"], model.outlier_scores_)

@@ -27,6 +27,7 @@ def test_what_is_held_back_is_named(table, tmp_path, capsys):
     path, X = table
     target = tmp_path / "out"
     options = ["-k", "2", "--max-dispersion", "3", "--max-row-size", "4"]
+    options += ["--digits", "full"]
     done = runner(capsys)("fit", path, *options, "-o", target)
     assert done.code == 0, done.err
     model = load(target / "model.npz")
