@@ -172,9 +172,7 @@ class InputFile(NamedTuple):
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
         return table.with_labels(labels), given
 
-    def check_batch(
-        self, batch: Sequence[str | None], names: Sequence[str] | None
-    ) -> None:
+    def check_batch(self, batch: Sequence[str | None], names: Any) -> None:
         """Refuse rows without a batch, of which a table of metadata may lack some."""
         lacking = [i for i, each in enumerate(batch) if each is None]
         if lacking:

@@ -178,12 +178,13 @@ def _rows(
     """Sparse rows of columns, or the error about the first that holds no counts."""
     counts = [counts_of(values, style) for values in columns]
     found = rows_of(counts)
-    if found is None:
-        bad = (first_bad(values) for values in counts)
-        row = min(at for at in bad if at is not None)
-        fields = [field_of(values, row, style) for values in columns]
-        checked_counts(fields, layout, f"row {before + row + 1}")
-    return found
+    if found is not None:
+        return found
+    bad = (first_bad(values) for values in counts)
+    row = min(at for at in bad if at is not None)
+    fields = [field_of(values, row, style) for values in columns]
+    # This row is the one that holds no counts.
+    return sp.csr_array(checked_counts(fields, layout, f"row {before + row + 1}"))
 
 
 def _strings(listed: list[Any], before: int) -> list[str]:
