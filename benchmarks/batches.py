@@ -1,6 +1,6 @@
 """Batches: planted effects, a loss that never rises, and what they cost.
 
-``python -m benchmarks.batches planted | monotone | cost``
+``python -m benchmarks.batches planted | unbalanced | monotone | cost``
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
+from functools import partial
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
@@ -20,11 +21,19 @@ from threecpo._core.sums import assign, sum_by_labels
 from threecpo._core.workers import SERIAL
 
 
-def planted(seed, n_batches, effect, n_rows=1000, n_columns=300, n_clusters=4):
-    """Counts with a third of the columns in each group, batches of unequal size."""
+def planted(
+    seed, n_batches, effect, n_rows=1000, n_columns=300, n_clusters=4, largest=None
+):
+    """Counts with a third of the columns in each group, batches of unequal size.
+
+    ``largest`` is the share of the first batch, if it is to have most rows.
+    """
     rng = np.random.default_rng(seed)
     labels = rng.integers(n_clusters, size=n_rows)
     shares = rng.dirichlet(np.full(n_batches, 2.0))
+    if largest is not None:
+        shares[1:] = (1 - largest) / (n_batches - 1)
+        shares[0] = largest
     batches = rng.choice(n_batches, n_rows, p=shares)
     third = n_columns // 3
     rates = np.tile(rng.gamma(2.0, 1.0, n_columns), (n_clusters, 1))
@@ -37,14 +46,14 @@ def planted(seed, n_batches, effect, n_rows=1000, n_columns=300, n_clusters=4):
     return rng.poisson(mu), labels, batches
 
 
-def compare_planted(n_seeds=5):
+def compare_planted(n_seeds=5, largest=None):
     print("| B | ARI no effect | ARI without batch= | ARI with | batch ARI | columns |")
     print("| --- | --- | --- | --- | --- | --- |")
     for n_batches in (2, 5, 20):
         lines = []
         for seed in range(n_seeds):
-            clean, truth, _ = planted(seed, n_batches, 0.0)
-            X, labels, batch = planted(seed, n_batches, 0.7)
+            clean, truth, _ = planted(seed, n_batches, 0.0, largest=largest)
+            X, labels, batch = planted(seed, n_batches, 0.7, largest=largest)
             options = {"n_clusters": 4, "random_state": seed}
             none = ThreeCPO(**options).fit(clean)
             plain = ThreeCPO(**options).fit(X)
@@ -111,6 +120,9 @@ def compare_cost(n_times=7):
 
 
 if __name__ == "__main__":
-    {"planted": compare_planted, "monotone": count_rises, "cost": compare_cost}[
-        sys.argv[1]
-    ]()
+    {
+        "planted": compare_planted,
+        "unbalanced": partial(compare_planted, largest=0.9),
+        "monotone": count_rises,
+        "cost": compare_cost,
+    }[sys.argv[1]]()
