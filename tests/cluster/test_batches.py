@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-import oracle
+import oracle_batches
 from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
 from threecpo._core.workers import SERIAL
 from threecpo._fit.budget import MemoryBudget
@@ -291,7 +291,7 @@ def assert_joined_in_batches(model, X, batch, tmp_path):
     codes = np.unique(batch, return_inverse=True)[1]
     np.testing.assert_array_equal(model.predict(X, batch=batch), labels)
     of_rates, groups = model.record_.labels_of_rates, model.column_groups_
-    loss = oracle.batch_loss(X + prior, of_rates, groups, codes, model.column_penalty)
+    loss = oracle_batches.loss(X + prior, of_rates, groups, codes, model.column_penalty)
     assert model.loss_ == pytest.approx(loss, rel=1e-7)
     assert model.score(X, batch=batch) == pytest.approx(-model.loss_, rel=1e-9)
     counts = model.record_.in_batches(CountTable(X).counts, batch)

@@ -6,6 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import oracle
+import oracle_batches
 from strategies import labelled_counts, penalties
 from threecpo._core import model
 from threecpo._core.batch_model import batch_log_likelihood, rates_of
@@ -52,7 +53,7 @@ def test_the_loss_equals_the_oracle(given_case, prior, penalty):
     step = model.column_step(sums, case.groups, resolve_penalty(penalty), (1, 0, -1))
     ours = model.loss(step.scores, case.groups)
     X = case.Y + prior
-    theirs = oracle.batch_loss(X, case.labels, case.groups, batches, penalty)
+    theirs = oracle_batches.loss(X, case.labels, case.groups, batches, penalty)
     assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-3)
     likelihood = batch_log_likelihood(sums, case.groups, sums)
     prices = resolve_penalty(penalty)(sums.totals, case.n_clusters, len(X))
@@ -93,7 +94,7 @@ def test_dispersions_use_the_expected_counts_of_the_model(given_case, prior):
     sums, counts = sums_of(case, batches, prior), counts_of(case, batches)
     labels = inner_labels(case.labels, case.n_clusters)
     X = case.Y + prior
-    mu = oracle.batch_expected(X, case.labels, case.groups, batches)
+    mu = oracle_batches.expected(X, case.labels, case.groups, batches)
     pearson = ((X - mu) ** 2 / mu).sum(axis=0)
     n_batches = batches.max() + 1
     free = max(1, len(X) - case.n_clusters - n_batches + 1)
