@@ -1,5 +1,6 @@
 """Made-up cells of the benchmark: planted as they say, the same in every format."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -18,6 +19,10 @@ import _atlas
 import _atlas_files
 
 BENCHMARK = Path(_atlas.__file__).with_name("atlas.py")
+AT_SIZE = pytest.mark.skipif(
+    "THREECPO_TESTS_ATLAS" not in os.environ,
+    reason="takes minutes of two cores (set THREECPO_TESTS_ATLAS=1)",
+)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +96,7 @@ def test_files_hold_the_cells(kind, atlas, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("n_rows", "n_columns", "n_clusters"),
-    [(400, 20_000, 4), pytest.param(130_000, 27_998, 20, marks=pytest.mark.slow)],
+    [(400, 20_000, 4), pytest.param(130_000, 27_998, 20, marks=AT_SIZE)],
 )
 def test_the_fit_finds_the_clusters_within_its_memory(
     n_rows, n_columns, n_clusters, data_dir, tmp_path
