@@ -12,7 +12,6 @@ import threecpo
 from threecpo import (
     CountTable,
     ThreeCPO,
-    distributed,
     load,
     read_counts,
     report,
@@ -107,10 +106,6 @@ IN_PYTHON = {
         "one code for each of the 30 rows",
     ),
     "one number for a path": (lambda: select_n_clusters(X, 5), r"range\(2, 31\)"),
-    "auto over blocks": (
-        lambda: distributed.fit(ThreeCPO("auto"), X),
-        "needs all rows in memory",
-    ),
     "a frame to be read": (lambda: read_counts(FRAME), "not a DataFrame"),
     "a file that is not there": (lambda: read_counts("no.csv"), "does not exist"),
     "a file that is no model": (lambda: load(__file__), "is not a model file"),

@@ -157,8 +157,8 @@ def test_every_option_is_of_some_format():
     from threecpo.io.format_options import ReadOptions
 
     used = {option for kind in FORMATS.values() for option in kind.options}
-    # Any file may unpack.
-    used |= {"max_unpacked"}
+    # Any file may unpack, and have a table of metadata beside it.
+    used |= {"max_unpacked", "metadata", "metadata_index"}
     assert used == {field.name for field in fields(ReadOptions)}
 
 

@@ -91,7 +91,7 @@ def test_what_pandas_melts_is_read(read):
     [
         ("ann,milk", "line 5 has 2 fields, not 3"),
         ("ann,milk,1,2", "line 5 has 4 fields, not 3"),
-        ("ann,milk,", "line 5, column 3 holds '', which is no count"),
+        ("ann,milk,", "line 5, column 3 is empty; fill in 0 for no count"),
         ("ann,milk,one", "line 5, column 3 holds 'one', which is no count"),
         ("ann,milk,1_0", "line 5, column 3 holds '1_0', which is no count"),
         ("ann,milk,-2", "line 5, column 3 holds -2; counts are 0 or more"),
