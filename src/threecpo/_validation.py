@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,7 @@ def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
     rows = np.flatnonzero(lengths >= 5)[:n_rows]
     if not len(rows):
         return False
-    for base in (np.e, 2.0, 10.0):
+    for base in (math.e, 2.0, 10.0):
         close = total = 0
         for row in rows:
             values = counts.data[counts.indptr[row] : counts.indptr[row + 1]]

@@ -6,6 +6,7 @@ in all rows: this must cost little beside a fit.
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from functools import partial
@@ -231,7 +232,7 @@ def _copies(counts: Counts, sums: NDArray[np.float64]) -> int:
     _, same, times = np.unique(keys, return_inverse=True, return_counts=True)
     alike = counts.rows(np.flatnonzero((times[same] > 1) & (sums > 0)))
     # A Poisson count is about so many decimal digits of chance.
-    digits = replace(alike, data=np.log10(2 * np.pi * np.e * alike.data) / 2)
+    digits = replace(alike, data=np.log10(2 * math.pi * math.e * alike.data) / 2)
     needed = 2 * np.log10(n_rows) + 2
     long = alike.rows(np.flatnonzero(digits.row_lengths(1) > needed))
     # Equal rows have equal products, and others hardly ever.
