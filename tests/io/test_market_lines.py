@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from threecpo.io import DataFormatError, _mtx
@@ -43,6 +43,7 @@ def test_numbers_are_those_of_python(numbers, ended):
 
 
 @pytest.mark.parametrize("width", HEADERS)
+@example(content=b"10e9")
 @given(content=st.lists(LETTERS, max_size=30).map("".join).map(str.encode))
 def test_lines_of_any_letters_are_read_alike_or_left_to_python(width, content):
     _, found = _mtx._tidy(content, HEADERS[width])

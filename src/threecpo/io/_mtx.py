@@ -221,6 +221,10 @@ def _wrong_line(row: NDArray[np.float64], number: int, header: Header) -> Except
 
 def _of_numbers(numbers: NDArray[np.float64], header: Header) -> Entries:
     counts = np.ones(len(numbers)) if header.width == 2 else numbers[:, -1]
+    if header.width == 1:
+        # Lines of a full matrix have no places, and counts may be too large for one.
+        nowhere = np.zeros(len(numbers), np.int32)
+        return nowhere, nowhere, counts
     places = numbers[:, :2].astype(np.int32) - 1
     return places[:, 0], places[:, -1], counts
 
