@@ -45,6 +45,16 @@ def passed(counts, profile, quick):
     return labels, sums
 
 
+@settings(deadline=None, max_examples=30)
+@given(st.integers(1, 20), st.integers(0, 10**6))
+def test_pass_by_the_printed_rule_is_the_same_with_quick_scores(n_clusters, seed):
+    counts, labels, groups = planted(n_clusters, seed, n_rows=80)
+    profile = profile_of(counts, labels, groups, n_clusters, PRINTED)
+    full, _ = passed(counts, profile, NO_QUICK)
+    fast, _ = passed(counts, profile, quick_of(profile, MANY))
+    np.testing.assert_array_equal(fast, full)
+
+
 @settings(deadline=None, max_examples=60)
 @given(st.integers(1, 40), st.integers(0, 10**6), st.sampled_from([0.5, 6.0, 60.0]))
 def test_pass_is_the_same_with_quick_scores(n_clusters, seed, size):
@@ -91,11 +101,119 @@ def test_quick_scores_decide_nearly_all_rows(n_clusters):
     assert (fast == full).mean() > 0.99
 
 
+def in_batches(counts, n_batches, seed):
+    """Counts whose rows are in random batches."""
+    rng = np.random.default_rng(seed)
+    batches = rng.integers(n_batches, size=counts.n_rows).astype(np.int32)
+    return counts.with_rows(None, batches, tuple("abcdefgh"[:n_batches]))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    *(st.integers(1, 40), st.integers(2, 8), st.integers(0, 10**6)),
+    st.sampled_from([0.5, 6.0, 60.0]),
+)
+def test_pass_with_batches_is_the_same_with_quick_scores(k, n_batches, seed, size):
+    counts, labels, groups = planted(k, seed, n_rows=80, size=size)
+    counts = in_batches(counts, n_batches, seed)
+    profile = profile_of(counts, labels, groups, k)
+    quick = quick_of(profile, MANY)
+    assert len(quick.size_weights) == n_batches + 1
+    full, full_sums = passed(counts, profile, NO_QUICK)
+    fast, fast_sums = passed(counts, profile, quick)
+    np.testing.assert_array_equal(fast, full)
+    for a, b in zip(fast_sums.arrays, full_sums.arrays, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def crafted(n_clusters, rates, size_weights, groups):
+    """Profile with these log rates in C1 and these weights of row sizes."""
+    shape = len(rates), n_clusters
+    counts = from_dense(np.ones(shape[::-1]))
+    everywhere = np.arange(n_clusters, dtype=np.int32)
+    profile = profile_of(counts, everywhere, groups, n_clusters)
+    log_rates = profile.log_rates.copy()
+    log_rates[: len(rates), :n_clusters] = rates
+    return loadable(
+        profile._replace(
+            log_rates=log_rates,
+            offsets=np.zeros(n_clusters),
+            size_weights=size_weights,
+            prior_size=0.0,
+        )
+    )
+
+
+def rows_of_any_length(rng, n_rows, n_columns):
+    """Whole counts in few columns, of rows between 1 and nearly 2^24 long."""
+    lengths = np.exp(rng.uniform(0, np.log(2.0**23), size=(n_rows, 1)))
+    shares = rng.dirichlet(np.full(n_columns, 0.2), size=n_rows)
+    return from_dense(np.ceil(lengths * shares))
+
+
+def passes_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, scale):
+    """All columns of a cluster have one rate, the size of a row takes it away again."""
+    rng = np.random.default_rng(seed)
+    rates = np.tile(scale * rng.normal(size=n_clusters), (n_columns, 1))
+    off = 1 + apart * rng.normal(size=(3, n_clusters))
+    groups = np.ones(n_columns, np.int8)
+    profile = crafted(n_clusters, rates, -rates[0] * off, groups)
+    counts = in_batches(rows_of_any_length(rng, 60, n_columns), 2, seed)
+    quick = quick_of(profile, MANY)
+    assert len(quick.table) > 0
+    return passed(counts, profile, NO_QUICK)[0], passed(counts, profile, quick)[0]
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    *(st.integers(2, 34), st.integers(1, 6), st.integers(0, 10**6)),
+    *(st.sampled_from([1e-10, 1e-8, 1e-7, 1e-6]), st.sampled_from([1e-20, 1.0, 30.0])),
+)
+def test_rates_that_row_sizes_make_up_for_are_left_to_full_scores(
+    n_clusters, n_columns, seed, apart, scale
+):
+    case = n_clusters, n_columns, seed, apart, scale
+    full, fast = passes_where_sizes_make_up_for_rates(*case)
+    np.testing.assert_array_equal(fast, full)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_rates_too_small_for_half_the_digits_are_left_to_full_scores(seed):
+    full, fast = passes_where_sizes_make_up_for_rates(5, 3, seed, 1e-3, 1e-42)
+    np.testing.assert_array_equal(fast, full)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(2, 34), st.integers(0, 10**6), st.sampled_from([1e-9, 1e-8, 1e-5]))
+def test_weights_of_sizes_that_hardly_differ_are_left_to_full_scores(k, seed, apart):
+    """Those of full scores have no digits left for what the weights differ by."""
+    rng = np.random.default_rng(seed)
+    weights = 1e6 * rng.normal(size=(3, 1)) + apart * rng.normal(size=(3, k))
+    profile = crafted(k, np.zeros((4, k)), weights, np.ones(4, np.int8))
+    counts = in_batches(rows_of_any_length(rng, 60, 4), 2, seed)
+    full, _ = passed(counts, profile, NO_QUICK)
+    fast, _ = passed(counts, profile, quick_of(profile, MANY))
+    np.testing.assert_array_equal(fast, full)
+
+
+@pytest.mark.parametrize("n_clusters", [3, 15, 31])
+def test_quick_scores_decide_nearly_all_rows_of_several_batches(n_clusters):
+    """Beside a profile that would put every row in cluster 0."""
+    counts, labels, groups = planted(n_clusters, n_rows=2000, n_columns=200)
+    counts = in_batches(counts, 3, 0)
+    profile = profile_of(counts, labels, groups, n_clusters)
+    assert profile.size_weights.any()
+    full, _ = passed(counts, profile, NO_QUICK)
+    offsets = np.where(np.arange(n_clusters) == 0, 1e9, profile.offsets)
+    wrong = loadable(profile._replace(offsets=offsets))
+    fast, _ = passed(counts, wrong, quick_of(profile, MANY))
+    assert (fast == full).mean() > 0.99
+
+
 def test_there_are_none_where_full_scores_have_more_in_them():
     counts, labels, groups = planted(3)
     sums = sum_by_labels(counts, labels, 3, groups, PRIOR).smoothed(PRIOR)
-    for rule in (PRINTED, CHI_SQUARED):
-        assert quick_of(loadable(rule.profile(sums, groups)), MANY) is NO_QUICK
+    assert quick_of(loadable(CHI_SQUARED.profile(sums, groups)), MANY) is NO_QUICK
     outliers = loadable(EXACT.profile(sums, groups, background=True))
     assert quick_of(outliers, MANY) is NO_QUICK
     impossible = profile_of(counts, labels, groups, 3, prior=0.0)

@@ -4,7 +4,20 @@ Every column has a row of a table, less a number that is the same for all cluste
 that the scores are small and so are their errors. Behind the clusters are two lanes:
 half the range of the column over the clusters, whose sum bounds the errors, and 1 for
 a column in use, whose sum is the size of the row, exact for whole counts. All columns
-of C0 share one row, and so do those of C-.
+of C0 share one row, and so do those of C-. The weights of a row's size, in its batch,
+are less a number that is the same for all clusters too.
+
+No label differs from that of full scores. A quick score is a sum of the row's entries,
+of its size times a weight, and of an offset. Each term is a value in half the digits
+times a count, and goes through at most as many additions as the row has entries and a
+few more, so that it is off by ``length`` times 2^-24 of its own size, with length 16
+more than the number of entries. In size the terms add up to at most ``reach``: half the
+range of each column, times the count; half the range of the weights, times the size of
+the row; and the spread of the offsets. A full score is off by length times 2^-53 of its
+terms, which add up to at most 2 (size + 1) ``steepest``. What is best by more than the
+errors of two scores of both kinds is best in full scores. Values so small that they
+have fewer digits are off by at most 2^-125 for each count, and steepest is taken to be
+large enough for its part of the doubt to make up for that.
 """
 
 from __future__ import annotations
@@ -36,28 +49,39 @@ _ROUNDING = 2.0**-24
 _EXACT_ROUNDING = 2.0**-53
 # Roundings of an entry or a score that is not in the sum over entries, with room.
 _ROUNDINGS = 16.0
+_LEAST_STEEP = 2.0**-60
+# Beyond this products with counts are no longer sure to be numbers.
+_LARGEST = 2.0**96
 
 
 class Quick(NamedTuple):
     """A profile for quick scores; an empty table where there is none.
 
     ``places`` says where in the table the row of each column begins. ``offsets`` are
-    minus infinity in lanes that are no cluster's. ``spread`` is the largest of the
-    others in size, and ``steepest`` the largest log rate.
+    minus infinity in lanes that are no cluster's. ``size_weights`` has a row for every
+    batch, and ``size_ranges`` half its range. ``spread`` is the largest of the other
+    offsets in size, and ``steepest`` the largest log rate, offset or size weight.
     """
 
     places: NDArray[np.uint32]
     table: NDArray[np.float32]
     offsets: NDArray[np.float32]
+    size_weights: NDArray[np.float32]
+    size_ranges: NDArray[np.float64]
     spread: float
     steepest: float
 
 
-QUICK = record_type(Quick, array_type(u4), array_type(f4, 2), array_type(f4), *(f8, f8))
+QUICK = record_type(
+    *(Quick, array_type(u4), array_type(f4, 2), array_type(f4), array_type(f4, 2)),
+    *(array_type(f8), f8, f8),
+)
 NO_QUICK = Quick(
     read_only(np.empty(0, np.uint32)),
     read_only(np.empty((0, 0), np.float32)),
     read_only(np.empty(0, np.float32)),
+    read_only(np.empty((0, 0), np.float32)),
+    read_only(np.empty(0)),
     *(0.0, 0.0),
 )
 
@@ -70,17 +94,22 @@ def quick_of(profile: Profile, n_entries: int) -> Quick:
     width = -(-width // lanes) * lanes
     size = len(profile.log_rates) + 1, width
     plain = (profile.linear, profile.square, profile.background) == (1.0, 0.0, False)
-    if not plain or len(profile.size_weights) > 1 or n_entries < size[0] * width:
+    if not plain or n_entries < size[0] * width:
         return NO_QUICK
-    places = np.empty(len(profile.slots), np.uint32)
-    table = np.empty(size, np.float32)
-    offsets = np.empty(width, np.float32)
-    spread, steepest = fill_quick(profile, places, table, offsets)
-    if not spread + steepest < np.inf:
+    n_batches = len(profile.size_weights)
+    arrays = (
+        np.empty(len(profile.slots), np.uint32),
+        np.empty(size, np.float32),
+        np.empty(width, np.float32),
+        np.empty((n_batches, width), np.float32),
+        np.empty(n_batches),
+    )
+    spread, steepest = fill_quick(profile, *arrays)
+    if not spread + steepest < _LARGEST:
         return NO_QUICK
-    for array in (places, table, offsets):
+    for array in arrays:
         array.setflags(write=False)
-    return Quick(places, table, offsets, spread, steepest)
+    return Quick(*arrays, spread, steepest)
 
 
 @inlined
@@ -93,10 +122,7 @@ def _rate(profile, row, n_slots, k):
 
 @inlined
 def _fill_offsets(profile, offsets):
-    """Write offsets above the first; return the largest, infinity if that is not all.
-
-    Sizes of rows have no weight in quick scores.
-    """
+    """Write offsets above the first; return the largest in size."""
     spread = 0.0
     first = profile.offsets[0] + profile.prior_shared * profile.shared_weights[0]
     for k in range(len(offsets)):
@@ -104,9 +130,26 @@ def _fill_offsets(profile, offsets):
     for k in range(len(profile.ranks)):
         offset = profile.offsets[k] + profile.prior_shared * profile.shared_weights[k]
         offsets[k] = offset - first
-        unweighted = profile.size_weights[0, k] == 0.0
-        spread = max(spread, abs(offset - first)) if unweighted else np.inf
+        spread = max(spread, abs(offset - first))
     return spread
+
+
+@inlined
+def _fill_size_weights(profile, size_weights, size_ranges):
+    """Write what a row's size counts in each batch; return the largest in size."""
+    steepest = 0.0
+    for b in range(len(size_weights)):
+        low, high = np.inf, -np.inf
+        for k in range(len(profile.ranks)):
+            value = profile.size_weights[b, k]
+            low, high = min(low, value), max(high, value)
+        for k in range(size_weights.shape[1]):
+            size_weights[b, k] = 0.0
+        for k in range(len(profile.ranks)):
+            size_weights[b, k] = profile.size_weights[b, k] - 0.5 * (low + high)
+        size_ranges[b] = 0.5 * (high - low)
+        steepest = max(steepest, abs(low), abs(high))
+    return steepest
 
 
 @compiled(
@@ -114,15 +157,18 @@ def _fill_offsets(profile, offsets):
     array_type(u4, write=True),
     array_type(f4, 2, write=True),
     array_type(f4, write=True),
+    array_type(f4, 2, write=True),
+    array_type(f8, write=True),
 )
-def fill_quick(profile, places, table, offsets):
+def fill_quick(profile, places, table, offsets, size_weights, size_ranges):
     """Write quick scores of a profile; return their spread and steepest."""
     n_slots, width = len(table) - 2, table.shape[1]
     n_clusters = len(profile.ranks)
     for j in range(len(places)):
         slot = profile.slots[j]
         places[j] = width * (slot if slot >= 0 else n_slots + SHARED_SLOT - slot)
-    steepest = 0.0
+    steepest = _fill_size_weights(profile, size_weights, size_ranges)
+    steepest = max(steepest, _LEAST_STEEP)
     for k in range(n_clusters):
         steepest = max(steepest, abs(profile.offsets[k]))
     for row in range(len(table)):
@@ -141,11 +187,12 @@ def fill_quick(profile, places, table, offsets):
 
 
 @inlined
-def quick_label(rows, row, quick, n_clusters, prior_size, scores):
+def quick_label(rows, row, batch, profile, quick, scores):
     """Return the best cluster of a row, -1 if there is any doubt, and the row's size.
 
     Doubt is what the roundings of quick scores and of full ones can add up to.
     """
+    n_clusters = len(profile.ranks)
     first, end = U(rows.indptr[row]), U(rows.indptr[row + U(1)])
     table, places = quick.table.reshape(quick.table.size), quick.places
     indices, data, width = rows.indices, rows.data, U(len(scores))
@@ -155,9 +202,12 @@ def quick_label(rows, row, quick, n_clusters, prior_size, scores):
         for lane in range(U(0), width, U(PAIR_LANES)):
             add_two_vectors(table, places, indices, data, scores, first, end, lane)
     length = np.float64(end - first) + _ROUNDINGS
+    size = np.float64(scores[n_clusters + 1]) + profile.prior_size
     reach = np.float64(scores[n_clusters]) + quick.spread
-    size = np.float64(scores[n_clusters + 1]) + prior_size
-    largest = add_offsets(scores, quick.offsets)
+    reach += size * quick.size_ranges[batch]
+    largest = add_offsets(
+        scores, quick.offsets, quick.size_weights[batch], np.float32(size)
+    )
     doubt = length * (2.0 * _ROUNDING) * reach
     doubt += length * (4.0 * _EXACT_ROUNDING) * (size + 1.0) * quick.steepest
     return only_above(scores, np.float32(largest - doubt)), size

@@ -130,17 +130,25 @@ add_two_vectors = _adding(2)
 
 
 @intrinsic  # type: ignore[untyped-decorator]
-def add_offsets(_typing: Any, scores: Any, offsets: Any) -> Any:
-    """Add offsets to scores, whole vectors both; return the largest."""
+def add_offsets(_typing: Any, scores: Any, offsets: Any, weights: Any, by: Any) -> Any:
+    """Add offsets, and weights times a number, to scores; return the largest.
+
+    All three are whole vectors.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        scores_at, offsets_at = _starts(context, builder, signature, args, 2)
+        starts = _starts(context, builder, signature, args, 3)
+        scores_at, offsets_at, weights_at = starts
+        times = _spread(builder, args[3])
         least = ir.Constant(_VECTOR, [float("-inf")] * QUICK_LANES)
         largest = cgutils.alloca_once_value(builder, least)
         with _vectors(context, builder, signature, args) as (lane, _):
             at = _vector_at(builder, scores_at, lane)
             more = builder.load(_vector_at(builder, offsets_at, lane), align=4)
-            total = builder.fadd(builder.load(at, align=4), more)
+            weight = builder.load(_vector_at(builder, weights_at, lane), align=4)
+            product = builder.fmul(times, weight, flags=_FUSED)
+            own = builder.fadd(builder.load(at, align=4), product, flags=_FUSED)
+            total = builder.fadd(own, more)
             builder.store(total, at, align=4)
             before = builder.load(largest)
             higher = builder.fcmp_ordered(">", total, before)
@@ -150,7 +158,7 @@ def add_offsets(_typing: Any, scores: Any, offsets: Any) -> Any:
         function = cgutils.get_or_insert_function(builder.module, kind, name)
         return builder.call(function, [builder.load(largest)], fastmath=("nnan",))
 
-    return types.float32(scores, offsets), generate
+    return types.float32(scores, offsets, weights, by), generate
 
 
 @intrinsic  # type: ignore[untyped-decorator]

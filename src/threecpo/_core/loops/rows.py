@@ -166,13 +166,11 @@ def assign_rows(rows, block, profile, quick, room, fresh, with_sizes, labels, su
     n_clusters = len(profile.ranks)
     moved = 0
     for i in range(U(block[0]), U(block[1])):
-        label, size = -1, 0.0
+        label, size, batch = -1, 0.0, _batch(rows, i)
         if len(room.quick_scores) > 0:
-            label, size = quick_label(
-                rows, i, quick, n_clusters, profile.prior_size, room.quick_scores
-            )
+            quick_scores = room.quick_scores
+            label, size = quick_label(rows, i, batch, profile, quick, quick_scores)
         if label < 0:
-            batch = _batch(rows, i)
             _, size = _score_row(rows, i, batch, profile, log_rates, room)
             label = _choose(scores, profile.ranks)
             if profile.background:
