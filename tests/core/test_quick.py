@@ -41,7 +41,8 @@ def passed(counts, profile, quick):
     room = Room.of(counts.longest, profile, len(quick.offsets))
     how = profile, quick, room, True, True
     block = (0, counts.n_rows)
-    row_loops.assign_rows(rows_of(counts), block, *how, labels, sums.arrays)
+    out = labels, np.empty(0), sums.arrays
+    row_loops.assign_rows(rows_of(counts), block, *how, *out)
     return labels, sums
 
 

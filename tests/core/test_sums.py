@@ -8,6 +8,7 @@ from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import describe
+from threecpo._core import sums as sums_module
 from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.matrices import from_dense
@@ -130,6 +131,55 @@ def test_threads_do_not_disturb_each_other(seed, monkeypatch):
     scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
     np.testing.assert_array_equal(moved.table, scratch.table)
     np.testing.assert_array_equal(moved.members, scratch.members)
+
+
+def sized_passes(Y, seed, prior, n_jobs, row_sizes):
+    """Passes with u over columns in use that change each time; all their u."""
+    counts, rng = from_dense(Y), np.random.default_rng(seed)
+    labels = rng.integers(4, size=counts.n_rows, dtype=np.int32)
+    sums = sum_by_labels(counts, labels, 4, GROUPS, prior)
+    found = []
+    with Workers(n_jobs) as workers:
+        for groups in (GROUPS, OTHER_GROUPS, GROUPS, OTHER_GROUPS):
+            profile = EXACT.profile(sums.smoothed(prior), groups)
+            how = {"with_sizes": True, "row_sizes": row_sizes}
+            sums = sums.copy()
+            assign(counts, profile, labels, sums, workers, **how)
+            found += [sums.log_sizes, sums.log_size_total]
+    return found
+
+
+@pytest.mark.usefixtures("several_blocks")
+@pytest.mark.parametrize("prior", [1e-3, 0.0])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("empty", [False, True])
+def test_u_is_the_same_where_sizes_are_kept(seed, monkeypatch, prior, n_jobs, empty):
+    monkeypatch.setattr(counts_module, "SHARE_COUNTS", 1)
+    Y, _ = planted(np.random.default_rng(seed), 200)
+    if empty:  # rows without counts in use at first, of size 0 where the prior is 0
+        Y[:5, :6] = Y[:5, 7:] = 0
+        Y[:5, 6] = 3
+    kept = np.full(len(Y), np.nan)
+    found = sized_passes(Y, seed, prior, n_jobs, kept)
+    for u, expected in zip(
+        found, sized_passes(Y, seed, prior, 1, row_sizes=None), strict=True
+    ):
+        np.testing.assert_array_equal(u, expected)
+    in_use = OTHER_GROUPS >= 0
+    sizes = Y[:, in_use].sum(axis=1) + prior * np.count_nonzero(in_use)
+    np.testing.assert_array_equal(kept, sizes)
+
+
+def test_u_starts_from_nothing_where_it_would_not_be_exact(seed, monkeypatch):
+    Y, _ = planted(np.random.default_rng(seed), 50)
+    monkeypatch.setattr(sums_module, "MOST_MOVED", float(Y.sum(axis=0).max()))
+    kept = np.full(len(Y), np.nan)
+    sized_passes(Y, seed, 1e-3, 1, kept)
+    kept[:] = 7.0  # would be taken away, if it counted
+    found = sized_passes(Y, seed, 1e-3, 1, kept)
+    expected = sized_passes(Y, seed, 1e-3, 1, row_sizes=None)
+    for u, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(u, other)
 
 
 @pytest.mark.parametrize("fractional", [False, True])

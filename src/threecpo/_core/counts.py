@@ -290,6 +290,8 @@ def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
     """Row ranges of about equal numbers of stored counts, at most so many."""
     stored, n_rows = int(indptr[-1]), len(indptr) - 1
     n_blocks = max(1, min(n_blocks, n_rows))
+    if n_blocks == 1 and n_rows:  # asked for before every pass
+        return [(0, n_rows)]
     inner = np.searchsorted(indptr, np.linspace(0, stored, n_blocks + 1)[1:-1])
     bounds = np.unique(np.concatenate([[0], inner, [n_rows]]))
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))

@@ -99,6 +99,11 @@ class SmoothedSums:
     def logs(self) -> NDArray[np.float64]:
         return log(self.clusters)
 
+    @cached_property
+    def scales(self) -> dict[bytes, Scales]:
+        """Scales by the groups that they were asked for."""
+        return {}
+
 
 def weight_of(weights: NDArray[np.float64] | None, inside: NDArray[np.bool_]) -> float:
     """Weight of these columns, 1 each where there are none."""
@@ -123,6 +128,13 @@ class Scales(NamedTuple):
 
     @classmethod
     def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Scales:
+        key = groups.tobytes()
+        if key not in sums.scales:
+            sums.scales[key] = cls._of(sums, groups)
+        return sums.scales[key]
+
+    @classmethod
+    def _of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Scales:
         out = np.empty((4, sums.n_clusters + 1))
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out

@@ -153,7 +153,7 @@ class Running:
                 self.behind = self.behind.take(kept)
             self.step = self._column_step()
         loss = model.loss(self.step.scores, self.groups)
-        repeated = self._comes_back(loss)
+        repeated = not self.converged and self._comes_back(loss)
         moved = 0 if self.converged else UNKNOWN if moved is None else moved
         self.lines.append(history_line(loss, before, self.groups, moved))
         full = len(self.lines) == self.settings.max_iter
@@ -233,10 +233,15 @@ def run(
     n_clusters = sums.n_clusters
     running = Running(sums, groups, settings)
     labels = _without_dropped(labels, np.flatnonzero(sums.cluster_sizes), n_clusters)
+    row_sizes = np.full(counts.n_rows, np.nan)
     while not running.finished:
         profile, with_sizes = running.request
         sums = running.sums.copy()
-        moved = assign(counts, profile, labels, sums, workers, with_sizes=with_sizes)
+        moved = assign(
+            *(counts, profile, labels, sums, workers),
+            with_sizes=with_sizes,
+            row_sizes=row_sizes,
+        )
         kept = running.take(sums, moved)
         labels = _without_dropped(labels, kept, sums.n_clusters)
         if report is not None:

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from .loops.records import Profile
     from .workers import Workers
 
+# Below this total of a column, its counts times coarse logarithms add exactly.
+MOST_MOVED = 2.0**25
+
 
 def _nothing() -> NDArray[np.float64]:
     return np.empty(0)
@@ -240,12 +243,14 @@ def assign(
     workers: Workers,
     *,
     with_sizes: bool,
+    row_sizes: NDArray[np.float64] | None = None,
 ) -> int:
     """Put every row in its best cluster; bring labels and sums up to date.
 
     Sums are moved where that is exact, by a part of the rows for each thread, and
     otherwise added up from zero, by blocks in their order; so is u when ``with_sizes``.
-    Returns how many rows moved.
+    ``row_sizes`` keeps the sizes that are in u for the next pass. Returns how many rows
+    moved.
     """
     fresh = not counts.whole
     blocks = counts.blocks if fresh else counts.shares(workers.n_jobs)
@@ -256,10 +261,9 @@ def assign(
     quick = _quick(counts, profile)
     if fresh:
         sums.clear()
+    sizes = np.empty(0) if fresh or row_sizes is None else row_sizes
     if with_sizes:
-        # New arrays, as copies share them.
-        sums.log_sizes = np.zeros_like(sums.log_sizes)
-        sums.log_size_total = np.zeros_like(sums.log_size_total)
+        _begin_log_sizes(sums, sizes)
 
     def one(block: tuple[int, int]) -> tuple[int, Sums]:
         part = sums
@@ -267,7 +271,7 @@ def assign(
             part = Sums.zeros_for(counts, sums.n_clusters)
         room = Room.of(counts.longest, profile, len(quick.offsets))
         how = profile, quick, room, fresh, with_sizes
-        moved = row_loops.assign_rows(rows, block, *how, labels, part.arrays)
+        moved = row_loops.assign_rows(rows, block, *how, labels, sizes, part.arrays)
         return moved, part
 
     n_moved = 0
@@ -279,6 +283,22 @@ def assign(
     return n_moved
 
 
+def _begin_log_sizes(sums: Sums, sizes: NDArray[np.float64]) -> None:
+    """Make new arrays for u, as copies share them.
+
+    They go on from the old ones where each row is in u with a size that is kept, and
+    differences of logarithms add exactly; otherwise from nothing.
+    """
+    exact = float(sums.totals.max(initial=0.0)) < MOST_MOVED
+    if exact and len(sizes) > 0 and sizes.min() > 0:  # not where one is NaN
+        sums.log_sizes = sums.log_sizes.copy()
+        sums.log_size_total = sums.log_size_total.copy()
+    else:
+        sizes[:] = np.nan
+        sums.log_sizes = np.zeros_like(sums.log_sizes)
+        sums.log_size_total = np.zeros_like(sums.log_size_total)
+
+
 def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Sums:
     """Sums of the clusters that a profile puts these rows in."""
     total = Sums.zeros_for(counts, profile.n_clusters)
@@ -287,7 +307,7 @@ def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Su
     quick = _quick(counts, profile)
     room = Room.of(counts.longest, profile, len(quick.offsets))
     how = profile, quick, room, True, with_sizes
-    row_loops.assign_rows(rows, everything, *how, labels, total.arrays)
+    row_loops.assign_rows(rows, everything, *how, labels, np.empty(0), total.arrays)
     total.settle()
     return total
 

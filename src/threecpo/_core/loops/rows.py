@@ -122,13 +122,26 @@ def _excess(scores, best, behind, size):
 
 
 @inlined
-def _add_log_size(rows, row, size, sums):
-    """Add a row's counts times the logarithm of its size, and that logarithm."""
+def _log_parts(size):
+    """Logarithm of a row's size in two parts."""
     log_size = np.log(size)
     coarse, fine = log_size, 0.0
     if size > 0.0:
         coarse = np.rint(log_size / COARSE) * COARSE
         fine = np.rint((log_size - coarse) / FINE) * FINE
+    return coarse, fine
+
+
+@inlined
+def _add_log_size(rows, row, size, before, sums):
+    """Add a row's counts times the logarithm of its size, and that logarithm.
+
+    Of a size above 0 that it had before, the same is taken away.
+    """
+    coarse, fine = _log_parts(size)
+    if before > 0.0:
+        old_coarse, old_fine = _log_parts(before)
+        coarse, fine = coarse - old_coarse, fine - old_fine
     weight = _weight(rows, row)
     coarse, fine = weight * coarse, weight * fine
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
@@ -150,16 +163,19 @@ def _add_row(rows, row, target, sign, sums):
 
 @compiled(
     *(ROWS, _BLOCK, PROFILE, QUICK, ROOM, types.boolean, types.boolean),
-    *(_OUT_LABELS, SUMS),
+    *(_OUT_LABELS, _OUT, SUMS),
 )
-def assign_rows(rows, block, profile, quick, room, fresh, with_sizes, labels, sums):
+def assign_rows(
+    rows, block, profile, quick, room, fresh, with_sizes, labels, sizes, sums
+):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
     A row that is held in a cluster goes there.
 
     A row whose label changes leaves the sums of its old cluster (unless ``fresh``, when
     the sums started from nothing) and joins those of its new one; outliers are the last
-    row of the table. Quick scores change no label. Returns the number of rows moved.
+    row of the table. Quick scores change no label. ``sizes`` of rows, where they are
+    kept, are those in the sums, NaN for none. Returns the number of rows moved.
     """
     scores = room.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
@@ -187,7 +203,11 @@ def assign_rows(rows, block, profile, quick, room, fresh, with_sizes, labels, su
                 _add_row(rows, i, old, -1.0, sums)
             _add_row(rows, i, label, 1.0, sums)
         if with_sizes:
-            _add_log_size(rows, i, size, sums)
+            before = sizes[i] if len(sizes) > 0 else np.nan
+            if size != before:
+                _add_log_size(rows, i, size, before, sums)
+            if len(sizes) > 0:
+                sizes[i] = size
     return moved
 
 
@@ -257,16 +277,22 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
     weights = rows.column_weights
     weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
-        if labels[i] != NOWHERE:
-            _add_row(rows, i, labels[i], 1.0, sums)
         size = prior_size
         batch, weight = _batch(rows, i), _weight(rows, i)
+        inside = labels[i] != NOWHERE
+        target = U(labels[i] if inside else 0) * U(len(sums.totals)) + batch
+        if inside:
+            sums.members[target] += 1
+            sums.masses[target] += weight
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
             j = U(rows.indices[t])
-            sums.totals[batch, j] += weight * rows.data[t]
+            value = weight * rows.data[t]
+            sums.totals[batch, j] += value
+            if inside:
+                sums.table[target, j] += value
             if slots[j] >= SHARED_SLOT:
                 size += rows.data[t] * weights[j] if weighted else rows.data[t]
-        _add_log_size(rows, i, size, sums)
+        _add_log_size(rows, i, size, np.nan, sums)
 
 
 @compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, f8, array_type(f8, 2), RATIOS)
