@@ -17,7 +17,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from _planted import Planted
 from threecpo import ThreeCPO, distributed
-from threecpo.distributed import _fit
+from threecpo._fit.blocks import BlockFit
 from threecpo.distributed._dask import local_client
 
 
@@ -61,7 +61,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     _warm()
     passes: list[dict[str, float]] = []
-    one_pass = _fit._Fitting._pass
+    one_pass = BlockFit._pass
     with ExitStack() as stack:
         client = start_cluster(stack, task["workers"]) if task.get("workers") else None
 
@@ -82,7 +82,7 @@ def main() -> None:
             )
             return answers
 
-        _fit._Fitting._pass = timed
+        BlockFit._pass = timed  # type: ignore[method-assign]
         model = ThreeCPO(
             task["n_clusters"],
             n_init=task["n_init"],

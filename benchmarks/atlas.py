@@ -82,14 +82,21 @@ def fit(given: argparse.Namespace) -> int:
     times: dict[str, tuple[float, float]] = {"start": now()}
 
     class Listener:
+        """Hears of the sample's runs, too, where there is a path of K."""
+
         passes: dict[tuple[int, int], int] = {}  # noqa: RUF012
+        n_starts = 0
 
         def start(self, n_runs: int) -> None:
-            times["first look and sample"] = now()
+            self.n_starts += 1
+            phase = "fit of the sample" if self.n_starts > 1 else "first look"
+            times[phase] = now()
             say(f"  {n_runs} runs")
 
         def step(self, step: Any) -> None:
-            times.setdefault("fit of the sample", now())
+            if given.k == "auto" and self.n_starts == 1:
+                return
+            times.setdefault("fit of the sample, first pass", now())
             times["passes"] = now()
             key = (step.n_clusters, step.run)
             self.passes[key] = max(self.passes.get(key, 0), step.iteration)

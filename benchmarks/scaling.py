@@ -1,7 +1,7 @@
 """Fits past memory and past one process: time, memory, bytes, recovered clusters.
 
     python benchmarks/scaling.py                        # all, about an hour
-    python benchmarks/scaling.py --rows 20000 --only disk dask
+    python benchmarks/scaling.py --rows 30000 --only disk dask
 
 Sections: disk (a fit with max_memory=2GB beside reading and the pass in memory), dask
 (the same on two single-threaded workers), restarts (ten runs against one) and curves
@@ -32,18 +32,20 @@ import psutil
 from _common import HERE, Report, say
 from _planted import Planted
 from _scaling_fit import start_cluster
-from threecpo._core import blocks as work
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers
+from threecpo._fit import block_work as work
+from threecpo._fit.engine import ThreadEngine
 from threecpo.distributed._dask import Cluster
+from threecpo.distributed._patience import Patience
 from threecpo.io.blocks import open_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from threecpo._core.blocks import Engine, Reader
+    from threecpo._fit.engine import Engine, Reader
 
 SECTIONS = ("disk", "dask", "restarts", "curves")
 N_JOBS = 2
@@ -116,7 +118,7 @@ def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]
     with open_blocks(folder) as source, Workers(N_JOBS) as workers:
         readers = source.readers
         request = random_request(readers, planted, planted.n_clusters, with_sizes=False)
-        engine = work.Threads(readers, workers)
+        engine = ThreadEngine(readers, workers)
         start = time.perf_counter()
         n_stored = engine.fold(_n_stored, int.__add__)
         reading = time.perf_counter() - start
@@ -296,25 +298,26 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
         found["rows"] = [
             (
                 planted.block_rows * n,
-                seconds_of_pass(work.Threads(readers[:n], workers), ask(10)),
+                seconds_of_pass(ThreadEngine(readers[:n], workers), ask(10)),
             )
             for n in (step, 2 * step, 4 * step, 8 * step)
         ]
         say("curves: clusters …")
-        engine = work.Threads(base, workers)
+        engine = ThreadEngine(base, workers)
         found["clusters"] = [
             (k, seconds_of_pass(engine, ask(k))) for k in (5, 10, 20, 40, 80)
         ]
         say("curves: threads and workers …")
         with Workers(1) as one:
             found["threads"] = [
-                (1, seconds_of_pass(work.Threads(base, one), ask(10))),
+                (1, seconds_of_pass(ThreadEngine(base, one), ask(10))),
                 (2, seconds_of_pass(engine, ask(10))),
             ]
         found["workers"] = []
         for n in (1, 2):
             with ExitStack() as stack:
-                cluster = Cluster(start_cluster(stack, n), base)
+                client = start_cluster(stack, n)
+                cluster = Cluster(client, base, Patience(300.0, ""))
                 found["workers"].append((n, seconds_of_pass(cluster, ask(10))))
         found["columns"] = []
         for n_columns in (5000, 10_000, 20_000, 40_000, 80_000):
@@ -323,7 +326,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
             other.write(scratch / str(n_columns))
             with open_blocks(scratch / str(n_columns)) as narrow:
                 request = random_request(narrow.readers, other, 10, with_sizes=False)
-                engine = work.Threads(narrow.readers, workers)
+                engine = ThreadEngine(narrow.readers, workers)
                 found["columns"].append((n_columns, seconds_of_pass(engine, request)))
             shutil.rmtree(scratch / str(n_columns))
     report.add("## One pass of one run")

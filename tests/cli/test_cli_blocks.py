@@ -50,6 +50,22 @@ def test_blocks_are_fitted_as_by_the_library(run, folder, options):
     assert Path("cells.threecpo/report.html").read_text() == page
 
 
+@pytest.mark.parametrize(
+    "options", [{"seeding": "all"}, {"seeding": "all", "tol": 0.1}]
+)
+def test_where_runs_start_and_end_as_by_the_library(run, folder, options):
+    given = [
+        str(each) for name, value in options.items() for each in (f"--{name}", value)
+    ]
+    done = run("fit", folder, "-k", 3, "--sample-rows", 50, "--json", *given)
+    assert done.code == 0, done.err
+    model = expected(folder, **options)
+    assert done.json["loss"] == model.loss_
+    read = threecpo.load("cells.threecpo/model.npz")
+    assert read.n_iter_ == model.n_iter_
+    np.testing.assert_array_equal(read.restart_losses_, model.restart_losses_)
+
+
 def test_processes_of_this_machine_give_the_same(run, folder):
     pytest.importorskip("distributed")
     options = ["--sample-rows", 50, "--workers", 1, "--json", "--no-report"]
@@ -130,6 +146,29 @@ class TestPredict:
         for name, column in whole.items():
             np.testing.assert_array_equal(found[name], column, err_msg=name)
 
+    @pytest.mark.parametrize("options", [(), ("--workers", 1)])
+    def test_columns_are_found_by_name_where_missing_ones_are_zero(
+        self, run, model, tmp_path, options
+    ):
+        if options:
+            pytest.importorskip("distributed")
+        # Turned round, the first one of the model missing and one more in its place.
+        names = [*COLUMNS[:0:-1], "other"]
+        Y = np.column_stack([X[:, :0:-1], X[:, 0]])
+        parts = (Y[i : i + 25] for i in range(0, len(Y), 25))
+        write_blocks(parts, tmp_path / "others", column_names=names)
+        given = ("--max-memory", "1MB", "--missing", "zero", "--digits", "full")
+        done = run("predict", "model.npz", "others", "-o", "new.csv", *given, *options)
+        assert done.code == 0, done.err
+        assert f"1 columns of others taken for zeros: {COLUMNS[0]}." in done.err
+        assert "1 columns of others left out: other." in done.err
+        table = threecpo.CountTable(Y, column_names=names)
+        expected = results.match_columns(COLUMNS, table).table
+        whole = results.predicted_rows(model, expected)
+        found = results.read_table("new.csv")
+        for name, column in whole.items():
+            np.testing.assert_array_equal(found[name], column, err_msg=name)
+
     def test_other_columns_are_one_line(self, run, model, tmp_path):
         other = ["other", *COLUMNS[1:]]
         write_blocks([X], tmp_path / "others", column_names=other)
@@ -148,6 +187,9 @@ class TestPredict:
         (["--patience", "60"], "pass --dask or --workers"),
         (["--workers", "1", "--patience", "-1"], "-1"),
         (["--workers", "1", "--patience", "long"], "long"),
+        (["--tol", "-1"], "-1"),
+        (["--seeding", "some"], "some"),
+        (["--seeding", "all", "--n-init", "auto"], "--seeding 'all' needs"),
     ],
 )
 def test_bad_options_are_one_line(run, folder, options, message):

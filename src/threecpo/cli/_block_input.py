@@ -46,6 +46,18 @@ _OPTIONS = {
         type=AT_LEAST_ONE,
         help="Rows to start from where FILE is read in blocks. [default: 20000]",
     ),
+    "seeding": click.option(
+        "--seeding",
+        type=click.Choice(["sample", "all"]),
+        help="Start from a sample, or from rows drawn from all. [default: sample]",
+    ),
+    "tol": click.option(
+        "--tol",
+        type=NOT_NEGATIVE,
+        metavar="PART",
+        help="End a run when a pass over all blocks lowers its loss by less than this "
+        "part; 0: when nothing changes. [default: 1e-6]",
+    ),
     "dask": click.option(
         "--dask", metavar="ADDRESS", help="Dask scheduler to work on, as tcp://…"
     ),
@@ -61,9 +73,12 @@ _OPTIONS = {
     ),
 }
 BLOCK_OPTIONS = tuple(_OPTIONS)
+# Those of commands that fit several numbers of clusters.
+PATH_OPTIONS = tuple(name for name in _OPTIONS if name != "seeding")
 # Those of commands that fit nothing.
 READING_OPTIONS = ("max_memory", "dask", "workers", "patience")
 block_options = together(*_OPTIONS.values())
+path_options = together(*(_OPTIONS[name] for name in PATH_OPTIONS))
 reading_options = together(*(_OPTIONS[name] for name in READING_OPTIONS))
 _NOTED = ("distributed", "io.blocks")
 ON_DASK = ("dask", "workers")
@@ -95,12 +110,13 @@ class FileInBlocks:
         with self._at_work() as more:
             return distributed.select_n_clusters(self._path, wanted, **options, **more)
 
-    def predict(self, model: ThreeCPO, batch: Any) -> Table:
+    def predict(self, model: ThreeCPO, batch: Any, missing: str) -> Table:
         """Table of the rows of the file under a model."""
         from ..results import predicted_block_rows
 
+        given = {"batch": batch, "missing": missing}
         with self._at_work() as options:
-            return predicted_block_rows(model, self._path, batch=batch, **options)
+            return predicted_block_rows(model, self._path, **given, **options)
 
     def row_table(self, model: ThreeCPO) -> Table:
         """Table of the rows of the fit, some of them with a place in the map."""

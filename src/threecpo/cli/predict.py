@@ -70,8 +70,8 @@ def command(
 
     MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are found by
     their names; those that the model does not know are listed and left out; a FILE that
-    is read in blocks (--max-memory) must have just those of the model. Of texts the
-    words of the model are counted.
+    is read in blocks (--max-memory) must have just those of the model, unless --missing
+    is zero. Of texts the words of the model are counted.
     """
     from ..persistence import load
 
@@ -84,7 +84,7 @@ def command(
         facts: dict[str, Any] = {}
         if blocks is not None:
             file, given = blocks.read_rows()
-            rows = file.predict(fitted, given.get("batch"))
+            rows = file.predict(fitted, given.get("batch"), missing)
         else:
             rows, facts = _in_memory(fitted, source, zero=missing == "zero")
         write(rows)

@@ -8,10 +8,10 @@ import click
 
 from .._names import CRITERIA
 from ._block_input import (
-    BLOCK_OPTIONS,
+    PATH_OPTIONS,
     FileInBlocks,
     block_input,
-    block_options,
+    path_options,
 )
 from ._input_file import InputFile, source_options
 from ._known_options import known_options, known_parameters
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     "[default: 4; 20 if --init is not merge]"
 )
 @source_options
-@block_options
+@path_options
 @batch_option
 @known_options
 @force_option
@@ -95,7 +95,7 @@ def command(
     known = options.pop("known_column")
     source = source._replace(batch=batch_column, known=known)
     options |= known_parameters(options)
-    blocks = block_input(source, {name: options.pop(name) for name in BLOCK_OPTIONS})
+    blocks = block_input(source, {name: options.pop(name) for name in PATH_OPTIONS})
     with table_file(output, digits, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)

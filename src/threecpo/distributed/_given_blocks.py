@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from .._core.matrices import from_sparse
 from .._core.row_checks import known_batches
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRows
 from .._fit.budget import budget_of
 from .._fit.engine import ThreadEngine
-from .._options import check_non_negative, resolve_n_jobs
+from .._options import check_choice, check_non_negative, resolve_n_jobs
 from .._validation import bad_entry_message
 from ..io.blocks import BLOCK_COUNTS, open_blocks
 from ._patience import Patience
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from ..cluster.fitting import PoissonClusterer
     from ..io.blocks import BlockSource
 
+logger = logging.getLogger("threecpo.distributed")
+
 _ADVICE = "Call it again when the cluster is back."
 
 
@@ -46,6 +51,7 @@ class GivenBlocks:
     max_memory: int | str | None
     patience: float
     batch: ArrayLike | None
+    missing: str = "error"
 
 
 @contextmanager
@@ -60,9 +66,13 @@ def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[CheckedBlock
         source = stack.enter_context(
             open_blocks(given.blocks, layer=given.layer, block_counts=block_counts)
         )
-        _check_names(source, record)
         over = _engine_of(source, given, n_jobs, budget, waiting, stack)
         readers: Sequence[Reader] = source.readers
+        check_choice("missing", given.missing, ("error", "zero"))
+        if given.missing == "zero":
+            readers = _by_name(source, record)
+        else:
+            _check_names(source, record)
         if given.batch is not None:
             readers = _in_batches(record, readers, over(readers), given.batch)
         yield CheckedBlocks(over(readers), record, source.row_names)
@@ -111,6 +121,44 @@ def _check_names(source: BlockSource, record: FitRecord) -> None:
     )
     message = f"{source.name} has {what}: these are not the columns of the model."
     raise ValueError(message)
+
+
+def _by_name(source: BlockSource, record: FitRecord) -> Sequence[Reader]:
+    """Readers of the columns of a record, of zeros where the source lacks them."""
+    theirs, ours = source.column_names, record.column_names
+    if theirs is None or ours is None:
+        nameless = "the model" if ours is None else source.name
+        message = f"missing='zero' finds columns by their names; {nameless} has none."
+        raise ValueError(message)
+    places = {name: j for j, name in enumerate(ours.tolist())}
+    held = list(map(str, theirs))
+    missing = [name for name in places if name not in set(held)]
+    extra = [name for name in held if name not in places]
+    for names, done in ((missing, "taken for zeros"), (extra, "left out")):
+        if names:
+            first = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            logger.warning(
+                "%d columns of %s %s: %s.", len(names), source.name, done, first
+            )
+    new = np.array([places.get(name, -1) for name in held], dtype=np.int32)
+    return [partial(_placed, read, new, len(ours)) for read in source.readers]
+
+
+def _placed(read: Reader, new: NDArray[np.int32], n_columns: int) -> Counts:
+    """Counts of a block with columns at new places, left out where that is -1."""
+    counts = read()
+    if counts.n_columns != len(new):
+        message = (
+            f"A block has {counts.n_columns} columns and {len(new)} names of them."
+        )
+        raise ValueError(message)
+    columns = new[counts.indices]
+    kept = columns >= 0
+    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
+    shape = (counts.n_rows, n_columns)
+    return from_sparse(
+        sp.csr_array((counts.data[kept], columns[kept], ends), shape=shape)
+    )
 
 
 def _in_batches(

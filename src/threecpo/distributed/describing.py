@@ -37,9 +37,14 @@ def described_rows(
     max_memory: int | str | None = None,
     patience: float = SECONDS,
     batch: ArrayLike | None = None,
+    missing: str = "error",
 ) -> DescribedRows:
-    """All results of rows in blocks, as in ``distributed.predict``."""
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    """All results of rows in blocks, as in ``distributed.predict``.
+
+    Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
+    by their names, with zeros for those that are missing.
+    """
+    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch, missing)
     with opened(model, given) as engine:
         describer = model.record_.describer
         parts = engine.fold(partial(_describe, describer), list.__add__)
