@@ -10,7 +10,7 @@ import numpy as np
 from .batches import BatchRates, batch_rates, margin_effects
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
-from .loops.records import Profile, frozen, padded_rates
+from .loops.records import Profile, frozen, padded_rates, read_only
 from .loops.rows import TIE
 from .model import Rates, log
 
@@ -48,8 +48,8 @@ class BatchScales:
         rates, cells = rates_of(sums, groups), sums.batches
         assert cells is not None
         shared, used = groups == SHARED, groups != NOISE
-        in_use = cells.totals[:, used].sum(axis=1)
-        base = cells.totals[:, shared].sum(axis=1) if shared.any() else in_use
+        in_use = (cells.totals * used).sum(axis=1)
+        base = (cells.totals * shared).sum(axis=1) if shared.any() else in_use
         clusters, batches = rates.clusters[:, -1], rates.batches[:, -1]
         with np.errstate(divide="ignore", invalid="ignore"):
             log_factors = np.log(rates.scales / rates.cell_totals)
@@ -58,7 +58,7 @@ class BatchScales:
             log_factors[rates.cell_totals == 0] = 0.0
             log_shared[rates.cell_totals == 0] = 0.0
             shared_scales = rates.scales * np.outer(clusters, batches / base)
-            outlier_scales = cells.outliers[:, used].sum(axis=1) / in_use
+            outlier_scales = (cells.outliers * used).sum(axis=1) / in_use
         if not used.any():  # no column has a row scale: every row has its share 1/n
             log_factors = np.tile(-log(cells.row_masses), (len(clusters), 1))
             log_shared = log_factors
@@ -111,25 +111,33 @@ def column_scores(
     sums: SmoothedSums, groups: NDArray[np.int8], prices: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """L_j(-), L_j(0), L_j(1), and below what difference they are tied."""
+    from .loops import batch_columns
+
     scales, cells = BatchScales.of(sums, groups), sums.batches
     assert cells is not None
     in_clusters = cells.clusters.sum(axis=0)
     clusters, batches = _all_columns(sums, scales, in_clusters)
-    logs, outliers = log(cells.totals), cells.outliers
-    sizes = sums.log_sizes if scales.overall > 0 else np.zeros(len(groups))
-    behind = log(scales.in_use)[:, None]
-    background = (outliers * (logs - behind)).sum(axis=0)
-    background -= scales.outlier_scales @ cells.totals
-    relevant = sizes + _weighed(cells.clusters, scales.log_factors) + background
-    relevant += (sums.clusters * log(clusters)).sum(axis=0)
-    relevant += (in_clusters * log(batches)).sum(axis=0) - in_clusters.sum(axis=0)
-    shared = sizes + _weighed(cells.clusters, scales.log_shared) + background
-    shared += (in_clusters * logs).sum(axis=0)
-    shared -= (scales.shared_scales.sum(axis=0)[:, None] * cells.totals).sum(axis=0)
-    noise = cells.totals * (logs - log(cells.row_masses)[:, None] - 1.0)
-    scores = np.column_stack([noise.sum(axis=0), shared, relevant - prices])
-    terms = (cells.totals * np.abs(logs)).sum(axis=0) + sums.totals
-    return scores, 10 * TIE * (np.abs(sums.log_sizes) + terms)
+    terms = batch_columns.BatchTerms(
+        cells=cells.clusters,
+        outliers=cells.outliers,
+        totals=cells.totals,
+        log_totals=log(cells.totals),
+        log_clusters=log(clusters),
+        log_batches=log(batches),
+        log_sizes=sums.log_sizes if scales.overall > 0 else np.zeros(len(groups)),
+        log_factors=scales.log_factors,
+        log_shared=scales.log_shared,
+        log_in_use=log(scales.in_use),
+        log_row_masses=log(cells.row_masses),
+        outlier_scales=scales.outlier_scales,
+        shared_scales=scales.shared_scales.sum(axis=0),
+        prices=prices,
+    )
+    scores, sizes = np.empty((3, len(groups))), np.empty(len(groups))
+    terms = batch_columns.BatchTerms(*map(read_only, terms))
+    batch_columns.score_columns(terms, scores, sizes)
+    ties = 10 * TIE * (np.abs(sums.log_sizes) + sizes)
+    return np.ascontiguousarray(scores.T), ties
 
 
 def _all_columns(
@@ -150,19 +158,6 @@ def _all_columns(
         *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS, np.empty(balancing.WIDTH)),
     )
     return clusters, batches
-
-
-def _weighed(
-    cells: NDArray[np.float64], weights: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Sum of c_kbj times a weight of each cell; nothing times infinity is nothing."""
-    out = np.zeros(cells.shape[2])
-    for own, each in zip(cells.reshape(-1, cells.shape[2]), weights.flat, strict=True):
-        if np.isfinite(each):
-            out += own * each
-        else:
-            out[own > 0] = -np.inf
-    return out
 
 
 def batch_profile(

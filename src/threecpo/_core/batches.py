@@ -16,7 +16,6 @@ from scipy.sparse.csgraph import connected_components
 
 from .balance import MOST_TURNS, TOLERANCE, Balance
 from .codes import RELEVANT, SHARED
-from .model import log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,7 +67,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     cells = sums.batches
     assert cells is not None
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
-    batches = _first_effects(by_batch)
+    batches = margin_effects(by_batch)
     clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
     feeding = np.s_[:, :n_feeding]
     fitted = Balance(
@@ -112,7 +111,7 @@ def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]
     """Margins of the batches over all their rows, outliers too."""
     everything = replace(cells, clusters=cells.totals[None])
     _, by_batch, _, _ = _columns_in_use(everything, groups)
-    return _first_effects(by_batch)
+    return margin_effects(by_batch)
 
 
 def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -128,47 +127,39 @@ def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.in
 
 def centred(rates: BatchRates) -> BatchRates:
     """Rates whose β have the weighted geometric mean 1 over the batches of a part."""
+    from .loops import batch_columns
+
     of_cluster, of_batch = parts(rates.cell_totals)
     clusters, batches = rates.clusters.copy(), rates.batches.copy()
-    logs, weights = log(batches), rates.cells.row_masses[:, None] * (batches > 0)
-    for part in np.unique(of_batch):
-        own = of_batch == part
-        weight = weights[own].sum(axis=0)
-        mean = (weights[own] * logs[own]).sum(axis=0) / np.where(weight > 0, weight, 1)
-        batches[own] *= np.exp(-mean)
-        clusters[of_cluster == part] *= np.exp(mean)
+    n_parts = int(max(of_cluster.max(initial=0), of_batch.max(initial=0))) + 1
+    by_parts = rates.cells.row_masses, of_cluster, of_batch, n_parts
+    batch_columns.centre_effects(*by_parts, clusters, batches)
     return replace(rates, clusters=clusters, batches=batches)
 
 
 def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of each column in a batch, over that in all: its margins."""
-    return _first_effects(totals)
+    from .loops import batch_columns
+
+    effects = np.empty(totals.shape)
+    batch_columns.fill_margin_effects(totals, effects)
+    return effects
 
 
 def _columns_in_use(
     cells: BatchCells, groups: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
     """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
-    relevant = np.flatnonzero(groups == RELEVANT)
-    shared = np.flatnonzero(groups == SHARED)
-    chosen = np.take(cells.clusters, relevant, axis=2)
-    in_c0 = np.take(cells.clusters, shared, axis=2).sum(axis=2)
-    cell_totals = chosen.sum(axis=2) + in_c0
-    behind = in_c0 if len(shared) else cell_totals
-    by_cluster, by_batch = (
-        np.ascontiguousarray(
-            np.column_stack([chosen.sum(axis=axis), behind.sum(axis=axis)])
-        )
-        for axis in (1, 0)
-    )
-    n_feeding = len(relevant) + bool(len(shared))
-    return by_cluster, by_batch, cell_totals, n_feeding
+    from .loops import batch_columns
 
-
-def _first_effects(by_batch: NDArray[np.float64]) -> NDArray[np.float64]:
-    shares = _ratio(by_batch, np.broadcast_to(by_batch.sum(1)[:, None], by_batch.shape))
-    overall = by_batch.sum(axis=0) / max(by_batch.sum(), np.finfo(float).tiny)
-    return _ratio(shares, np.broadcast_to(overall, shares.shape))
+    relevant, shared = (np.flatnonzero(groups == group) for group in (RELEVANT, SHARED))
+    n_clusters, n_batches, _ = cells.clusters.shape
+    by_cluster = np.empty((n_clusters, len(relevant) + 1))
+    by_batch = np.empty((n_batches, len(relevant) + 1))
+    cell_totals = np.empty((n_clusters, n_batches))
+    out = by_cluster, by_batch, cell_totals
+    batch_columns.sum_columns_in_use(cells.clusters, relevant, shared, *out)
+    return *out, len(relevant) + bool(len(shared))
 
 
 def _products(
