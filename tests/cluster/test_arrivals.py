@@ -5,7 +5,7 @@ import pytest
 
 import oracle
 from fitting import TRUE, X
-from threecpo import CountTable, ThreeCPO, load
+from threecpo import CountTable, ThreeCPO, distributed, load
 
 FIRST, REST = X[:90], X[90:]
 
@@ -161,6 +161,27 @@ def test_outliers_and_held_back_rows():
         np.testing.assert_array_equal(found.labels_[90:], expected)
         assert found.record_.sums.n_rows == len(X)
         assert np.isfinite(found.refine(X).loss_)
+
+
+def test_long_rows_count_no_more_than_the_longest_of_the_fit(tmp_path):
+    sizes = FIRST.sum(axis=1)
+    longest = 2 * np.sort(sizes[sizes > 0])[(np.count_nonzero(sizes) - 1) // 2]
+    long = np.repeat(np.rint(FIRST[:3] * 50).astype(int), 2, axis=0)
+    fits = [model(max_row_size=2).fit(FIRST)]
+    fits[0].save(tmp_path / "model.npz")
+    fits.append(load(tmp_path / "model.npz"))
+    readers = [lambda i=i: FIRST[i : i + 30] for i in range(0, 90, 30)]
+    fits.append(distributed.fit(model(max_row_size=2), readers))
+    for found in fits:
+        before = found.record_.sums.clusters.copy()
+        found.partial_fit(long, sample_weight=[1, 2] * 3)
+        weights = longest / long.sum(axis=1)
+        np.testing.assert_allclose(found.row_weights_[90:], weights, rtol=1e-12)
+        more = np.zeros_like(before)
+        times = weights * np.tile([1, 2], 3)
+        np.add.at(more, found.labels_[90:], times[:, None] * long)
+        after = found.record_.sums.clusters
+        np.testing.assert_allclose(after, before + more, rtol=1e-12)
 
 
 def test_saved_and_loaded(fitted, tmp_path):

@@ -54,6 +54,29 @@ def test_an_ordinary_fixed_point():
     assert found.score(FRAME) == pytest.approx(-found.loss_, rel=1e-12)
 
 
+def test_rows_that_a_cluster_starts_from_may_leave_it():
+    """Some rows of the second kind have more of the first kind's column than its own.
+
+    They are the clearest rows of that column, and clearly of the second kind else.
+    """
+    rng = np.random.default_rng(0)
+    kinds = np.repeat([0, 1], 60)
+    rates = np.array([[5.0, 40, 5, 20], [3, 5, 40, 20]])
+    Y = rng.poisson(rates[kinds])
+    astray = np.arange(60, 64)
+    Y[astray, 0] = 12
+    seeds = {"first": [0]}
+    every = (("first", (0,)),)
+    _, clear = seed_evidence(every, Y.sum(axis=0), 0, from_dense(Y * 1.0))
+    assert np.isin(astray, np.argsort(-clear)[:12]).all()
+    found = model(2, seed_columns=seeds).fit(Y)
+    np.testing.assert_array_equal(found.labels_, kinds)
+    assert (found.margins_ >= 0).all()
+    readers = [lambda i=i: Y[i : i + 50] for i in range(0, len(Y), 50)]
+    over = distributed.fit(model(2, seed_columns=seeds), readers)
+    np.testing.assert_array_equal(over.labels_, kinds)
+
+
 def test_by_number_in_arrays_and_tables():
     expected = model(seed_columns=SEEDS).fit(FRAME).labels_
     by_number = {name: [int(column[1:])] for name, (column,) in SEEDS.items()}

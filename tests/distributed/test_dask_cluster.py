@@ -180,6 +180,26 @@ def test_columns_and_rows_are_held_back_on_a_cluster(client, X, folder):
     np.testing.assert_array_equal(there.row_weights_, here.row_weights_)
 
 
+@pytest.mark.parametrize("hold", [True, False])
+def test_known_clusters_on_a_cluster(client, X, folder, hold):
+    _, classes = counts_of()
+    known = np.full(X.shape[0], "", dtype=object)
+    for k in range(3):
+        known[np.flatnonzero(classes == k)[:4]] = f"kind {2 - k}"
+    options = {"n_clusters": 4, "n_init": 2, "hold_labels": hold}
+    rows = {"known_labels": known}
+    here = fit(evenly(X, 3), fitting=rows, **options)
+    there = fit(folder, fitting={"client": client, **rows}, **options)
+    assert_same_bits(there, here)
+    assert there.cluster_names_.tolist() == here.cluster_names_.tolist()
+    names = here.cluster_names_[:3].tolist()
+    assert sorted(names) == ["kind 0", "kind 1", "kind 2"]
+    if hold:
+        given = known != ""
+        found = np.array(names, dtype=object)[there.labels_[given]]
+        np.testing.assert_array_equal(found, known[given])
+
+
 def test_fractions_give_the_same_answer(client):
     X, _ = counts_of(fractional=True)
     with pytest.warns(UserWarning, match="not whole numbers"):

@@ -185,9 +185,11 @@ def column_step(
         scores -= sums.weight_terms[:, None]
     for group in set(GROUPS).difference(allowed):
         scores[:, group - NOISE] = -np.inf
-    for column, held in fixed:
-        for group in set(GROUPS) - {held}:
-            scores[column, group - NOISE] = -np.inf
+    if fixed:
+        columns, held = np.array(fixed).T
+        kept = scores[columns, held - NOISE]
+        scores[columns] = -np.inf
+        scores[columns, held - NOISE] = kept
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 

@@ -12,6 +12,7 @@ from .._core.confidence import probabilities
 from .._core.model import loss
 from .._core.run import history_line, history_of
 from .._core.sums import sum_by_labels
+from .held_back import product, row_weights
 from .joined import regrouped
 from .row_results import RowResults
 
@@ -35,10 +36,14 @@ def with_arrivals(
 ) -> FitRecord:
     """Return the fit with more rows, which go where its profile puts them.
 
-    The rows that were there stay where they are. Columns move between C1 and C0 only,
+    The rows that were there stay where they are; new ones count no more than the
+    longest row of the fit. Columns move between C1 and C0 only,
     as sizes of rows that are gone follow from the columns in use.
     """
-    found = record.describe(counts, workers)
+    held = row_weights(counts.row_lengths(1), record.longest_row)
+    weights = product(counts.weights, held)
+    counts = counts.with_rows(weights, counts.batches, counts.batch_names)
+    found = record.describe(counts, workers).held_back(held)
     labels = record.describer.labels_of_rates(found.labels, found.nearest_labels)
     sums = _added(record, counts, labels)
     step, groups = regrouped(sums, record.groups, record.settings)
@@ -89,7 +94,7 @@ def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums
 def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
     """Results of all rows so far; None where those of the fit were written elsewhere.
 
-    New rows are not held back, and old ones are held in no cluster unless they were.
+    Where some rows have weights or are held in clusters, the others have 1 and none.
     """
     if before is None:
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -54,14 +54,21 @@ def _added(a: RatioSums, b: RatioSums) -> RatioSums:
     return RatioSums(*(own + other for own, other in zip(a, b, strict=True)))
 
 
-def row_weights_over(
+class HeldRows(NamedTuple):
+    """Weights that hold long rows back, None: all 1; and the size of the longest."""
+
+    weights: NDArray[np.float64] | None
+    longest: float | None
+
+
+def held_rows_over(
     engine: Engine, given: NDArray[np.float64] | None, max_row_size: float | None
-) -> NDArray[np.float64] | None:
-    """Weights of the rows of all blocks; None: all 1."""
+) -> HeldRows:
+    """Rows of all blocks that are held back."""
     if max_row_size is None:
-        return None
+        return HeldRows(None, None)
     sizes = engine.fold(_row_sizes, _chained)
-    return row_weights(sizes, given, max_row_size)
+    return held_rows(sizes, given, max_row_size)
 
 
 def _row_sizes(_: int, counts: Counts) -> NDArray[np.float64]:
@@ -72,30 +79,35 @@ def _chained(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float
     return np.concatenate([a, b])
 
 
-def row_weights(
+def held_rows(
     sizes: NDArray[np.float64],
     given: NDArray[np.float64] | None,
     max_row_size: float | None,
-) -> NDArray[np.float64] | None:
-    """min(1, c / r_i) with c so many times the median size of rows; None: all 1.
+) -> HeldRows:
+    """Rows that are longer than so many times the median size of rows.
 
     The median is the lower one of the rows that have counts, each as often as it is
     given to count.
     """
     if max_row_size is None:
-        return None
+        return HeldRows(None, None)
     filled = np.flatnonzero((sizes > 0) & (True if given is None else given > 0))
     if not len(filled):
-        return None
+        return HeldRows(None, None)
     order = filled[np.argsort(sizes[filled], kind="stable")]
     mass = np.cumsum(np.ones(len(order)) if given is None else given[order])
     median = sizes[order[np.searchsorted(mass, mass[-1] / 2)]]
-    above = sizes > max_row_size * median
-    if not above.any():
+    longest = float(max_row_size * median)
+    return HeldRows(row_weights(sizes, longest), longest)
+
+
+def row_weights(
+    sizes: NDArray[np.float64], longest: float | None
+) -> NDArray[np.float64] | None:
+    """min(1, c / r_i) with c the size of the longest row; None: all 1."""
+    if longest is None or not (sizes > longest).any():
         return None
-    weights = np.ones(len(sizes))
-    weights[above] = max_row_size * median / sizes[above]
-    return weights
+    return np.divide(longest, sizes, out=np.ones(len(sizes)), where=sizes > longest)
 
 
 def as_fitted(record: FitRecord, counts: Counts) -> Counts:

@@ -9,7 +9,7 @@ from .._core.search import best_of
 from .._core.workers import Workers
 from .confidence import described
 from .given_rows import check_known_clusters, weighted_rows
-from .held_back import product, row_weights, weights_by
+from .held_back import held_rows, product, weights_by
 from .plan import check_enough_rows
 from .progress import report_to
 from .record import FitRecord
@@ -58,8 +58,8 @@ def _described(
     Columns are held back by their dispersion in a first fit, the one with the most
     clusters.
     """
-    held = row_weights(counts.row_lengths(1), counts.weights, plan.max_row_size)
-    weights = product(counts.weights, held)
+    held = held_rows(counts.row_lengths(1), counts.weights, plan.max_row_size)
+    weights = product(counts.weights, held.weights)
     counts = counts.with_rows(weights, counts.batches, counts.batch_names)
     counts = with_seed_rows(plan, counts)
     with Workers(plan.n_jobs) as workers:
@@ -75,8 +75,7 @@ def _described(
         records = records or _records(plan, n_clusters, weighted, workers, progress)
         for record in records:
             done = described(record, counts, workers, sure=sure)
-            assert done.rows is not None
-            yield done.with_rows(done.rows.held_back(held))
+            yield done.held_back(held)
 
 
 def _records(

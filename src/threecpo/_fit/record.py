@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .._core.tree import Tree
     from .._core.workers import Workers
+    from .held_back import HeldRows
     from .plan import Plan
 
 # Raised when the same seed and data give other bits; files carry it.
@@ -52,7 +53,7 @@ class FitRecord:
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
     placed by the clusters before that. ``confidence`` is None where it
     was not measured. ``drift`` is the share of rows that fit no cluster, of each time
-    that rows were added.
+    that rows were added. Rows count no more than one of size ``longest_row``.
     """
 
     settings: Settings
@@ -75,6 +76,7 @@ class FitRecord:
     confidence: Confidence | None = None
     batch_names: tuple[str, ...] = ()
     drift: tuple[float, ...] = ()
+    longest_row: float | None = None
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -296,6 +298,7 @@ class FitRecord:
             "parameters": dict(self.parameters),
             "batches": list(self.batch_names),
             "drift": list(self.drift),
+            "longest_row": self.longest_row,
         }
         if self.confidence is not None:
             facts["temperature"] = self.confidence.temperature
@@ -349,6 +352,7 @@ class FitRecord:
                 facts.get("batches", []), sums.batches
             ),
             drift=stored.shares("drift", facts.get("drift", [])),
+            longest_row=stored.longest_row(facts.get("longest_row")),
             fine=Chooser.from_arrays(arrays, sums, sizes),
             confidence=Confidence.from_arrays(arrays, facts, sizes),
         )
@@ -381,6 +385,11 @@ class FitRecord:
     def with_rows(self, rows: RowResults) -> FitRecord:
         """Return the same fit with these results of its rows."""
         return replace(self, rows=rows)
+
+    def held_back(self, held: HeldRows) -> FitRecord:
+        """Return the same fit with what was held back of its rows."""
+        rows = self.rows and self.rows.held_back(held.weights)
+        return replace(self, rows=rows, longest_row=held.longest)
 
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""

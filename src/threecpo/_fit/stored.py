@@ -188,6 +188,12 @@ def finite(name: str, value: Any, least: float = -np.inf) -> float:
     return float(value)
 
 
+def longest_row(value: Any) -> float | None:
+    """Return the size of the longest row of a file, if rows were held back."""
+    least = np.finfo(np.float64).tiny
+    return None if value is None else finite("longest_row", value, least)
+
+
 def shares(name: str, values: Any) -> tuple[float, ...]:
     """Return parts of 1 of a file."""
     found = tuple(finite(name, value, 0.0) for value in values)

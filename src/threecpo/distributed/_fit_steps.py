@@ -86,6 +86,7 @@ def keep_over(
     """Keep a record, then its rows: if these fail, the model is there."""
     engine, n_rows = fitted.place.engine, sum(fitted.place.n_rows)
     sure = fitted.plan.with_confidence
+    record = replace(record, longest_row=fitted.held.longest)
     keep(estimator, record if target is None else replace(record, rows=None))
     if target is not None:
         # Rows are written where they are too many for memory: no limit tells nothing.
@@ -95,5 +96,4 @@ def keep_over(
     if sure or record.rows is None:
         room = budget.holds(n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
         record = described_over(engine, record, sure=sure, with_probabilities=room)
-    assert record.rows is not None
-    keep(estimator, record.with_rows(record.rows.held_back(fitted.held)))
+    keep(estimator, record.held_back(fitted.held))

@@ -240,8 +240,7 @@ class PathOverBlocks:
         seconds = (time.perf_counter() - before) / len(wanted)
         for fit in described:
             record, fractional = fit.record, place.look.fractional
-            if record.rows is not None:
-                record = record.with_rows(record.rows.held_back(held))
+            record = record.held_back(held)
             facts = fit.labels, fit.dispersions, seconds
             yield PoissonFit.described(record, *facts, fractional=fractional)
 

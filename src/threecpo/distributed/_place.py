@@ -17,7 +17,7 @@ from .._fit.checkpoint import Checkpoint
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
 from .._fit.given_rows import check_known_clusters, check_rule, without_rows
-from .._fit.held_back import row_weights_over
+from .._fit.held_back import held_rows_over
 from .._fit.plan import check_enough_rows
 from .._fit.seed_rows import with_seed_blocks
 from .._options import check_choice, check_non_negative
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import ExitStack
 
-    import numpy as np
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine, Reader
+    from .._fit.held_back import HeldRows
     from .._fit.plan import Plan
     from .._fit.record import FitRecord
     from ..io.blocks import BlockSource
@@ -125,8 +125,8 @@ class GivenFit:
         plan = plan.for_columns(source.column_names, max(place.look.n_columns))
         rows = self._given_rows(plan, place.look.sums.n_rows)
         rows = rows.without_deepest(place.engine, plan.hold_out)
-        held = row_weights_over(place.engine, rows.weights, plan.max_row_size)
-        rows = rows.held_back(held)
+        held = held_rows_over(place.engine, rows.weights, plan.max_row_size)
+        rows = rows.held_back(held.weights)
         rows = with_seed_blocks(plan, rows, place.engine, place.look.sums.totals)
         return FitRows(*_with_rows(place, plan, rows), rows, held)
 
@@ -163,7 +163,7 @@ class FitRows(NamedTuple):
     place: Place
     plan: Plan
     rows: BlockRows
-    held: NDArray[np.float64] | None
+    held: HeldRows
 
     def check_known(self, n_clusters: int) -> None:
         """Refuse fewer clusters than are known, and known ones without rows."""
