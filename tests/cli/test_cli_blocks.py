@@ -122,6 +122,25 @@ class TestNumberOfClusters:
         assert_one_line(done, "n_samples=", "n_clusters=1000")
 
 
+@pytest.mark.filterwarnings("ignore:.*zarr:UserWarning")
+@pytest.mark.parametrize("suffix", ["h5ad", "zarr"])
+def test_rows_of_an_anndata_keep_their_names(run, suffix, tmp_path):
+    pytest.importorskip("zarr")
+    anndata = pytest.importorskip("anndata")
+    names = [f"cell {i}" for i in range(len(X))]
+    path = tmp_path / f"cells.{suffix}"
+    cells = anndata.AnnData(X.astype(np.float32))
+    cells.obs_names, cells.var_names = names, COLUMNS
+    getattr(cells, f"write_{suffix}")(path)
+    more = ("--max-memory", "1MB", "--no-report")
+    assert run("fit", path, "-k", 3, "-o", "fitted", *more).code == 0
+    labels = results.read_table("fitted/labels.csv")
+    assert labels["row"].tolist() == names
+    predict = ("predict", "fitted/model.npz", path, "-o", "new.csv")
+    assert run(*predict, "--max-memory", "1MB").code == 0
+    assert results.read_table("new.csv")["row"].tolist() == names
+
+
 class TestPredict:
     @pytest.fixture
     def model(self, folder, tmp_path):

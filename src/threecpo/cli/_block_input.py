@@ -114,7 +114,8 @@ class FileInBlocks:
         """Table of the rows of the file under a model."""
         from ..results import predicted_block_rows
 
-        given = {"batch": batch, "missing": missing}
+        given: dict[str, Any] = {"batch": batch, "missing": missing}
+        given["row_names"] = self._row_names()
         with self._at_work() as options:
             return predicted_block_rows(model, self._path, **given, **options)
 
@@ -124,7 +125,16 @@ class FileInBlocks:
 
         names = ("layer", "max_memory")
         options = {name: self._options[name] for name in names if name in self._options}
-        return block_row_table(model, self._path, **options)
+        row_names = self._row_names()
+        return block_row_table(model, self._path, row_names=row_names, **options)
+
+    def _row_names(self) -> list[str] | None:
+        """Names of the rows of an AnnData; those of 10x come with its blocks."""
+        from ..io.blocks import read_row_names
+        from ..io.zarr_folders import is_zarr
+
+        named = is_zarr(self._path) or self._path.suffix.lower() == ".h5ad"
+        return read_row_names(self._path) if named else None
 
     @contextmanager
     def _at_work(self) -> Iterator[dict[str, Any]]:
