@@ -263,15 +263,17 @@ def _names(
         message = f"{field} must be a sequence of str, not {given!r}."
         raise ValueError(message)
     listed = list(given)
-    wrong = next((name for name in listed if not isinstance(name, str)), None)
-    if wrong is not None or None in listed:
-        message = f"{field} must be str; {wrong!r} is not."
-        raise ValueError(message)
+    if not {*map(type, listed)} <= {str}:
+        wrong = next((name for name in listed if not isinstance(name, str)), "")
+        if not isinstance(wrong, str):
+            message = f"{field} must be str; {wrong!r} is not."
+            raise ValueError(message)
+        listed = [str(name) for name in listed]
     if length is not None and len(listed) != length:
         message = f"{field} has {len(listed)} names, but X has {length} {of}."
         raise ValueError(message)
     names = np.empty(len(listed), dtype=object)
-    names[:] = [str(name) for name in listed]
+    names[:] = listed
     return names
 
 

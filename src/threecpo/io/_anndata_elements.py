@@ -5,6 +5,7 @@ Groups and arrays are those of ``hdf5`` or of zarr, which look alike.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Numbers that are read at a time.
-_STEP = 1 << 22
 _SPARSE: dict[Any, Any] = {
     "csr_matrix": sp.csr_array,
     "csr": sp.csr_array,
@@ -122,17 +121,17 @@ def numbers_of(element: Any, name: str, kinds: str) -> Any:
 
 def as_type(array: Any, dtype: Any) -> NDArray[Any]:
     """Read numbers as this type, some at a time, so that they are never there twice."""
-    out = np.empty(array.shape[0], dtype=dtype)
-    for start in range(0, len(out), _STEP):
-        part = array[start : start + _STEP]
-        if out.dtype.kind == "i" and len(part):
+    out, done = np.empty(array.shape[0], dtype=dtype), 0
+    for part in array.parts():
+        if out.dtype.kind == "i":
             bounds = np.iinfo(out.dtype)
             if part.max() > bounds.max or part.min() < 0:
                 message = (
                     f"{array.name} is damaged: it holds places outside of any matrix"
                 )
                 raise DataFormatError(message)
-        out[start : start + _STEP] = part
+        out[done : done + len(part)] = part
+        done += len(part)
     return out
 
 
@@ -142,7 +141,8 @@ def names_of(group: Any, name: str) -> list[str]:
     if not is_array(array) or len(array.shape) != 1:
         message = f"{array.name} is no list of names"
         raise DataFormatError(message)
-    return [str(value) for value in _texts(array[:])]
+    names = _texts(array[:])
+    return names if array.dtype.kind in "SO" else [str(name) for name in names]
 
 
 def read_sparse(element: Any) -> Any:
@@ -249,6 +249,10 @@ def _field(frame: Any, name: str) -> Any:
 
 def _texts(values: Any) -> list[Any]:
     """Plain values; text that comes as bytes is decoded."""
+    if values.dtype.kind == "S":
+        with suppress(UnicodeDecodeError):
+            # All at once, which numpy does for plain letters alone.
+            return list(values.astype(str).tolist())
     return [
         value.decode() if isinstance(value, bytes) else value
         for value in values.tolist()

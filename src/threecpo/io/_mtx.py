@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._core.inspection import EXACT
 from .._errors import DataFormatError
@@ -21,6 +20,7 @@ from ._file_content import FileContent, check_size, no_count, shown
 from .archives import opened
 from .delimited.column_roles import is_number
 from .delimited.lines import Lines, decoded
+from .entry_rows import to_rows
 from .limits import check_unpacked, limit_of
 
 if TYPE_CHECKING:
@@ -28,13 +28,12 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from pathlib import Path
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from ..table import CountTable
+    from .entry_rows import Entries
     from .format_options import ReadOptions, WriteOptions
-
-    # Rows and columns from 0, and counts.
-    Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 # Comment of the files that we write.
 WRITTEN_BY = "written by threecpo"
@@ -58,20 +57,19 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     return FileContent(read_matrix(path, options.max_unpacked))
 
 
-def read_matrix(path: Path, limit: int | None = None) -> Any:
-    """Return the matrix of a file, plain or compressed, as it lies there."""
+def read_matrix(
+    path: Path, limit: int | None = None, turned: tuple[int, int] | None = None
+) -> sp.csr_array:
+    """Return the rows of a file, plain or compressed.
+
+    The columns of one with the shape ``turned`` become rows.
+    """
+    most = limit_of(path, limit)
     with open_matrix(path, limit) as (header, blocks):
-        # More would be refused, and memory is taken only when it is filled.
-        most = min(header.n_entries, limit_of(path, limit) // _OF_COUNT)
-        most *= 2 if header.symmetric else 1
-        rows, columns = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-        counts, done = np.empty(most), 0
-        for part in blocks:
-            end = done + len(part[0])
-            rows[done:end], columns[done:end], counts[done:end] = part
-            done = end
-    places = (rows[:done], columns[:done])
-    return sp.coo_array((counts[:done], places), shape=header.shape)
+        if header.shape != turned:
+            return to_rows(blocks, header.shape, most)
+        swapped = ((columns, rows, counts) for rows, columns, counts in blocks)
+        return to_rows(swapped, header.shape[::-1], most)
 
 
 @contextmanager
@@ -158,22 +156,23 @@ def _tidy(block: bytes, header: Header) -> tuple[int, Entries | None]:
 
     if not block.endswith(b"\n"):
         block += b"\n"
-    most = block.count(b"\n")
+    # A line has at least a digit and what stands behind it for each of its numbers.
+    most = len(block) // (2 * header.width)
     rows, columns = np.empty((2, most), dtype=np.int32)
     counts, odd = np.empty(most), np.empty(3 * most, dtype=np.int64)
     text = np.frombuffer(block, dtype=np.uint8)
-    done, n_odd = parse_entries(
+    done, n_odd, n_lines = parse_entries(
         text, header.width, *header.shape, rows, columns, counts, odd
     )
     if done < 0:
-        return most, None
+        return block.count(b"\n"), None
     for entry, start, end in odd[: 3 * n_odd].reshape(-1, 3).tolist():
         counts[entry] = float(block[start:end])
     counts = counts[:done]
     # NaN and infinite numbers have letters, which are left to slower code.
     if done and not counts.max() < EXACT:
-        return most, None
-    return most, (rows[:done], columns[:done], counts)
+        return n_lines, None
+    return n_lines, (rows[:done], columns[:done], counts)
 
 
 def _is_wrong(numbers: NDArray[np.float64], header: Header) -> NDArray[np.bool_]:

@@ -22,7 +22,6 @@ from ._file_content import (
 from .delimited.column_roles import checked_count, checked_counts, find_layout
 from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
-from .delimited.wide_rows import joined
 from .limits import limit_of
 from .parquet_columns import (
     as_one,
@@ -33,6 +32,7 @@ from .parquet_columns import (
     rows_of,
 )
 from .parquet_sizes import Texts, opened_table
+from .sparse_rows import joined
 from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
 
 if TYPE_CHECKING:

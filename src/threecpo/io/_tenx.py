@@ -39,9 +39,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     matrix, limit = matrix_file(path), options.max_unpacked
     genes = read_gene_names(matrix, limit)
     cells = read_cell_names(matrix, limit)
-    X = read_matrix(matrix, limit)
-    if X.shape == (len(genes), len(cells)):
-        X = X.T
+    X = read_matrix(matrix, limit, turned=(len(genes), len(cells)))
     if X.shape != (len(cells), len(genes)):
         message = (
             f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
@@ -71,6 +69,8 @@ def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:
 def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
     """Symbols, or ids where there are none; a symbol of several genes with its id."""
     names = [symbol or gene for gene, symbol in zip(ids, symbols, strict=True)]
+    if len(set(names)) == len(names):
+        return names
     often = Counter(names)
     return [
         name if often[name] == 1 else f"{name} ({gene})"

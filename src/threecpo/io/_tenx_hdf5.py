@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._core.matrices import from_sparse
 from .._errors import DataFormatError
@@ -19,6 +18,7 @@ from ._anndata_elements import as_type, is_array, names_of, numbers_of
 from ._file_content import FileContent, shown
 from ._tenx import gene_names
 from .guarded import open_hdf5
+from .sparse_rows import csr_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,12 +63,12 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             counts = pool.submit(_read_counts, path, group.name, limit)
         indices = as_type(numbers_of(group, "indices", "iu"), np.int32)
         indptr = numbers_of(group, "indptr", "iu")[:]
+        cells = names_of(group, "barcodes")
         if n_counts > _WORTH_A_PROCESS:
             data = counts.result()
         else:
             data = as_type(numbers_of(group, "data", "biuf"), np.float64)
-        X = sp.csr_array((data, indices, indptr), shape=matrix.shape)
-        cells = names_of(matrix.group, "barcodes")
+    X = csr_rows(data, indices, indptr, matrix.shape)
     if matrix.taken is not None:
         # Selecting columns trusts indices, which are checked on the way.
         X = from_sparse(X).matrix()[:, matrix.taken]

@@ -6,19 +6,20 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._core.inspection import EXACT
 from .delimited.column_roles import is_number
+from .sparse_rows import csr_rows
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .delimited.number_style import NumberStyle
 
 
 # So many are full at a time, few enough to stay near the processor.
-_CELLS = 1 << 20
+_CELLS = 1 << 19
 
 
 @cache
@@ -68,8 +69,8 @@ def rows_of(counts: list[NDArray[Any]]) -> sp.csr_array | None:
         if not are_counts(table):
             return None
         fill_rows(table, ends[start : stop + 1], indices, data)
-    parts = (data[:stored], indices[:stored], ends)
-    return sp.csr_array(parts, shape=(n_rows, len(counts)))
+    shape = (n_rows, len(counts))
+    return csr_rows(data[:stored], indices[:stored], ends, shape)
 
 
 def first_bad(counts: NDArray[Any]) -> int | None:

@@ -31,11 +31,12 @@ def opened_table(path: Path, limit: int) -> Iterator[Any]:
     """
     parquet = require("pyarrow.parquet", "io", "Reading and writing parquet files")
     with open_regular(path) as opened, parquet.ParquetFile(opened) as file:
-        _check_claims(file.metadata, limit)
+        metadata = file.metadata
+        _check_claims(metadata, limit)
         names = _text_columns(file.schema_arrow)
     with (
         open_regular(path) as opened,
-        parquet.ParquetFile(opened, read_dictionary=names) as file,
+        parquet.ParquetFile(opened, metadata=metadata, read_dictionary=names) as file,
     ):
         yield file
 

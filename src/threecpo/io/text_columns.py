@@ -65,12 +65,14 @@ def find_text(
             "be counted"
         )
         raise DataFormatError(message)
+    if not found:
+        return None
     numbers = sum(
         all(map(_is_number, values))
         for name, values in zip(header, columns, strict=False)
         if name not in others and not names_rows(name)
     )
-    if not found or numbers > _NUMBERS or _are_triples(header, columns, found[0]):
+    if numbers > _NUMBERS or _are_triples(header, columns, found[0]):
         return None
     return found[0]
 

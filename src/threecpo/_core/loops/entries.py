@@ -33,15 +33,17 @@ def _behind_spaces(text, p):
 
 
 @inlined
-def _line_start(text, p):
+def _line_start(text, p, lines):
+    """Place behind line ends and spaces, and the number of lines that end there."""
     while p < len(text) and (
         text[p] == _NEWLINE
         or text[p] == _RETURN
         or text[p] == _SPACE
         or text[p] == _TAB
     ):
+        lines += text[p] == _NEWLINE
         p += 1
-    return p
+    return p, lines
 
 
 @compiled(array_type(types.uint8), i8)
@@ -105,7 +107,9 @@ def _decimal(text, p):
     array_type(i8, write=True),
 )
 def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
-    """Fill in places, from 0, and counts of lines; how many, and how many are odd.
+    """Fill in places, from 0, and counts of lines.
+
+    It returns how many entries there are, how many of them are odd, and how many lines.
 
     Lines hold a place, a count or both, by their ``width``. Counts with more digits
     than are exact are left open: ``odd``, of three numbers an entry, gets the number,
@@ -113,21 +117,21 @@ def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
     kind. Nothing is read or written outside the arrays: the last letter must be the end
     of a line, and no number goes beyond one.
     """
-    p, done, n_odd = 0, 0, 0
+    p, done, n_odd, lines = 0, 0, 0, 0
     if len(text) == 0 or text[len(text) - 1] != _NEWLINE:
-        return -1, 0
+        return -1, 0, 0
     while True:
-        p = _line_start(text, p)
+        p, lines = _line_start(text, p, lines)
         if p == len(text):
-            return done, n_odd
+            return done, n_odd, lines
         if done == len(counts):
-            return -1, 0
+            return -1, 0, 0
         if width > 1:
             row, p = _whole(text, p)
             start, p = p, _behind_spaces(text, p)
             column, behind = _whole(text, p)
             if p == start or not (1 <= row <= n_rows and 1 <= column <= n_columns):
-                return -1, 0
+                return -1, 0, 0
             rows[done], columns[done] = row - 1, column - 1
             p = behind
         counts[done] = 1.0
@@ -139,9 +143,33 @@ def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
                 odd[3 * n_odd], odd[3 * n_odd + 1], odd[3 * n_odd + 2] = done, start, p
                 n_odd += 1
             if np.isnan(counts[done]) or (width == 3 and start == before):
-                return -1, 0
+                return -1, 0, 0
         p = _behind_spaces(text, p)
         p += text[p] == _RETURN
         if text[p] != _NEWLINE:
-            return -1, 0
+            return -1, 0, 0
         done += 1
+
+
+@compiled(array_type(i4), array_type(i8, write=True))
+def count_rows(rows, counted):
+    """Add the number of entries of each row behind its place: row 0 at 1."""
+    for p in range(len(rows)):
+        counted[rows[p] + 1] += 1
+
+
+@compiled(
+    array_type(i4),
+    array_type(i4),
+    array_type(f8),
+    array_type(i8, write=True),
+    array_type(i4, write=True),
+    array_type(f8, write=True),
+)
+def place_entries(rows, columns, counts, places, indices, data):
+    """Put entries to the next place of their rows, which moves on."""
+    for p in range(len(rows)):
+        place = places[rows[p]]
+        places[rows[p]] = place + 1
+        indices[place] = columns[p]
+        data[place] = counts[p]

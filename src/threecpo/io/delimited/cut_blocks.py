@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._core.inspection import EXACT
+from ..sparse_rows import csr_rows
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
 _LONGEST = 40
@@ -96,7 +97,7 @@ class Cut:
             return None
         indptr = np.searchsorted(rows, np.arange(len(starts) + 1))
         shape = (len(starts), int(np.count_nonzero(counted)))
-        return sp.csr_array((values, column[places], indptr), shape=shape)
+        return csr_rows(values, column[places], indptr, shape)
 
     def _end_in_dot_zero(self) -> NDArray[np.bool_]:
         """Whether fields are whole numbers that are written as "3.0"."""

@@ -15,7 +15,7 @@ from ..._errors import DataFormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-BLOCK = 1 << 22
+BLOCK = 1 << 20
 LONGEST = 1 << 26
 _LOOK = 1 << 18
 

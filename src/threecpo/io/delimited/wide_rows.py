@@ -10,12 +10,12 @@ from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..._errors import DataFormatError
 from ..._labels import labels_of_kinds
 from .._file_content import FileContent, shown
 from ..limits import check_unpacked
+from ..sparse_rows import csr_rows, joined
 from .column_roles import checked_counts
 from .cut_blocks import Cut
 from .number_style import NumberStyle
@@ -23,34 +23,11 @@ from .number_style import NumberStyle
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .column_roles import Layout
     from .lines import Lines
-
-
-def joined(blocks: list[sp.csr_array]) -> sp.csr_array:
-    """Rows of blocks below each other; the list is emptied.
-
-    Each block is freed once it is copied, so that there is never a second copy of all.
-    """
-    if len(blocks) == 1:
-        return blocks.pop()
-    stored = sum(block.nnz for block in blocks)
-    small = stored <= np.iinfo(np.int32).max
-    n_rows, n_columns = sum(block.shape[0] for block in blocks), blocks[0].shape[1]
-    data, indices = np.empty(stored), np.empty(stored, dtype=np.int32)
-    indptr = np.zeros(n_rows + 1, dtype=np.int32 if small else np.int64)
-    row, end = n_rows, stored
-    while blocks:
-        block = blocks.pop()
-        start = end - block.nnz
-        data[start:end], indices[start:end] = block.data, block.indices
-        indptr[row - block.shape[0] + 1 : row + 1] = (
-            block.indptr[1:].astype(int) + start
-        )
-        row, end = row - block.shape[0], start
-    return sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
 
 
 # Bytes of a stored count, and of a row with its name.
@@ -102,7 +79,7 @@ class WideRows:
             ends.append(len(values))
         parts = (np.asarray(values), np.asarray(columns), np.array(ends))
         shape = (len(ends) - 1, len(self._layout.counted))
-        self._add(sp.csr_array(parts, shape=shape))
+        self._add(csr_rows(*parts, shape))
 
     def _add(self, block: sp.csr_array) -> None:
         """Add a block, unless all together would take too much memory."""

@@ -183,22 +183,42 @@ class Array:
         return Array(self._file, self.name, self._about, name)
 
     def __getitem__(self, rows: slice) -> NDArray[Any]:
+        start, stop = self._bounds(rows)
+        kind = self._ask(start, stop)
+        shape = (stop - start, *self.shape[1:])
+        if kind == "text":
+            values = self._texts(shape[0])
+        else:
+            values = np.empty(shape, _dtype(kind))
+            flat, done = values.reshape(-1), 0
+            for part in self._parts(values.dtype, flat.size):
+                flat[done : done + len(part)] = part
+                done += len(part)
+        self._file.process.finish()
+        return values
+
+    def parts(self) -> Iterator[NDArray[Any]]:
+        """Numbers of a list, some at a time and in narrow types.
+
+        Each part is gone when the next is asked for.
+        """
+        kind = self._ask(0, self.shape[0])
+        yield from self._parts(_dtype(kind), self.shape[0])
+        self._file.process.finish()
+
+    def _bounds(self, rows: slice) -> tuple[int, int]:
         if len(self.shape) not in (1, 2):
             message = f"{self.name} has {len(self.shape)} dimensions"
             raise DataFormatError(message)
         start, stop, _ = rows.indices(self.shape[0])
+        return start, max(start, stop)
+
+    def _ask(self, start: int, stop: int) -> str:
+        """Ask for rows; what kind of values come."""
         self._check_claim()
-        process = self._file.process
-        request = {"at": self.name, "start": start, "stop": max(start, stop)}
-        process.ask(do="read", field=self._field, **request)
-        about = process.receive() or {}
-        shape = (max(start, stop) - start, *self.shape[1:])
-        if about["kind"] == "text":
-            values = self._texts(shape[0])
-        else:
-            values = self._numbers(shape, _dtype(about["kind"]))
-        process.finish()
-        return values
+        request = {"at": self.name, "start": start, "stop": stop, "field": self._field}
+        self._file.process.ask(do="read", **request)
+        return str((self._file.process.receive() or {}).get("kind"))
 
     @property
     def nbytes(self) -> int:
@@ -219,24 +239,25 @@ class Array:
         )
         raise DataFormatError(message)
 
-    def _numbers(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    def _parts(self, dtype: np.dtype[Any], size: int) -> Iterator[NDArray[Any]]:
+        """So many numbers of a type, which may come in narrower ones."""
         if dtype.kind == "O":
             message = f"{self.name} holds neither numbers nor text"
             raise DataFormatError(message)
-        n_bytes = dtype.itemsize
-        for size in shape:
-            n_bytes *= size
-        self._file.take(n_bytes)
-        values = np.empty(shape, dtype)
-        view = memoryview(values.reshape(-1).view(np.uint8).data)
-        done = 0
-        while done < len(view):
-            size = self._file.process.size_of_values()
-            if not 0 < size <= len(view) - done:
+        self._file.take(dtype.itemsize * size)
+        process, buffer = self._file.process, bytearray()
+        while size:
+            sent = _dtype(str((process.receive() or {}).get("kind")))
+            n_bytes = process.size_of_values()
+            fits = sent == dtype or (sent.kind == "u" and dtype.kind in "iu")
+            length = n_bytes // sent.itemsize
+            if not fits or not 0 < length <= size or n_bytes % sent.itemsize:
                 raise self._cut_short()
-            self._file.process.receive_into(view[done : done + size])
-            done += size
-        return values
+            if len(buffer) < n_bytes:
+                buffer = bytearray(n_bytes)
+            process.receive_into(memoryview(buffer)[:n_bytes])
+            yield np.frombuffer(buffer, sent, length)
+            size -= length
 
     def _texts(self, length: int) -> NDArray[np.object_]:
         """Strings, which come some thousand at a time: their lengths, their letters."""
