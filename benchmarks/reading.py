@@ -47,8 +47,8 @@ all threads and processes. `read_counts` returns sparse counts by row that are c
 with names; pandas and polars return full tables, `mmread` a matrix by place, which
 `tocsr` turns into one by row. *Ratio* is that of processor seconds and of seconds to
 the reader in the next line, with the largest that was aimed at. Memory is the most that
-a fresh process and those it starts take beyond what they had after a small file; the
-counts alone take {counts}.
+a fresh process and those it starts take beyond what they had after a small file, with
+pages that they share counted once; the counts alone take {counts}.
 
 mtx and 10x: {cells} cells × {genes} genes; csv and parquet: {rows} rows × {columns}
 columns; xlsx: {sheet_rows} × {sheet_columns}.

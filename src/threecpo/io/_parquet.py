@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             message = "it has no columns"
             raise DataFormatError(message)
         texts = Texts(limit)
-        looked_at = _first_rows(file, texts)
+        looked_at = _first_rows(file, texts, options)
         place = find_text(schema.names, looked_at, options) if looked_at else None
         if place is not None:
             places = TextPlaces.find(schema.names, place, options)
@@ -96,14 +96,16 @@ def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
     return options
 
 
-def _first_rows(file: Any, texts: Texts) -> list[list[Any]]:
-    """First values of each column; nothing where all are numbers.
+def _first_rows(file: Any, texts: Texts, options: ReadOptions) -> list[list[Any]]:
+    """First values of each column; nothing where all but the index are numbers.
 
     Of many columns of numbers nothing more than that has to be known.
     """
     schema = file.schema_arrow
     numeric = list(map(is_numeric, schema.types))
-    if all(numeric):
+    index = options.index if options.text is None else None
+    fields = zip(schema.names, numeric, strict=True)
+    if all(is_number or name == index for name, is_number in fields):
         return []
     known = [is_number and j >= _OF_TRIPLES for j, is_number in enumerate(numeric)]
     wanted = [j for j, is_known in enumerate(known) if not is_known]
@@ -191,7 +193,7 @@ def _strings(listed: list[Any], before: int) -> list[str]:
     if None in listed:
         message = f"the name of row {before + listed.index(None) + 1} is empty"
         raise DataFormatError(message)
-    return [str(value) for value in listed]
+    return listed if {*map(type, listed)} == {str} else [str(each) for each in listed]
 
 
 def _triples(
