@@ -8,8 +8,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from .._extras import require
 from .limits import check_unpacked
 from .regular_files import open_regular
@@ -98,9 +96,5 @@ def _letters(values: Any) -> int:
         return int(values.nbytes)
     if pa.types.is_primitive(values.type.value_type):
         return _OF_NUMBER * len(values)
-    lengths = compute.binary_length(values.dictionary).fill_null(0).to_numpy()
-    often = compute.value_counts(values.indices.drop_null())
-    places = often.field("values").to_numpy()
-    if len(places) == 0:
-        return 0
-    return int(np.dot(lengths[places].astype(object), often.field("counts").tolist()))
+    lengths = compute.binary_length(values.dictionary)
+    return compute.sum(lengths.take(values.indices)).as_py() or 0
