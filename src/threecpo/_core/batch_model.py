@@ -57,7 +57,7 @@ class BatchScales:
             log_shared += np.log(batches / base)
             log_factors[rates.cell_totals == 0] = 0.0
             log_shared[rates.cell_totals == 0] = 0.0
-            shared_scales = rates.scales * np.outer(clusters, batches / base)
+            shared_scales = rates.scales * (clusters[:, None] * (batches / base))
             outlier_scales = (cells.outliers * used).sum(axis=1) / in_use
         if not used.any():  # no column has a row scale: every row has its share 1/n
             log_factors = np.tile(-log(cells.row_masses), (len(clusters), 1))
@@ -69,8 +69,8 @@ class BatchScales:
             base=base,
             in_use=in_use,
             overall=float(in_use.sum()),
-            shared_scales=np.nan_to_num(shared_scales),
-            outlier_scales=np.nan_to_num(outlier_scales),
+            shared_scales=_finite(shared_scales),
+            outlier_scales=_finite(outlier_scales),
             log_factors=log_factors,
             log_shared=log_shared,
         )
@@ -95,6 +95,11 @@ class BatchScales:
             out[:-1, -1] = np.nan_to_num(unknown)
             out[-1] = 1 / np.append(self.in_use, self.overall / n_batches)
         return out
+
+
+def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values with 0 / 0 = 0; mostly there is none."""
+    return values if np.isfinite(values).all() else np.nan_to_num(values)
 
 
 def rates_of(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from .balance import MOST_TURNS, TOLERANCE, Balance
-from .codes import RELEVANT, SHARED
+from .codes import SHARED
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,11 @@ class BatchRates:
     def sizes(self) -> NDArray[np.float64]:
         """Z_kb, also where a cluster has no row in a batch."""
         feeding = slice(self.n_feeding)
-        return _products(self.clusters[:, feeding], self.batches[:, feeding])
+        out = np.empty((len(self.clusters), len(self.batches)))
+        for b, effects in enumerate(self.batches[:, feeding]):
+            # A sum along each line has one order for any number of threads.
+            out[:, b] = (self.clusters[:, feeding] * effects).sum(axis=1)
+        return out
 
     @property
     def mean_sizes(self) -> NDArray[np.float64]:
@@ -88,9 +92,9 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     outside = cell_totals.sum(axis=0) == 0
     if outside.any():
         batches[outside] = _margins(cells, groups)[outside]
+    _centre(cells.row_masses, cell_totals, clusters, batches)
     rates = (cell_totals, scales, clusters, batches)
-    found = BatchRates(cells, groups, *rates, n_turns)
-    return centred(found)
+    return BatchRates(cells, groups, *rates, n_turns)
 
 
 def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
@@ -125,16 +129,19 @@ def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.in
     return found[:n_clusters], found[n_clusters:]
 
 
-def centred(rates: BatchRates) -> BatchRates:
-    """Rates whose β have the weighted geometric mean 1 over the batches of a part."""
+def _centre(
+    row_masses: NDArray[np.float64],
+    cell_totals: NDArray[np.float64],
+    clusters: NDArray[np.float64],
+    batches: NDArray[np.float64],
+) -> None:
+    """Give β the weighted geometric mean 1 over the batches of a part, in place."""
     from .loops import batch_columns
 
-    of_cluster, of_batch = parts(rates.cell_totals)
-    clusters, batches = rates.clusters.copy(), rates.batches.copy()
+    of_cluster, of_batch = parts(cell_totals)
     n_parts = int(max(of_cluster.max(initial=0), of_batch.max(initial=0))) + 1
-    by_parts = rates.cells.row_masses, of_cluster, of_batch, n_parts
+    by_parts = row_masses, of_cluster, of_batch, n_parts
     batch_columns.centre_effects(*by_parts, clusters, batches)
-    return replace(rates, clusters=clusters, batches=batches)
 
 
 def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -152,24 +159,16 @@ def _columns_in_use(
     """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
     from .loops import batch_columns
 
-    relevant, shared = (np.flatnonzero(groups == group) for group in (RELEVANT, SHARED))
-    n_clusters, n_batches, _ = cells.clusters.shape
-    by_cluster = np.empty((n_clusters, len(relevant) + 1))
-    by_batch = np.empty((n_batches, len(relevant) + 1))
+    n_clusters, n_batches, n_columns = cells.clusters.shape
+    places = np.empty((2, n_columns), np.int64)
+    n_relevant, n_shared = batch_columns.find_columns_in_use(groups, *places)
+    by_cluster = np.empty((n_clusters, n_relevant + 1))
+    by_batch = np.empty((n_batches, n_relevant + 1))
     cell_totals = np.empty((n_clusters, n_batches))
     out = by_cluster, by_batch, cell_totals
-    batch_columns.sum_columns_in_use(cells.clusters, relevant, shared, *out)
-    return *out, len(relevant) + bool(len(shared))
-
-
-def _products(
-    clusters: NDArray[np.float64], batches: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Sums of products over the columns, in one order for any number of threads."""
-    out = np.empty((len(clusters), len(batches)))
-    for k, own in enumerate(clusters):
-        out[k] = (own * batches).sum(axis=1)
-    return out
+    in_use = places[0, :n_relevant], places[1, :n_shared]
+    batch_columns.sum_columns_in_use(cells.clusters, *in_use, *out)
+    return *out, n_relevant + bool(n_shared)
 
 
 def _ratio(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .compiling import array_type, compiled, f8, i4, i8, inlined, record_type
+from ..codes import RELEVANT, SHARED
+from .compiling import array_type, compiled, f8, i1, i4, i8, inlined, record_type
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,6 +21,7 @@ BLOCK = 64
 _LINE, _TABLE, _CELLS = (array_type(f8, n) for n in (1, 2, 3))
 _OUT, _OUT_TABLE = array_type(f8, write=True), array_type(f8, 2, write=True)
 _PLACES, _PARTS = array_type(i8), array_type(i4)
+_OUT_PLACES = array_type(i8, write=True)
 
 
 @inlined
@@ -32,6 +34,20 @@ def _sum_at(line, places):
             part += line[places[i]]
         total += part
     return total
+
+
+@compiled(array_type(i1), _OUT_PLACES, _OUT_PLACES)
+def find_columns_in_use(groups, relevant, shared):
+    """Write the columns of C1 and of C0; return how many there are of each."""
+    n_relevant, n_shared = 0, 0
+    for j in range(len(groups)):
+        if groups[j] == RELEVANT:
+            relevant[n_relevant] = j
+            n_relevant += 1
+        elif groups[j] == SHARED:
+            shared[n_shared] = j
+            n_shared += 1
+    return n_relevant, n_shared
 
 
 @compiled(_CELLS, _PLACES, _PLACES, _OUT_TABLE, _OUT_TABLE, _OUT_TABLE)
