@@ -1,4 +1,4 @@
-"""Typical mistakes, in Python and on the command line: one clear sentence each."""
+"""Typical mistakes in Python: a clear sentence each; its advice leads to a fit."""
 
 import traceback
 import warnings
@@ -19,7 +19,7 @@ from threecpo import (
     select_n_clusters,
     write_counts,
 )
-from threecpo.cli import main
+from threecpo.text import count_terms
 
 X = np.random.default_rng(0).poisson(5, (30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
@@ -37,10 +37,17 @@ def fitted():
         return fit(FRAME)
 
 
+def saved(name):
+    FRAME.to_csv(name)
+    return name
+
+
+# What is called, the sentence, and calls that do what it advises: each leads to a fit.
 IN_PYTHON = {
     "a column of text": (
         lambda: fit(FRAME.assign(name="bob")),
         r"Column 'name' of X holds 'bob', .* X\.drop\(columns=\['name'\]\)",
+        lambda: fit(FRAME.assign(name="bob").drop(columns=["name"])),
     ),
     "a column of dates": (
         lambda: fit(FRAME.assign(day=pd.Timestamp("2020-01-01"))),
@@ -61,24 +68,51 @@ IN_PYTHON = {
     "names of two levels": (
         lambda: fit(pd.DataFrame(X, columns=LEVELS)),
         "names of 2 levels; join them",
+        lambda: fit(pd.DataFrame(X, columns=["_".join(name) for name in LEVELS])),
     ),
     "a name twice": (
         lambda: fit(pd.DataFrame(X, columns=list("abca"))),
         "several columns called 'a'",
     ),
-    "missing counts": (lambda: fit(FRAME.where(FRAME > 2)), "an absent count is 0"),
+    "missing counts": (
+        lambda: fit(FRAME.where(FRAME > 2)),
+        "Drop or fill such entries first; an absent count is 0",
+        lambda: fit(FRAME.where(FRAME > 2).fillna(0)),
+    ),
     "the name of a file": (
         lambda: fit("sales.csv"),
         r"read the file first: threecpo\.read_counts\('sales\.csv'\)",
+        lambda: fit(read_counts(saved("sales.csv"))),
     ),
     "a path": (lambda: fit(Path("sales.csv")), "read the file first"),
-    "one column": (lambda: fit(FRAME["a"]), r"X\.to_frame\(\)"),
-    "one dimension": (lambda: fit(np.arange(5)), "Reshape your data"),
+    "one column": (
+        lambda: fit(FRAME["a"]),
+        r"X\.to_frame\(\)",
+        lambda: fit(FRAME["a"].to_frame()),
+    ),
+    "one dimension": (
+        lambda: fit(np.arange(5)),
+        r"Reshape your data: X\.reshape\(1, -1\) is one row, X\.reshape\(-1, 1\) one",
+        lambda: fit(np.arange(5).reshape(-1, 1)),
+        lambda: fit(np.arange(5).reshape(1, -1), k=1),
+    ),
     "nothing": (lambda: fit(None), "X is of type NoneType"),
-    "a dict": (lambda: fit({"a": [1, 2]}), r"pandas\.DataFrame\(X\)"),
+    "a dict": (
+        lambda: fit({"a": [1, 2]}),
+        r"pandas\.DataFrame\(X\)",
+        lambda: fit(pd.DataFrame({"a": [1, 2]})),
+    ),
     "a generator": (lambda: fit(row for row in X), "X is of type generator"),
-    "texts": (lambda: fit(["a cat", "a dog"]), r"threecpo\.text\.count_terms\(X\)"),
-    "numbers as text": (lambda: fit(X.astype(str)), r"X\.astype\(float\)"),
+    "texts": (
+        lambda: fit(["a cat", "a dog"]),
+        r"threecpo\.text\.count_terms\(X\)",
+        lambda: fit(count_terms(["a cat", "a dog"])),
+    ),
+    "numbers as text": (
+        lambda: fit(X.astype(str)),
+        r"X\.astype\(float\)",
+        lambda: fit(X.astype(str).astype(float)),
+    ),
     "dates": (lambda: fit(X.astype("datetime64[D]")), "X holds dates"),
     "rows of two lengths": (lambda: fit([[1, 2], [3]]), "row 1 has 1"),
     "negative numbers": (lambda: fit(X - 9), "row 0, column 0 holds -6"),
@@ -90,7 +124,10 @@ IN_PYTHON = {
     ),
     "a seed of text": (
         lambda: ThreeCPO(2, random_state="lucky").fit(X),
-        "random_state='lucky' is no seed",
+        "random_state='lucky' is no seed: pass a whole number .*, a RandomState, a Gen",
+        lambda: ThreeCPO(2, random_state=7).fit(X),
+        lambda: ThreeCPO(2, random_state=np.random.RandomState(7)).fit(X),
+        lambda: ThreeCPO(2, random_state=np.random.default_rng(7)).fit(X),
     ),
     "a seed below 0": (lambda: ThreeCPO(2, random_state=-1).fit(X), "is no seed"),
     "an unknown start": (
@@ -105,8 +142,55 @@ IN_PYTHON = {
         lambda: fit(X, batch=["a"]),
         "one code for each of the 30 rows",
     ),
-    "one number for a path": (lambda: select_n_clusters(X, 5), r"range\(2, 31\)"),
-    "a frame to be read": (lambda: read_counts(FRAME), "not a DataFrame"),
+    "a row without a batch": (
+        lambda: fit(X, batch=[np.nan, "b"] * 15),
+        "batch of row 0 is missing; give every row a batch",
+        lambda: fit(X, batch=["a", "b"] * 15),
+    ),
+    "batches and a rule without": (
+        lambda: ThreeCPO(2, assignment="printed").fit(X, batch=["a", "b"] * 15),
+        "with batch= use assignment='exact'",
+        lambda: ThreeCPO(2, assignment="exact").fit(X, batch=["a", "b"] * 15),
+    ),
+    "known names and numbers": (
+        lambda: fit(X, known_labels=["a", 1] + [-1] * 28),
+        "give names or numbers, and -1 where it is unknown",
+        lambda: fit(X, known_labels=["a", "b"] + [-1] * 28),
+        lambda: fit(X, known_labels=[0, 1] + [-1] * 28),
+    ),
+    "known numbers with a gap": (
+        lambda: fit(X, known_labels=[0, 2] + [-1] * 28, k=3),
+        "number known clusters without gaps, or give names",
+        lambda: fit(X, known_labels=[0, 1] + [-1] * 28, k=3),
+        lambda: fit(X, known_labels=["0", "2"] + [-1] * 28, k=3),
+    ),
+    "known clusters by kinship": (
+        lambda: ThreeCPO(2, order="kinship").fit(X, known_labels=[0] + [-1] * 29),
+        "order='kinship' gives others; leave one of them out",
+        lambda: ThreeCPO(2, order="kinship").fit(X),
+        lambda: fit(X, known_labels=[0] + [-1] * 29),
+    ),
+    "columns that no row has": (
+        lambda: count_terms(["red wool", "blue silk"], min_documents=2),
+        "no term is in 2 texts; pass a smaller min_documents=",
+        lambda: fit(count_terms(["red wool", "blue silk"], min_documents=1)),
+    ),
+    "one text": (
+        lambda: count_terms("red wool"),
+        "pass a list of texts, one for each row",
+        lambda: fit(count_terms(["red wool"]), k=1),
+    ),
+    "one number for a path": (
+        lambda: select_n_clusters(X, 5),
+        r"range\(2, 31\)",
+        lambda: select_n_clusters(X, range(2, 4)).best_estimator,
+    ),
+    "a frame to be read": (
+        lambda: read_counts(FRAME),
+        "not a DataFrame: a table in memory goes to fit, or to CountTable, as it is",
+        lambda: fit(FRAME),
+        lambda: fit(CountTable(FRAME)),
+    ),
     "a file that is not there": (lambda: read_counts("no.csv"), "does not exist"),
     "a file that is no model": (lambda: load(__file__), "is not a model file"),
     "a frame to be written": (lambda: write_counts(FRAME, "a.npz"), "not DataFrame"),
@@ -137,10 +221,11 @@ IN_PYTHON = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:Only . of n_clusters")
 @pytest.mark.parametrize("case", IN_PYTHON)
 def test_in_python(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    call, sentence = IN_PYTHON[case]
+    call, sentence, *advised = IN_PYTHON[case]
     with pytest.raises((ValueError, TypeError), match=sentence) as raised:
         call()
     text = str(raised.value)
@@ -148,52 +233,8 @@ def test_in_python(case, tmp_path, monkeypatch):
     assert text.endswith(".")
     (*_, last) = traceback.extract_tb(raised.value.__traceback__)
     assert last.filename.startswith(PACKAGE), "raised by somebody else"
-
-
-ON_THE_COMMAND_LINE = {
-    "no number of clusters": (["fit", "t.csv"], "Missing option '-k'"),
-    "a number in words": (["fit", "t.csv", "-k", "two"], "nor 'auto'"),
-    "no clusters": (["fit", "t.csv", "-k", "0"], "whole number of 1 or more"),
-    "more clusters than rows": (["fit", "t.csv", "-k", "99"], "at least one row"),
-    "a file that is not there": (["fit", "no.csv", "-k", "2"], "does not exist"),
-    "no file": (["fit", "-k", "2"], "Missing argument 'FILE'"),
-    "an unknown command": (["cluster", "t.csv"], "No such command 'cluster'"),
-    "an unknown option": (["fit", "t.csv", "-k", "2", "--sede", "1"], "--sede"),
-    "an unknown column": (
-        ["fit", "t.csv", "-k", "2", "--drop", "zebra"],
-        "zebra",
-    ),
-    "a folder for a table": (["fit", ".", "-k", "2"], "folder"),
-    "labels that are not there": (
-        ["fit", "t.csv", "-k", "2", "--labels", "zebra"],
-        "zebra",
-    ),
-    "a layer of a csv": (["info", "t.csv", "--layer", "raw"], "--layer"),
-    "a model that is none": (["predict", "t.csv", "t.csv"], "is not a model file"),
-    "no model": (["predict", "no.threecpo", "t.csv"], "no.threecpo"),
-    "results that are there": (["fit", "t.csv", "-k", "2", "-o", "old"], "--force"),
-    "a report of no results": (["report", "."], "no folder of results"),
-    "a share in words": (
-        ["fit", "t.csv", "-k", "2", "--hold-out-deepest", "few"],
-        "such as 5% or 0.05",
-    ),
-    "a column of names counted": (["fit", "names.csv", "-k", "2"], "--drop 'town'"),
-}
-
-
-@pytest.mark.parametrize("case", ON_THE_COMMAND_LINE)
-def test_on_the_command_line(case, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    FRAME.to_csv("t.csv")
-    FRAME.assign(town="Rome").to_csv("names.csv")
-    Path("old").mkdir()
-    arguments, sentence = ON_THE_COMMAND_LINE[case]
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("threecpo: ")
-    assert printed.err.count("\n") == 1
-    assert sentence in printed.err
+    for follow in advised:
+        assert len(follow().labels_)
 
 
 def test_frames_that_are_right_stay_right():

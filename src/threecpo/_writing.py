@@ -110,17 +110,16 @@ def refuse_existing(path: Path, is_ours: IsOurs | None, *, force: bool) -> None:
     """Refuse to replace what is there, unless forced to, and what is something else."""
     if not path.exists():
         return
-    if not force:
-        message = f"{path} exists; pass force=True to write over it."
-        raise FileExistsError(message)
     if is_ours is None:
         replaceable = path.is_file()
     else:
         replaceable = path.is_dir() and (not any(path.iterdir()) or is_ours(path))
-    if replaceable:
-        return
-    message = f"{path} is something else and stays; choose another name."
-    raise FileExistsError(message)
+    if not replaceable:
+        message = f"{path} is something else and stays; choose another name."
+        raise FileExistsError(message)
+    if not force:
+        message = f"{path} exists; pass force=True to write over it."
+        raise FileExistsError(message)
 
 
 @contextmanager

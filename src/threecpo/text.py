@@ -201,7 +201,7 @@ def _in_documents(
         if n >= least
     }
     if not kept:
-        message = f"no term is in {least} texts; pass a smaller min_documents."
+        message = f"no term is in {least} texts; pass a smaller min_documents=."
         raise ValueError(message)
     return kept
 

@@ -157,7 +157,7 @@ def test_results_that_appear_meanwhile_are_not_replaced(tmp_path):
             target.mkdir()
             (target / "theirs").write_text("theirs")
 
-    with pytest.raises(FileExistsError, match="force=True"):
+    with pytest.raises(FileExistsError, match="something else and stays"):
         fill()
     assert contents(tmp_path) == {"out/theirs": b"theirs"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]

@@ -9,10 +9,11 @@ import pytest
 import scipy.sparse as sp
 from tables import PLAIN
 
-from threecpo import read_counts, write_counts
+from threecpo import CountTable, ThreeCPO, read_counts, write_counts
 from threecpo.io import DataFormatError
 from threecpo.io import read as read_module
 from threecpo.io.formats import FORMATS
+from threecpo.results import traps
 
 HERE = ("csv", "npz", "mtx", "h5ad", "parquet")
 
@@ -176,3 +177,29 @@ def test_files_that_are_not_read_say_what_to_do(suffix, advice, tmp_path):
     path.write_bytes(b"PK\x03\x04")
     with pytest.raises(DataFormatError, match=f"files are not read; {advice}"):
         read_counts(path)
+
+
+@pytest.mark.parametrize("name", ["t.npz", "t.mtx", "t", "t.h5ad", "t.csv"])
+def test_the_advice_about_a_column_of_totals_leads_to_a_fit(name, tmp_path):
+    if name.endswith("h5ad"):
+        pytest.importorskip("anndata")
+    X = np.random.default_rng(0).poisson(5, (20, 3))
+    named = {"column_names": ["a", "b", "c", "Total"]}
+    full = CountTable(np.c_[X, X.sum(axis=1)], **named)
+    path = tmp_path / name
+    write_counts(full, path, format=None if path.suffix else "10x")
+    table = read_counts(path)
+    total = "4" if table.column_names is None else "Total"
+    assert traps(table)[0].endswith(f"leave it out by drop=[{total!r}]")
+    left = read_counts(path, drop=[total])
+    np.testing.assert_array_equal(left.X.toarray(), X)
+    assert total == "4" or list(left.column_names) == ["a", "b", "c"]
+    ThreeCPO(1).fit(left)
+    with pytest.raises(DataFormatError, match="no column 'x' for drop="):
+        read_counts(path, drop=["x"])
+
+
+def test_a_matrix_keeps_a_column(tmp_path):
+    write_counts(CountTable([[1, 2]], column_names=["a", "b"]), tmp_path / "t.npz")
+    with pytest.raises(DataFormatError, match="drop= leaves no column"):
+        read_counts(tmp_path / "t.npz", drop=["a", "b"])

@@ -85,7 +85,7 @@ def check_known(
     Numbers are those of clusters, without names; names are numbered in their order,
     behind those that come ``first``. None where no row is known.
     """
-    values = np.asarray(given)
+    values = _as_array(given)
     if values.shape != (n_rows,):
         message = (
             f"known_labels must be one label for each of the {n_rows} rows, -1 where "
@@ -141,7 +141,7 @@ def _known_label(row: int, value: Any) -> int | str | None:
 
 def batch_values(given: Any, n_rows: int) -> NDArray[np.str_]:
     """Return the batch of each row as text."""
-    values = np.asarray(given)
+    values = _as_array(given)
     if values.shape != (n_rows,):
         message = (
             f"batch must be one code for each of the {n_rows} rows; its shape is "
@@ -158,6 +158,14 @@ def batch_values(given: Any, n_rows: int) -> NDArray[np.str_]:
         message = f"batch of row {missing[0]} is missing; give every row a batch."
         raise ValueError(message)
     return np.array([str(value) for value in plain], dtype=str)
+
+
+def _as_array(given: Any) -> NDArray[Any]:
+    """Values of rows; numbers of a list with names in it stay numbers."""
+    values = np.asarray(given)
+    if values.dtype.kind in "US" and isinstance(given, list | tuple):
+        return np.asarray(given, dtype=object)
+    return values
 
 
 def _is_nan(value: Any) -> bool:

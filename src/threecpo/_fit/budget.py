@@ -131,8 +131,8 @@ class MemoryBudget:
             message = (
                 f"Labels and scores of {n_rows} rows take about "
                 f"{as_text(n_rows * OF_ROW)}, more than half of max_memory="
-                f"{as_text(self.limit)}; pass write_to= to have them written block by "
-                "block."
+                f"{as_text(self.limit)}; allow {as_text(2 * n_rows * OF_ROW)}, or in "
+                "Python pass write_to= to have them written block by block."
             )
             raise ValueError(message)
 

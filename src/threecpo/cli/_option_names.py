@@ -6,10 +6,10 @@ import re
 
 from ._block_input import BLOCK_OPTIONS
 from ._input_file import READING
+from ._text_options import TEXT_OPTIONS
 
-_NAMES = "|".join(
-    ("force", "max_unpacked", "hold_out_deepest", *READING, *BLOCK_OPTIONS)
-)
+_OTHERS = ("force", "max_unpacked", "hold_out_deepest")
+_NAMES = "|".join((*_OTHERS, *READING, *TEXT_OPTIONS, *BLOCK_OPTIONS))
 _QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
 _SEVERAL = rf"\[({_QUOTED}(?:, {_QUOTED})*)\]"
 _ONE = rf"({_QUOTED}|[\w'-]*(?:\.\d+)?)"

@@ -28,6 +28,11 @@ class Format:
     options: tuple[str, ...] = ()
     writes: bool = True
 
+    @property
+    def is_matrix(self) -> bool:
+        """Whether all that it holds by columns are counts."""
+        return "index" not in self.options
+
     def load(self) -> Any:
         """Import the module that has ``read`` and perhaps ``write``."""
         return import_module(f".{self.module}", __package__)
@@ -46,13 +51,13 @@ FORMATS = {
     "xlsx": Format("_sheets", (".xlsx", ".xlsm"), _SHEETS, writes=False),
     "ods": Format("_sheets", (".ods",), _SHEETS, writes=False),
     "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT, *_NUMBERS)),
-    "npz": Format("_npz", (".npz",), ("labels",)),
-    "mtx": Format("_mtx", (".mtx", ".mm")),
-    "10x": Format("_tenx"),
-    "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer",), writes=False),
-    "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels")),
-    "zarr": Format("_zarr", (), ("layer", "labels"), writes=False),
-    "biom": Format("_biom", (".biom",), ("labels",), writes=False),
+    "npz": Format("_npz", (".npz",), ("labels", "drop")),
+    "mtx": Format("_mtx", (".mtx", ".mm"), ("drop",)),
+    "10x": Format("_tenx", (), ("drop",)),
+    "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer", "drop"), writes=False),
+    "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels", "drop")),
+    "zarr": Format("_zarr", (), ("layer", "labels", "drop"), writes=False),
+    "biom": Format("_biom", (".biom",), ("labels", "drop"), writes=False),
     "texts": Format("_texts", (), ("text_options", "encoding"), writes=False),
     "jsonl": Format(
         "_jsonl",

@@ -8,6 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from .._errors import DataFormatError
 from ._file_content import to_table
 from .delimited.column_roles import place_of
 from .errors import file_errors
@@ -92,7 +95,7 @@ def read_counts(
         default the first column if it has no name, is called "index" or "id" or ends
         like "sample_id", or holds text.
     drop : str or sequence of str, default=()
-        Columns to leave out.
+        Columns to leave out; of a matrix without names by their numbers from 1.
     header : bool, default=None
         Whether the first line of a csv file names the columns. By default it does,
         and a first line of numbers is an error.
@@ -200,6 +203,8 @@ def read_counts(
         parts = FORMATS[name].load().read(given, inside)
         limit = options.max_unpacked
         table = to_table(parts, given, transpose=transpose, limit=limit)
+        if FORMATS[name].is_matrix and options.drop:
+            table = _without(table, options.drop)
     if not options.labels:
         return table
     return _labelled(table, options.labels, beside)
@@ -221,6 +226,21 @@ def _labelled(
         for name in names:
             place_of(list(kinds), name, "labels")
     return table.with_labels({name: kinds[name] for name in names})
+
+
+def _without(table: CountTable, drop: Sequence[str]) -> CountTable:
+    """The table without these columns; those without names are numbered from 1."""
+    names, n_columns = table.column_names, table.shape[1]
+    called = list(names if names is not None else map(str, range(1, n_columns + 1)))
+    kept = np.ones(n_columns, dtype=bool)
+    kept[[place_of(called, name, "drop") for name in drop]] = False
+    if not kept.any():
+        message = "drop= leaves no column"
+        raise DataFormatError(message)
+    left: dict[str, Any] = {"X": table.counts.columns(kept)}
+    if names is not None:
+        left["column_names"] = names[kept]
+    return replace(table, **left)
 
 
 def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -135,8 +135,9 @@ def check_text_options(options: ReadOptions) -> None:
     """Refuse options of texts for a table of counts; a vocabulary may go with any."""
     given = set(options.text_options or {}) - {"vocabulary"}
     if given:
+        named = ", ".join(f"{name}=" for name in sorted(given))
         message = (
-            f"it is a table of counts, to which {', '.join(sorted(given))} of texts "
+            f"it is a table of counts, to which {named} of texts "
             "does not apply; pass text= with the name of a column of text"
         )
         raise DataFormatError(message)

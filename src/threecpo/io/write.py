@@ -90,7 +90,8 @@ def check_target(target: Path, name: str | None, *, triples: bool, force: bool) 
     if name not in writers:
         message = (
             f"{target} cannot be written: its format is none of {', '.join(writers)}; "
-            "choose another suffix, or say which format it shall have."
+            "choose another suffix, or name one of these (write_counts by format, "
+            "threecpo convert by --to)."
         )
         raise DataFormatError(message)
     if triples and "triples" not in FORMATS[name].options:

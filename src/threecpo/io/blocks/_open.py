@@ -118,8 +118,8 @@ def _on_disk(
         return of_market(path, scratch, block_counts)
     message = (
         f"{path} cannot be read in blocks: that is for h5ad, zarr, 10x, MatrixMarket "
-        "and folders of npz or parquet files; read it with threecpo.read_counts, or "
-        "write it with threecpo.io.blocks.write_blocks."
+        "and folders of npz or parquet files; make it one by `threecpo convert` or "
+        "threecpo.write_counts, or read all of it by threecpo.read_counts."
     )
     raise DataFormatError(message)
 

@@ -1,0 +1,217 @@
+"""Typical mistakes in commands: a clear sentence each; its advice leads to a fit."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from threecpo import CountTable, ThreeCPO, write_counts
+from threecpo.cli import main
+
+X = np.random.default_rng(0).poisson(5, (30, 4))
+FRAME = pd.DataFrame(X, columns=list("abcd"))
+K = ("-k", "2", "--no-report")
+# Arguments, the sentence, and commands that do what it advises, one after the other.
+ON_THE_COMMAND_LINE = {
+    "no number of clusters": (["fit", "t.csv"], "Missing option '-k'"),
+    "a number in words": (["fit", "t.csv", "-k", "two"], "nor 'auto'"),
+    "no clusters": (["fit", "t.csv", "-k", "0"], "whole number of 1 or more"),
+    "more clusters than rows": (["fit", "t.csv", "-k", "99"], "at least one row"),
+    "a file that is not there": (["fit", "no.csv", "-k", "2"], "does not exist"),
+    "no file": (["fit", "-k", "2"], "Missing argument 'FILE'"),
+    "an unknown command": (["cluster", "t.csv"], "No such command 'cluster'"),
+    "an unknown option": (["fit", "t.csv", "-k", "2", "--sede", "1"], "--sede"),
+    "an unknown column": (
+        ["fit", "t.csv", "-k", "2", "--drop", "zebra"],
+        "zebra",
+    ),
+    "a folder for a table": (
+        ["fit", "mixed", *K],
+        "name a file in it, or pass --format 'texts' to read all .txt files below it",
+        ["fit", "mixed", *K, "--format", "texts"],
+    ),
+    "labels that are not there": (
+        ["fit", "t.csv", "-k", "2", "--labels", "zebra"],
+        "zebra",
+    ),
+    "a layer of a csv": (
+        ["fit", "t.csv", *K, "--layer", "raw"],
+        "--layer is no option of csv, only of 10x-h5, h5ad, zarr; leave it out",
+        ["fit", "t.csv", *K],
+    ),
+    "a layer that is not there": (
+        ["fit", "t.h5ad", *K, "--layer", "raw"],
+        "pass --layer as one of 'X'",
+        ["fit", "t.h5ad", *K, "--layer", "X"],
+    ),
+    "another kind than its name": (
+        ["fit", "market.npz", *K],
+        "rename it or pass --format 'mtx'",
+        ["fit", "market.npz", *K, "--format", "mtx"],
+    ),
+    "points for two things": (
+        ["fit", "t.csv", *K, "--decimal", ".", "--thousands", "."],
+        "are both '.'; pass different ones",
+        ["fit", "t.csv", *K, "--decimal", ".", "--thousands", ","],
+    ),
+    "words of a table": (
+        ["fit", "reviews.csv", *K, "--min-documents", "3"],
+        "to which --min-documents of texts does not apply; pass --text with",
+        ["fit", "reviews.csv", *K, "--min-documents", "3", "--text", "what"],
+    ),
+    "words that are too rare": (
+        ["fit", "reviews.csv", *K, "--min-documents", "99", "--text", "what"],
+        "no term is in 99 texts; pass a smaller --min-documents.",
+        ["fit", "reviews.csv", *K, "--min-documents", "3", "--text", "what"],
+    ),
+    "words of another language": (
+        ["fit", "reviews.csv", *K, "--text", "what", "--stop-words", "german"],
+        "is neither english nor a file of words",
+        ["fit", "reviews.csv", *K, "--text", "what", "--stop-words", "english"],
+    ),
+    "too little to unpack": (
+        ["fit", "t.csv", *K, "--max-unpacked", "10B"],
+        "allow more by --max-unpacked",
+        ["fit", "t.csv", *K, "--max-unpacked", "1MB"],
+    ),
+    "a row without a batch": (
+        ["fit", "batches.csv", *K, "--batch", "day"],
+        "1 row of 30 without a batch in batches.csv (0): write one there for each",
+        ["fit", "t.csv", *K, "--metadata", "names.csv", "--batch", "town"],
+    ),
+    "a table in blocks": (
+        ["fit", "t.csv", *K, "--max-memory", "1GB"],
+        "make it one by `threecpo convert` or threecpo.write_counts, or read all",
+        ["convert", "t.csv", "new.h5ad"],
+        ["fit", "new.h5ad", *K, "--max-memory", "1GB"],
+    ),
+    "room for no row": (
+        ["fit", "t.h5ad", *K, "--max-memory", "1kB"],
+        "more than half of --max-memory 1 kB; allow 2.88 kB, or in Python pass write",
+        ["fit", "t.h5ad", *K, "--max-memory", "100kB"],
+    ),
+    "room for no sums": (
+        ["fit", "t.h5ad", *K, "--max-memory", "2.88kB"],
+        "more than a quarter of --max-memory 2.88 kB: allow 3.84 kB.",
+        ["fit", "t.h5ad", *K, "--max-memory", "100kB"],
+    ),
+    "a checkpoint among other files": (
+        ["fit", "t.h5ad", *K, "--checkpoint", "mixed"],
+        "name a folder of its own",
+        ["fit", "t.h5ad", *K, "--checkpoint", "state"],
+    ),
+    "stability in blocks": (
+        ["fit", "t.h5ad", *K, "--stability", "--max-memory", "1GB"],
+        "leave it out, or the options of blocks",
+        ["fit", "t.h5ad", *K, "--max-memory", "1GB"],
+        ["fit", "t.h5ad", *K, "--stability", "--force"],
+    ),
+    "patience without Dask": (
+        ["fit", "t.h5ad", *K, "--patience", "60"],
+        "pass --dask or --workers, too",
+        ["fit", "t.h5ad", *K, "--patience", "60", "--workers", "1"],
+    ),
+    "two places to work": (
+        ["fit", "t.h5ad", *K, "--workers", "1", "--dask", "tcp://localhost:1"],
+        "two ways to say where to work; pass one",
+    ),
+    "names in another encoding": (
+        ["fit", "t.csv", *K, "--names", "cp1252.txt"],
+        "save it as text in UTF-8",
+        ["fit", "t.csv", *K, "--names", "utf-8.txt"],
+    ),
+    "a file of an unknown kind": (
+        ["convert", "t.csv", "t.xyz"],
+        "name one of these (write_counts by format, threecpo convert by --to)",
+        ["convert", "t.csv", "t.xyz", "--to", "npz"],
+        ["fit", "t.xyz", *K],
+    ),
+    "metadata without labels": (
+        ["fit", "t.csv", *K, "--metadata", "names.csv"],
+        "name the columns to take by --labels",
+        ["fit", "t.csv", *K, "--metadata", "names.csv", "--labels", "town"],
+    ),
+    "methods without labels": (
+        ["compare", "t.csv", "--methods", "SKM"],
+        "name their column by --labels",
+        ["compare", "names.csv", "--methods", "SKM", "--labels", "town"],
+    ),
+    "a column less": (
+        ["predict", "model.npz", "less.csv"],
+        "--missing zero takes absent columns for zeros",
+        ["predict", "model.npz", "less.csv", "--missing", "zero"],
+    ),
+    "a model that is none": (["predict", "t.csv", "t.csv"], "is not a model file"),
+    "no model": (["predict", "no.threecpo", "t.csv"], "no.threecpo"),
+    "results that are there": (
+        ["fit", "t.csv", *K, "-o", "old"],
+        "pass --force to write over it",
+        ["fit", "t.csv", *K, "-o", "old", "--force"],
+    ),
+    "another folder that is there": (
+        ["fit", "t.csv", *K, "-o", "mixed"],
+        "something else and stays; choose another name",
+        ["fit", "t.csv", *K, "-o", "new"],
+    ),
+    "this folder": (
+        ["fit", "t.csv", *K, "-o", "."],
+        "choose another folder with -o",
+        ["fit", "t.csv", *K, "-o", "new"],
+    ),
+    "a report of no results": (
+        ["report", "."],
+        "no folder of results; `threecpo fit` makes one",
+        ["fit", "t.csv", *K, "-o", "new"],
+        ["report", "new"],
+    ),
+    "no height of a cut": (
+        ["cut", "old"],
+        "needs one of -k and --height",
+        ["fit", "t.csv", *K, "-o", "new"],
+        ["cut", "new", "-k", "1"],
+    ),
+    "a share in words": (
+        ["fit", "t.csv", "-k", "2", "--hold-out-deepest", "few"],
+        "such as 5% or 0.05",
+    ),
+    "a column of names counted": (
+        ["fit", "names.csv", *K],
+        "--drop 'town' or pass it as --labels",
+        ["fit", "names.csv", *K, "--drop", "town"],
+        ["fit", "names.csv", *K, "--labels", "town", "--force"],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ON_THE_COMMAND_LINE)
+def test_on_the_command_line(case, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    write_files()
+    arguments, sentence, *advised = ON_THE_COMMAND_LINE[case]
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("threecpo: ")
+    assert printed.err.count("\n") == 1
+    assert sentence in printed.err
+    for follow in advised:
+        assert main(follow) == 0, capsys.readouterr().err
+
+
+def write_files():
+    FRAME.to_csv("t.csv")
+    FRAME.assign(town="Rome").to_csv("names.csv")
+    FRAME.assign(day=["", *"ab" * 14, "a"]).to_csv("batches.csv")
+    FRAME.drop(columns="d").to_csv("less.csv")
+    for name in ("t.h5ad", "market.mtx"):
+        write_counts(CountTable(FRAME), name)
+    Path("market.mtx").rename("market.npz")
+    Path("reviews.csv").write_text("id,what\n" + "1,red wool\n2,blue wool\n3,wool\n")
+    ThreeCPO(1, random_state=0).fit(FRAME).save("model.npz")
+    for encoding in ("cp1252", "utf-8"):
+        Path(f"{encoding}.txt").write_text("Käse\nBär\n", encoding=encoding)
+    Path("old").mkdir()
+    Path("mixed").mkdir()
+    for name in ("a.txt", "b.txt", "c.md", "d.md", "e.md"):
+        Path("mixed", name).write_text("red wool")
