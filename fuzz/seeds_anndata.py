@@ -63,13 +63,14 @@ def _write_zarr(folder: Path, layout: str, version: Any, form: str) -> None:
     import anndata
     import zarr
 
-    if form == "packed":
-        with anndata.settings.override(zarr_write_format=version):
+    # Older AnnData asks the setting even where the group has a format.
+    with anndata.settings.override(zarr_write_format=version):
+        if form == "packed":
             adata(layout).write_zarr(folder / "t")
-        return
-    group = zarr.open_group(folder / "t", mode="w", zarr_format=version)
-    option = "compressor" if version == 2 else "compressors"
-    anndata.io.write_elem(group, "/", adata(layout), dataset_kwargs={option: None})
+            return
+        group = zarr.open_group(folder / "t", mode="w", zarr_format=version)
+        option = "compressor" if version == 2 else "compressors"
+        anndata.io.write_elem(group, "/", adata(layout), dataset_kwargs={option: None})
 
 
 def tenx_hdf5() -> list[Tree]:

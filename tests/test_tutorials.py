@@ -6,8 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib as mpl
 import pytest
 from matplotlib.testing.compare import compare_images
+from sklearn.utils.fixes import parse_version
 
 import tutorial
 
@@ -26,7 +28,8 @@ FILES = {
 }
 # What sites_data.py writes.
 SITES = FOLDER.parents[1] / ".sites"
-# Fonts are drawn a little differently by other versions of matplotlib.
+# Letters have other widths in older versions of matplotlib, which moves all else.
+SAME_LETTERS = parse_version("3.11")
 TOLERANCE = 12
 
 
@@ -61,6 +64,9 @@ def test_a_tutorial_runs(name, tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     for picture in FOLDER.glob(f"{name}-*.png"):
         drawn = tmp_path / picture.name
+        assert drawn.is_file()
+        if parse_version(mpl.__version__) < SAME_LETTERS:
+            continue
         difference = compare_images(picture, drawn, TOLERANCE)
         assert difference is None, difference
 

@@ -12,6 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
+from ._array_files import write_arrays
 from ._errors import DataFormatError, one_line
 from ._writing import replaced
 from .io.npz_arrays import open_npz
@@ -63,7 +64,7 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     }
     arrays["header"] = np.array(json.dumps(header))
     with replaced(Path(path)) as beside, beside.open("xb") as file:
-        np.savez_compressed(file, allow_pickle=False, **arrays)
+        write_arrays(file, arrays, packed=True)
 
 
 def load(path: str | os.PathLike[str]) -> ThreeCPO:

@@ -215,7 +215,9 @@ class TestHostile:
         row = '<table:table-row table:number-rows-repeated="1000000">'
         table = f'<table:table table:name="t">{row}{cell}</table:table-row>'
         path = ods_of(tmp_path / "t.ods", f"{table}</table:table>")
-        with pytest.raises(DataFormatError, match=r"t\.ods: it cannot be read"):
+        # Older calamine panics where a newer one counts the cells first.
+        reason = r"t\.ods: (it cannot be read|the library that reads it has given up)"
+        with pytest.raises(DataFormatError, match=reason):
             read_counts(path)
 
     @pytest.mark.parametrize("kind", ["laughs", "outside"])

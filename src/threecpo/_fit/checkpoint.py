@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from .._array_files import write_arrays
 from .._errors import one_line
 from . import run_state, stored
 from .record import NUMERICS_VERSION
@@ -149,7 +150,7 @@ class Checkpoint:
         self, name: str, n_passes: int, arrays: dict[str, Any]
     ) -> dict[str, str]:
         buffer = io.BytesIO()
-        np.savez(buffer, allow_pickle=False, **arrays)
+        write_arrays(buffer, arrays)
         content = buffer.getvalue()
         file = f"{name}-{n_passes}.npz"
         self._to_disk(file, content)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._array_files import write_arrays
 from .._core.counts import Counts
 from .._core.matrices import from_sparse
 from .._writing import replaced
@@ -70,14 +71,13 @@ def _write(path: Path, key: str, parsed: Parsed) -> None:
     X: Counts = parsed["X"]
     names = {field: list(parsed[field]) for field in _NAMES if field in parsed}
     header = json.dumps({"key": key, "shape": X.shape, "names": names}).encode()
+    arrays = {
+        "header": np.frombuffer(header, dtype=np.uint8),
+        "data": X.values(),
+        "indices": X.indices,
+        "indptr": X.indptr,
+        "labels": parsed["labels"],
+    }
     # What cannot be kept is parsed all the same.
     with suppress(OSError), replaced(path) as beside, beside.open("xb") as file:
-        np.savez(
-            file,
-            allow_pickle=False,
-            header=np.frombuffer(header, dtype=np.uint8),
-            data=X.values(),
-            indices=X.indices,
-            indptr=X.indptr,
-            labels=parsed["labels"],
-        )
+        write_arrays(file, arrays)

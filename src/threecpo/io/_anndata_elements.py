@@ -64,7 +64,7 @@ def choose_matrix(file: Any, layer: str | None) -> Matrix:
             f"it has no layer {layer!r}; pass layer= as one of {layer_choices(file)}"
         )
         raise DataFormatError(message)
-    if "X" not in file:
+    if not _has_x(file):
         message = f"it has no X; pass layer= as one of {layer_choices(file)}"
         raise DataFormatError(message)
     return Matrix(file["X"], file["var"], "X", asked=layer is not None)
@@ -75,8 +75,13 @@ def layer_choices(file: Any) -> str:
     # zarr holds an empty place where there is no raw.
     given = file.get("raw", {})
     raw = [] if is_array(given) or "X" not in given else ["raw"]
-    names = [*_layers(file), *raw, *(["X"] if "X" in file else [])]
+    names = [*_layers(file), *raw, *(["X"] if _has_x(file) else [])]
     return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
+
+
+def _has_x(file: Any) -> bool:
+    """Whether there is an X; an older AnnData writes that there is none."""
+    return "X" in file and file["X"].attrs.get("encoding-type") != "null"
 
 
 def _layers(file: Any) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._array_files import write_arrays
 from .._errors import DataFormatError
 from .._labels import LABEL
 from ._file_content import FileContent, shown
@@ -104,7 +105,7 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
             arrays[f"labels_{i}"] = _text(texts)
     given = {name: array for name, array in arrays.items() if array is not None}
     with path.open("xb") as file:
-        np.savez_compressed(file, allow_pickle=False, **given)
+        write_arrays(file, given, packed=True)
 
 
 def _text(names: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._array_files import write_arrays
 from ..._writing import new_folder
 from .block_source import counts_of
 
@@ -99,4 +100,4 @@ def save_block(
     if column_names is not None:
         arrays["feature_names"] = np.array(column_names, dtype=str)
     with path.open("xb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+        write_arrays(file, arrays)
