@@ -20,8 +20,12 @@ if TYPE_CHECKING:
 
 # How far the loss may be from its minimum, in nats for each count.
 TOLERANCE = 1e-12
-# Turns before something better is tried, and in all.
+# Turns before something better is tried, and in all. Where there are many unknowns but
+# no more products of rates than this, turns take a tenth of the time of a step that is
+# extrapolated, and more of them are made first.
 PLAIN_TURNS = 8
+QUICK_TURNS = 32
+MOST_QUICK = 1 << 16
 MOST_TURNS = 500
 # Unknowns up to which Newton's method is used, and what is added to its curvature: some
 # rates can be changed together without any effect.
@@ -43,11 +47,15 @@ class Balance:
     def fit(self) -> int:
         """Fit from where they are; return the number of turns."""
         tolerance = TOLERANCE * self.cell_totals.sum()
-        n_turns = self._turn(tolerance, PLAIN_TURNS)
-        if n_turns <= PLAIN_TURNS:
+        n_unknowns = self.cell_totals.size + self.by_batch.size
+        n_products = self.cell_totals.size * self.by_batch.shape[1]
+        quick = n_unknowns > MOST_EXACT and n_products <= MOST_QUICK
+        most = QUICK_TURNS if quick else PLAIN_TURNS
+        n_turns = self._turn(tolerance, most)
+        if n_turns <= most:
             return n_turns
         weights = np.concatenate([self.cell_totals.ravel(), self.by_batch.ravel()])
-        if len(weights) <= MOST_EXACT:
+        if n_unknowns <= MOST_EXACT:
             return n_turns + self._descend(weights, tolerance)
         extrapolation = Extrapolation(weights)
         while n_turns < MOST_TURNS:

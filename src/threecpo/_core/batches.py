@@ -83,8 +83,8 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         np.ascontiguousarray(batches[feeding]),
     )
     n_turns = fitted.fit()
-    clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
     if n_feeding < clusters.shape[1]:
+        clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
         sides = (by_cluster, by_batch, scales, clusters, batches)
         bounds = TOLERANCE * cell_totals.sum(), MOST_TURNS
         balancing.fit_columns(*sides, *bounds, np.empty(balancing.WIDTH))
@@ -139,9 +139,7 @@ def _centre(
     from .loops import batch_columns
 
     of_cluster, of_batch = parts(cell_totals)
-    n_parts = int(max(of_cluster.max(initial=0), of_batch.max(initial=0))) + 1
-    by_parts = row_masses, of_cluster, of_batch, n_parts
-    batch_columns.centre_effects(*by_parts, clusters, batches)
+    batch_columns.centre_effects(row_masses, of_cluster, of_batch, clusters, batches)
 
 
 def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -95,10 +95,13 @@ def fill_margin_effects(by_batch, effects):
             effects[b, j] = effects[b, j] / share if share > 0.0 else 0.0
 
 
-@compiled(_LINE, _PARTS, _PARTS, i8, _OUT_TABLE, _OUT_TABLE)
-def centre_effects(row_masses, of_cluster, of_batch, n_parts, clusters, batches):
+@compiled(_LINE, _PARTS, _PARTS, _OUT_TABLE, _OUT_TABLE)
+def centre_effects(row_masses, of_cluster, of_batch, clusters, batches):
     """Give rates of batches the weighted geometric mean 1 over those of each part."""
-    for part in range(n_parts):
+    last = 0
+    for b in range(len(of_batch)):
+        last = max(last, of_batch[b])
+    for part in range(last + 1):
         for j in range(batches.shape[1]):
             mean, weight = 0.0, 0.0
             for b in range(len(batches)):
