@@ -242,7 +242,7 @@ def test_what_is_wrong_is_told_with_its_line_and_column(text, reason, refused):
         ({"triples": True, "index": "ants"}, "goes with none of"),
         ({"labels": "ants", "transpose": True}, "rows go by metadata="),
         ({"layer": "counts"}, "layer= is no option of csv, only of 10x-h5, h5ad"),
-        ({"text_options": {"stem": None}}, "a table of counts, to which stem of texts"),
+        ({"text_options": {"stem": None}}, "counts, to which stem= of texts does not"),
         ({"format": "word"}, "format='word' is none of csv, "),
         ({"format": "npz"}, "damaged or of another kind|holds no arrays"),
     ],
