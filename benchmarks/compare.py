@@ -5,8 +5,8 @@
 PATH is an interpreter with threecpo, scanpy, igraph and scikit-learn. Every cell (tool,
 data set, K of the labels or the tool's own choice, seed) is added to
 docs/compare/cells.jsonl as soon as it is measured, and one that stands there is not
-measured again; the tables of docs/compare/measured.md are then made of that file.
---seeds 0 only makes the tables.
+measured again, nor are further seeds of one that failed; the tables of
+docs/compare/measured.md are then made of that file. --seeds 0 only makes the tables.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ ONE_THREAD = {
     "NUMBA_THREADING_LAYER": "workqueue",
 }
 K = ("known", "own")
-KEY = ("tool", "data", "k", "seed")
+ALL_SEEDS = ("tool", "data", "k")
+KEY = (*ALL_SEEDS, "seed")
 
 
 def read(path: Path) -> list[Cell]:
@@ -60,6 +61,10 @@ def wanted(options: argparse.Namespace) -> Iterator[Cell]:
         for name in part:
             if name in options.sets and (k == "known" or TOOLS[tool].own_choice):
                 yield {"tool": tool, "data": name, "k": k, "seed": seed}
+
+
+def key(cell: Cell, fields: tuple[str, ...] = KEY) -> tuple[Any, ...]:
+    return tuple(cell[field] for field in fields)
 
 
 class Measuring:
@@ -109,13 +114,17 @@ def main(arguments: list[str] | None = None) -> int:
         say(message)
         return 1
     options.cells.parent.mkdir(parents=True, exist_ok=True)
-    done = {tuple(cell[key] for key in KEY) for cell in read(options.cells)}
-    cells = wanted(options)
-    left = [cell for cell in cells if tuple(cell[key] for key in KEY) not in done]
+    found = read(options.cells)
+    done = {key(cell) for cell in found}
+    failed = {key(cell, ALL_SEEDS) for cell in found if "failed" in cell}
     measure = Measuring(options)
-    for cell in left:
+    for cell in wanted(options):
+        if key(cell) in done or key(cell, ALL_SEEDS) in failed:
+            continue
         line = measure(cell)
         say(line.rstrip())
+        if "failed" in json.loads(line):
+            failed.add(key(cell, ALL_SEEDS))
         with options.cells.open("a", encoding="utf-8") as file:
             file.write(line)
     measure.end()
