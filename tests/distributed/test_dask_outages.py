@@ -134,9 +134,18 @@ def test_a_scheduler_is_started_again(folder, expected, tmp_path, reports, recon
     """By itself a client reconnects for a time only, and then closes."""
     seconds = 60 if reconnects else 2
     with short_timeouts(seconds), started(tmp_path) as (processes, client):
-        hooked = Hooked(client, _shares.unpickled, REQUEST, after=processes.kill_all)
+        gone = threading.Event()
+
+        def lose_all():
+            processes.kill_all()
+            # A busy cluster may have been silent before.
+            reports.texts.clear()
+            gone.set()
+
+        hooked = Hooked(client, _shares.unpickled, REQUEST, after=lose_all)
         fitting = {"client": hooked, "patience": TIMEOUT}
         call = InThread(lambda: fit(folder, fitting=fitting, **OPTIONS))
+        assert gone.wait(TIMEOUT)
         reports.wait_for("does not answer", often=1 if reconnects else 6)
         if not reconnects:
             assert client.status == "closed"
