@@ -25,6 +25,7 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 # Modules that belong to no room, with what they may import of rooms.
 HELPERS = {
     "_array_files": (),
+    "_column_places": (),
     "_errors": (),
     "_extras": (),
     "_input_kinds": (),

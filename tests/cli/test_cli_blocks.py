@@ -179,8 +179,8 @@ class TestPredict:
         given = ("--max-memory", "1MB", "--missing", "zero", "--digits", "full")
         done = run("predict", "model.npz", "others", "-o", "new.csv", *given, *options)
         assert done.code == 0, done.err
-        assert f"1 columns of others taken for zeros: {COLUMNS[0]}." in done.err
-        assert "1 columns of others left out: other." in done.err
+        assert f"Columns of others taken for zeros: 1, {COLUMNS[0]}." in done.err
+        assert "Columns of others left out: 1, other." in done.err
         table = threecpo.CountTable(Y, column_names=names)
         expected = results.match_columns(COLUMNS, table).table
         whole = results.predicted_rows(model, expected)

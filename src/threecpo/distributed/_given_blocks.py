@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
+from .._column_places import find_columns
 from .._core.matrices import from_sparse
 from .._core.row_checks import known_batches
 from .._core.workers import Workers
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from .._column_places import ColumnPlaces
     from .._core.counts import Counts
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine, Reader, T, Work
@@ -130,35 +131,23 @@ def _by_name(source: BlockSource, record: FitRecord) -> Sequence[Reader]:
         nameless = "the model" if ours is None else source.name
         message = f"missing='zero' finds columns by their names; {nameless} has none."
         raise ValueError(message)
-    places = {name: j for j, name in enumerate(ours.tolist())}
-    held = list(map(str, theirs))
-    missing = [name for name in places if name not in set(held)]
-    extra = [name for name in held if name not in places]
-    for names, done in ((missing, "taken for zeros"), (extra, "left out")):
+    found = find_columns(ours.tolist(), list(map(str, theirs)))
+    for names, done in ((found.missing, "taken for zeros"), (found.extra, "left out")):
         if names:
             first = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
             logger.warning(
-                "%d columns of %s %s: %s.", len(names), source.name, done, first
+                "Columns of %s %s: %d, %s.", source.name, done, len(names), first
             )
-    new = np.array([places.get(name, -1) for name in held], dtype=np.int32)
-    return [partial(_placed, read, new, len(ours)) for read in source.readers]
+    return [partial(_taken, read, found, len(theirs)) for read in source.readers]
 
 
-def _placed(read: Reader, new: NDArray[np.int32], n_columns: int) -> Counts:
-    """Counts of a block with columns at new places, left out where that is -1."""
+def _taken(read: Reader, found: ColumnPlaces, n_names: int) -> Counts:
+    """Counts of the wanted columns of a block."""
     counts = read()
-    if counts.n_columns != len(new):
-        message = (
-            f"A block has {counts.n_columns} columns and {len(new)} names of them."
-        )
+    if counts.n_columns != n_names:
+        message = f"A block has {counts.n_columns} columns and {n_names} names of them."
         raise ValueError(message)
-    columns = new[counts.indices]
-    kept = columns >= 0
-    ends = np.concatenate([[0], np.cumsum(kept)])[counts.indptr]
-    shape = (counts.n_rows, n_columns)
-    return from_sparse(
-        sp.csr_array((counts.data[kept], columns[kept], ends), shape=shape)
-    )
+    return from_sparse(found.taken(counts.matrix()))
 
 
 def _in_batches(

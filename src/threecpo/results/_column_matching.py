@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-import scipy.sparse as sp
-
+from .._column_places import find_columns
 from .._validation import check_counts
 from .fitted import names_array
 
@@ -55,14 +53,11 @@ def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
     wanted, held = list(names), _names(table)
     if held == wanted:
         return MatchedColumns(table, [], [])
-    places, known = {name: j for j, name in enumerate(held)}, set(wanted)
-    X = _taken(table.X, [places.get(name, -1) for name in wanted])
+    found = find_columns(wanted, held)
     called = names_array("names", wanted, len(wanted))
-    matched = replace(table, counts=check_counts(X), column_names=called)
-    missing = [name for name in wanted if name not in places]
-    return MatchedColumns(
-        matched, missing, [name for name in held if name not in known]
-    )
+    counts = check_counts(found.taken(table.X))
+    matched = replace(table, counts=counts, column_names=called)
+    return MatchedColumns(matched, found.missing, found.extra)
 
 
 def _names(table: CountTable) -> list[Any]:
@@ -70,12 +65,3 @@ def _names(table: CountTable) -> list[Any]:
         message = "The table has no column names to match columns by."
         raise ValueError(message)
     return table.column_names.tolist()
-
-
-def _taken(X: sp.csr_array, places: list[int]) -> sp.csr_array:
-    """Columns at these places; zeros for -1."""
-    new = np.array(places)
-    there = np.flatnonzero(new >= 0)
-    shape = (X.shape[1], len(new))
-    ones = np.ones(len(there), dtype=X.dtype)
-    return (X @ sp.csr_array((ones, (new[there], there)), shape=shape)).tocsr()
