@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _parquet
+from threecpo.io import DataFormatError, _parquet, parquet_columns
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -78,6 +78,23 @@ def test_many_blocks_are_one_table(read, monkeypatch):
     table = read(frame)
     np.testing.assert_array_equal(table.X.toarray(), Y)
     assert table.row_names.tolist() == frame.index.tolist()
+
+
+def test_columns_of_every_kind_of_number_are_turned_into_rows(read):
+    Y = np.random.default_rng(1).poisson(1, (500, 11))
+    kinds = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    kinds += ["float32", "float64", "bool"]
+    Y[:, -1] = Y[:, -1] > 0
+    frame = pd.DataFrame(
+        {kind: values.astype(kind) for kind, values in zip(kinds, Y.T, strict=True)}
+    )
+    np.testing.assert_array_equal(read(frame).X.toarray(), Y)
+
+
+def test_more_columns_than_are_turned_at_a_time(read, monkeypatch):
+    monkeypatch.setattr(parquet_columns, "_CELLS", 4)
+    Y = np.random.default_rng(2).poisson(1, (9, 6))
+    np.testing.assert_array_equal(read(pd.DataFrame(Y).add_prefix("c")).X.toarray(), Y)
 
 
 def test_triples_are_found_or_told(read):

@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
             message = "it has no columns"
             raise DataFormatError(message)
         texts = Texts(limit)
-        looked_at = _first_rows(file, texts, options)
+        looked_at = _first_rows(file, schema, texts, options)
         place = find_text(schema.names, looked_at, options) if looked_at else None
         if place is not None:
             places = TextPlaces.find(schema.names, place, options)
@@ -96,12 +96,13 @@ def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
     return options
 
 
-def _first_rows(file: Any, texts: Texts, options: ReadOptions) -> list[list[Any]]:
+def _first_rows(
+    file: Any, schema: Any, texts: Texts, options: ReadOptions
+) -> list[list[Any]]:
     """First values of each column; nothing where all but the index are numbers.
 
     Of many columns of numbers nothing more than that has to be known.
     """
-    schema = file.schema_arrow
     numeric = list(map(is_numeric, schema.types))
     index = options.index if options.text is None else None
     fields = zip(schema.names, numeric, strict=True)

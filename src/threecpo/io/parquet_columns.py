@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.inspection import EXACT
+from .._errors import DataFormatError
 from .delimited.column_roles import is_number
 from .sparse_rows import csr_rows
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
     from .delimited.number_style import NumberStyle
 
 
-# So many are full at a time, few enough to stay near the processor.
-_CELLS = 1 << 19
+# So many rows and cells are full at a time, few enough to stay near the processor.
+_ROWS, _CELLS = 72, 1 << 16
 
 
 @cache
@@ -29,6 +30,13 @@ def is_numeric(kind: Any) -> bool:
 
     tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
     return any(test(kind) for test in tests)
+
+
+@cache
+def _is_whole(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_integer(kind))
 
 
 def as_one(values: Any) -> Any:
@@ -51,26 +59,24 @@ def counts_of(values: Any, style: NumberStyle) -> NDArray[Any]:
 
 def rows_of(counts: list[NDArray[Any]]) -> sp.csr_array | None:
     """Sparse rows of columns; None if something in them is no count."""
-    from .._core.loops.turning import are_counts, fill_rows
+    from .._core.loops.turning import KINDS, are_counts, fill_rows
 
-    n_rows = len(counts[0])
+    n_rows, n_columns = len(counts[0]), len(counts)
+    counts = [np.ascontiguousarray(values) for values in counts]
+    if any(values.shape != (n_rows,) for values in counts):
+        message = "it has columns of different lengths"
+        raise DataFormatError(message)
     stored = sum(int(np.count_nonzero(values)) for values in counts)
     ends = np.zeros(n_rows + 1, dtype=np.int64)
     indices, data = np.empty(stored + 1, dtype=np.int32), np.empty(stored + 1)
-    step = min(n_rows, max(1, _CELLS // len(counts)))
-    # The same memory again and again, as new memory takes as long as the rest.
-    table = np.empty((len(counts), step))
-    for start in range(0, n_rows, max(1, step)):
-        stop = min(start + step, n_rows)
-        if stop - start < step:
-            table = np.empty((len(counts), stop - start))
-        for line, values in zip(table, counts, strict=True):
-            line[:] = values[start:stop]
-        if not are_counts(table):
-            return None
-        fill_rows(table, ends[start : stop + 1], indices, data)
-    shape = (n_rows, len(counts))
-    return csr_rows(data[:stored], indices[:stored], ends, shape)
+    addresses = [values.__array_interface__["data"][0] for values in counts]
+    kinds = [KINDS[values.dtype] for values in counts]
+    part = np.empty((n_columns, max(1, min(n_rows, _ROWS, _CELLS // n_columns))))
+    fill_rows(np.array(addresses), np.array(kinds), part, ends, indices, data)
+    data, indices = data[:stored], indices[:stored]
+    if not are_counts(data):
+        return None
+    return csr_rows(data, indices, ends, (n_rows, n_columns))
 
 
 def first_bad(counts: NDArray[Any]) -> int | None:
@@ -94,7 +100,7 @@ def _numbers(values: Any, style: NumberStyle) -> NDArray[Any]:
 
     kind = values.type
     if is_numeric(kind):
-        if values.null_count or not pa.types.is_integer(kind):
+        if values.null_count or not _is_whole(kind):
             values = values.cast(pa.float64(), safe=False)
         numbers: NDArray[Any] = values.to_numpy(zero_copy_only=False)
         return numbers
