@@ -16,6 +16,9 @@ import numpy as np
 from .fences import RefusedError
 from .pieces import Values
 
+# Bytes of chunks that are kept: enough for names, which are read some at a time. More,
+# as newer versions of HDF5 have it, would be new memory for numbers that come once.
+CHUNK_CACHE = 1 << 20
 MOST_SOFT_LINKS = 16
 MOST_IN_ATTRIBUTE = 16
 ATTRIBUTES = (
@@ -32,7 +35,7 @@ def load_filters(folder: str | None) -> None:
 
 
 def open_file(path: str) -> Any:
-    return h5py.File(path, "r")
+    return h5py.File(path, "r", rdcc_nbytes=CHUNK_CACHE)
 
 
 def found(file: Any, path: str) -> Any:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Bytes, chunks and texts that one call of a library reads.
-PIECE = 1 << 23
+PIECE = 1 << 21
 MOST_CHUNKS = 1 << 13
 TEXTS = 1 << 13
 
