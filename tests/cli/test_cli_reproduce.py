@@ -22,6 +22,10 @@ def run(capsys, tmp_path, monkeypatch):
     return beside_cells(capsys, tmp_path, monkeypatch)
 
 
+@pytest.mark.skipif(
+    not Path(threecpo.__file__).is_relative_to(CHECKOUT),
+    reason="the package is installed, without the experiments",
+)
 class TestReproduce:
     def test_experiments_are_listed(self, run):
         assert run("reproduce").out.splitlines() == list(EXPERIMENTS)

@@ -6,6 +6,7 @@ believed only if the archive has as many bytes for it, and their sum is bounded.
 
 from __future__ import annotations
 
+import threading
 import zipfile
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 _SUFFIX = ".npy"
 _KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# Python 3.11 and 3.12 count the depth of all threads that parse literals together, and
+# fail where they differ (python/cpython#106905); numpy parses its headers so.
+_PARSING = threading.Lock()
 
 
 class NpzArrays:
@@ -106,10 +110,11 @@ def open_npz(path: Path, limit: int | None = None) -> Iterator[NpzArrays]:
 
 def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(file)
-    if version == (2, 0):
-        return np.lib.format.read_array_header_2_0(file)
+    with _PARSING:
+        if version == (1, 0):
+            return np.lib.format.read_array_header_1_0(file)
+        if version == (2, 0):
+            return np.lib.format.read_array_header_2_0(file)
     message = f"its arrays are of version {version}, which is not known"
     raise DataFormatError(message)
 
