@@ -131,9 +131,20 @@ class TestFirstManyClusters:
             np.testing.assert_array_equal(each.groups, first)
 
     def test_every_third_run_goes_on_to_the_next_number(self, made):
-        found_by(merges, hard(0), settings_for(6, 4), 5)
+        found_by(merges, hard(0), settings_for(6, 2), 5)
         sizes = [each.settings.n_clusters for each in made]
-        assert [size for size in sizes if size > 6] == [16] * 5 + [16, 12, 12]
+        assert [size for size in sizes if size > 6] == [16] * 5 + [12] * 3
+
+    def test_many_clusters_serve_smaller_numbers(self, made):
+        """They are 16, four times 4 and more than six times 2."""
+        n_clusters = 6, 4, 2
+        found_by(merges, hard(0), settings_for(*n_clusters), 2)
+        wide = [each.result for each in made if each.settings.n_clusters > 6]
+        assert [each.sums.n_clusters for each in wide] == [16, 16, 12]
+        begun = {each.labels.tobytes() for each in made}
+        for found, k in zip((wide[1], *wide[1:]), n_clusters, strict=True):
+            new = merge_clusters(found.sums, found.groups, k, 1e-3)
+            assert new[found.labels].tobytes() in begun
 
     def test_a_run_goes_on_from_where_it_is(self, made):
         found_by(merges, hard(0), settings_for(6, 4), 1)
