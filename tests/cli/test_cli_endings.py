@@ -39,6 +39,28 @@ def test_a_request_that_is_lost_is_repeated_and_cleaning_up_is_left_alone():
     assert (done.returncode, done.stdout, done.stderr) == (143, "clean\n", "")
 
 
+# Makes another error of what is raised in it, as compilers do.
+CHANGED = """
+import os, signal, sys
+from threecpo.cli._endings import ended_by_signals
+with ended_by_signals():
+    try:
+        if sys.argv[1] == "asked":
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise KeyError
+    except BaseException:
+        raise RuntimeError("it failed")
+"""
+
+
+@pytest.mark.parametrize(("asked", "code"), [("asked", 143), ("not asked", 1)])
+def test_a_request_that_became_another_error_ends_all_the_same(asked, code):
+    command = [sys.executable, "-c", CHANGED, asked]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert ("it failed" in done.stderr) == (asked == "not asked")
+
+
 @pytest.fixture
 def cells(tmp_path):
     write_counts(table(), tmp_path / "cells.npz")

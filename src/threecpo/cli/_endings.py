@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Seconds until a request to end that was lost is repeated.
 AGAIN = 0.2
+# The exit code of what was asked to end.
+ENDED = 128 + signal.SIGTERM
 
 
 @contextmanager
@@ -22,10 +24,20 @@ def ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, _end) for number in _signals()}
+    asked = threading.Event()
+
+    def end(_number: int, _frame: object) -> None:
+        asked.set()
+        _end()
+
+    before = {number: signal.signal(number, end) for number in _signals()}
     shown, sys.unraisablehook = sys.unraisablehook, _show_others
     try:
         yield
+    except Exception:
+        if asked.is_set():  # a compiler or an extension has made another error of it
+            raise SystemExit(ENDED) from None
+        raise
     finally:
         sys.unraisablehook = shown
         if hasattr(signal, "setitimer"):
@@ -39,13 +51,13 @@ def _signals() -> list[signal.Signals]:
     return [signal.SIGTERM, *again]
 
 
-def _end(_number: int, _frame: object) -> None:
+def _end() -> None:
     """Raise, and raise again: callbacks of a compiler lose what is raised in them."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, AGAIN)
     # Cleaning up after the first time is not to be disturbed.
     if not isinstance(sys.exc_info()[1], SystemExit):
-        raise SystemExit(128 + signal.SIGTERM)
+        raise SystemExit(ENDED)
 
 
 def _show_others(lost: sys.UnraisableHookArgs) -> None:
