@@ -167,6 +167,21 @@ def test_files_for_people_have_six_digits(run, npz):
     assert_one_line(done, "'many' is neither one of 1 to 17 nor 'full'")
 
 
+def test_the_choice_is_told_in_the_words_of_its_user(run, npz):
+    auto = ["-k", "auto", "--max-clusters", 3, "-o", "out"]
+    done = run("fit", npz, *auto, "--rows", "cells")
+    sentence = json.loads(Path("out/run.json").read_text())["choice"]["sentence"]
+    assert " rows" in sentence
+    told = sentence.replace("rows", "cells")
+    assert told in done.out
+    assert told in run("info", "out").out.replace("\n", " ")
+    assert f"<p>{told}</p>" in Path("out/report.html").read_text(encoding="utf-8")
+    run("report", "out", "--rows", "mouse/mice")
+    assert told.replace("cells", "mice") in Path("out/report.html").read_text(
+        encoding="utf-8"
+    )
+
+
 def test_the_number_of_clusters_may_be_chosen(run, npz):
     done = run("fit", npz, "-k", "auto", "--max-clusters", 5, "-o", "out", *FULL)
     assert done.code == 0

@@ -89,11 +89,15 @@ def test_every_row_needs_a_batch(study, capsys):
     done = run(*fit, *beside)
     assert done.code == 2
     assert "2 rows of 80 without a batch in" in done.err
-    assert "(s0, s1): write one there for each, such as unknown." in done.err
+    sentence = "(s0, s1): write one there for each, such as unknown, or leave out what"
+    assert sentence in done.err
+    assert "; leave rows without metadata out by --only-matched." in done.err
+    assert run(*fit, *beside, "--only-matched").code == 0
+    assert len((folder / "out" / "labels.csv").read_text().splitlines()) == 1 + 78
     (folder / "known.csv").write_text(
         "".join([*lines[:-2], "s0,0,unknown\n", "s1,0,unknown\n"])
     )
-    assert run(*fit, *beside).code == 0
+    assert run(*fit, *beside, "--force").code == 0
 
 
 def test_a_report_of_a_fit_that_did_not_know_labels(study, capsys):

@@ -1,5 +1,6 @@
 """Typical mistakes in commands: a clear sentence each; its advice leads to a fit."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from threecpo.cli import main
 X = np.random.default_rng(0).poisson(5, (30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
 K = ("-k", "2", "--no-report")
+TOWN = ("--metadata", "few.csv", "--labels", "town")
 # Arguments, the sentence, and commands that do what it advises, one after the other.
 ON_THE_COMMAND_LINE = {
     "no number of clusters": (["fit", "t.csv"], "Missing option '-k'"),
@@ -86,15 +88,28 @@ ON_THE_COMMAND_LINE = {
         ["convert", "t.csv", "new.h5ad"],
         ["fit", "new.h5ad", *K, "--max-memory", "1GB"],
     ),
-    "room for no row": (
-        ["fit", "t.h5ad", *K, "--max-memory", "1kB"],
-        "more than half of --max-memory 1 kB; allow 2.88 kB, or in Python pass write",
-        ["fit", "t.h5ad", *K, "--max-memory", "100kB"],
+    "names in a list of another length": (
+        ["fit", "t.csv", *K, "--names", "three.txt"],
+        "three.txt: there are 3 names for 2 clusters.",
+        ["fit", "t.csv", *K, "--names", "utf-8.txt"],
     ),
-    "room for no sums": (
-        ["fit", "t.h5ad", *K, "--max-memory", "2.88kB"],
-        "more than a quarter of --max-memory 2.88 kB: allow 3.84 kB.",
-        ["fit", "t.h5ad", *K, "--max-memory", "100kB"],
+    "known clusters that are not there": (
+        ["fit", "t.csv", *K, "--known", "zebra"],
+        "it has no column 'zebra' for --known, but",
+        ["fit", "batches.csv", *K, "--known", "day"],
+    ),
+    "known clusters of blocks that are not there": (
+        ["fit", "t.h5ad", *K, "--known", "zebra", "--max-memory", "1MB"],
+        "has no column 'zebra' for --known",
+    ),
+    "a batch that is not there": (
+        ["fit", "t.csv", *K, "--batch", "zebra"],
+        "it has no column 'zebra' for --batch, but",
+        ["fit", "names.csv", *K, "--batch", "town"],
+    ),
+    "only what is matched, in blocks": (
+        ["fit", "t.h5ad", *K, *TOWN, "--only-matched", "--max-memory", "1MB"],
+        "--labels does not go with --max-memory",
     ),
     "a checkpoint among other files": (
         ["fit", "t.h5ad", *K, "--checkpoint", "mixed"],
@@ -199,9 +214,26 @@ def test_on_the_command_line(case, tmp_path, monkeypatch, capsys):
         assert main(follow) == 0, capsys.readouterr().err
 
 
+@pytest.mark.parametrize("limit", ["1kB", "2.88kB", "3.5kB"])
+@pytest.mark.parametrize("clusters", [["2"], ["auto", "--max-clusters", "4"]])
+@pytest.mark.parametrize("sample", ["9", "30"])
+def test_the_memory_that_is_advised_is_enough(
+    limit, clusters, sample, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    write_counts(CountTable(FRAME), "t.h5ad")
+    sampled = ["--no-report", "--sample-rows", sample]
+    command = ["fit", "t.h5ad", *sampled, "-k", *clusters]
+    assert main([*command, "--max-memory", limit]) == 2
+    found = re.search(r"(?:allow|at least) ([\d.]+ k?B)", capsys.readouterr().err)
+    assert main([*command, "--max-memory", found[1]]) == 0, capsys.readouterr().err
+
+
 def write_files():
     FRAME.to_csv("t.csv")
     FRAME.assign(town="Rome").to_csv("names.csv")
+    FRAME[:9].assign(town="Rome").to_csv("few.csv")
+    Path("three.txt").write_text("red\nblue\ngrey\n")
     FRAME.assign(day=["", *"ab" * 14, "a"]).to_csv("batches.csv")
     FRAME.drop(columns="d").to_csv("less.csv")
     for name in ("t.h5ad", "market.mtx"):

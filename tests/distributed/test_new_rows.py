@@ -129,5 +129,7 @@ def test_a_budget_is_kept():
     model, X = fitted("plain")
     found = distributed.predict(model, X, max_memory="1MB")
     np.testing.assert_array_equal(found, model.labels_)
-    with pytest.raises(ValueError, match="max_memory must be at least"):
+    with pytest.raises(
+        ValueError, match="more than half of max_memory=1 kB: write smaller"
+    ):
         distributed.predict(model, X, max_memory="1kB")

@@ -137,11 +137,23 @@ def test_what_is_missing_here_or_there_is_counted(tmp_path, counts):
     metadata.write_text("sample,site\ns9,x\n#q2:types,categorical\ns1,gut\n,\n")
     sentence = (
         r"m\.csv: 2 of 3 rows have no metadata \('s2', 's3'\), and 1 of 2 names in it "
-        r"has no row of counts \('s9'\)\.$"
+        r"has no row of counts \('s9'\)"
     )
-    with pytest.warns(UserWarning, match=sentence):
+    advice = r"; leave rows without metadata out by only_matched=True\.$"
+    with pytest.warns(UserWarning, match=sentence + advice):
         table = read_counts(counts, metadata=metadata, labels="site")
     assert table.labels.tolist() == [0, -1, -1]
+    with pytest.warns(UserWarning, match=r"csv: 1 of 2 names in it has no row .*\)\.$"):
+        table = read_counts(counts, metadata=metadata, labels="site", only_matched=True)
+    assert list(table.row_names) == ["s1"]
+    assert list(table.label_kinds["site"]) == ["gut"]
+    assert table.X.toarray().tolist() == [[3, 0]]
+    ThreeCPO(1).fit(table)
+
+
+def test_rows_without_metadata_need_metadata(counts):
+    with pytest.raises(ValueError, match="only_matched= is about metadata=, which is"):
+        read_counts(counts, only_matched=True)
 
 
 def test_a_table_that_lies_on_its_side(tmp_path):

@@ -203,3 +203,45 @@ def test_a_matrix_keeps_a_column(tmp_path):
     write_counts(CountTable([[1, 2]], column_names=["a", "b"]), tmp_path / "t.npz")
     with pytest.raises(DataFormatError, match="drop= leaves no column"):
         read_counts(tmp_path / "t.npz", drop=["a", "b"])
+
+
+WORDS = {"text_options": {"stem": None}}
+# Files whose columns of counts no line names, and options that they are read by.
+MADE_COLUMNS = {
+    "triples": ("t.csv", "row,column,count\nr1,aa,1\nr1,bb,2\nr2,aa,3\n", {}),
+    "named triples": (
+        "t.csv",
+        "day,who,what,n\n1,r1,aa,1\n2,r1,bb,2\n3,r2,aa,3\n",
+        {"triples": ["who", "what", "n"]},
+    ),
+    "turned round": ("t.csv", "x,r1,r2\naa,1,3\nbb,2,0\n", {"transpose": True}),
+    "words": (
+        "t.csv",
+        "id,what\nr1,aa bb bb\nr2,aa aa aa\n",
+        {"text": "what", **WORDS},
+    ),
+    "words of jsonl": (
+        "t.jsonl",
+        '{"id": "r1", "text": "aa bb bb"}\n{"id": "r2", "text": "aa aa aa"}\n',
+        {"index": "id", **WORDS},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", MADE_COLUMNS)
+def test_columns_that_are_made_of_a_file_are_left_out(kind, tmp_path):
+    name, content, options = MADE_COLUMNS[kind]
+    path = tmp_path / name
+    path.write_text(content)
+    table = read_counts(path, drop="bb", **options)
+    assert list(table.column_names) == ["aa"]
+    assert table.X.toarray().tolist() == [[1], [3]]
+    with pytest.raises(DataFormatError, match="no column 'zebra' for drop="):
+        read_counts(path, drop=["bb", "zebra"], **options)
+
+
+def test_words_of_a_folder_of_texts_are_left_out(tmp_path):
+    for name, text in (("r1", "aa bb bb"), ("r2", "aa aa aa")):
+        (tmp_path / f"{name}.txt").write_text(text)
+    table = read_counts(tmp_path, drop="bb", **WORDS)
+    assert table.X.toarray().tolist() == [[1], [3]]

@@ -16,6 +16,7 @@ from .._core.search import best_of, first_groups
 from .._core.workers import Workers
 from . import block_work as work
 from .all_row_seeds import AllRowSeeds, seed_sums
+from .budget import check_all
 from .progress import report_to
 from .record import FitRecord
 from .shared_pass import PendingRun, SharedPass, finish_together
@@ -71,7 +72,7 @@ class BlockFit:
     ) -> FitRecord:
         """Return the best run over all rows, without results of the rows."""
         with nullcontext() if checkpoint is None else checkpoint.opened():
-            # What cannot fit into memory is refused before anything is read.
+            self.check_memory(sample_rows)
             at_once = self._runs_at_once
             shared = None if checkpoint is None else checkpoint.load(self.look.sums)
             if shared is None:
@@ -102,9 +103,8 @@ class BlockFit:
         runs of the sample the best goes on. A checkpoint belongs to one of them.
         """
         plans = [self.plan.with_clusters(k) for k in n_clusters]
-        # What cannot fit into memory is refused before anything is read.
+        self.check_memory(sample_rows, n_clusters)
         lines = self.lines_at_once
-        self.budget.check_path(n_clusters, self._n_columns, self._n_batches)
         with ExitStack() as stack:
             for checkpoint in checkpoints:
                 stack.enter_context(checkpoint.opened())
@@ -176,12 +176,59 @@ class BlockFit:
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(work.answer, requests), work.add_each)
 
+    def check_memory(
+        self,
+        sample_rows: int | None,
+        n_clusters: Sequence[int] = (),
+        n_gathered: int = 0,
+    ) -> None:
+        """Refuse what cannot fit into memory before anything is read again.
+
+        ``n_clusters`` are those of a path; results of ``n_gathered`` rows are kept.
+        """
+        budget, plan = self.budget, self.plan
+        if budget.limit is None:
+            return
+        n_stored = 0.0
+        if n_clusters or self._starts_from_sample:
+            n_stored = self._n_stored(self._drawn(sample_rows))
+        sizes = self._n_columns, self._n_batches
+
+        def check(allowed: MemoryBudget) -> None:
+            allowed.check_rows(n_gathered)
+            threads = self.threads
+            if allowed is not budget:
+                threads = allowed.threads(plan.n_jobs, max(self.look.n_stored))
+            most = plan.settings.n_clusters
+            allowed.runs_at_once(most, sizes[0], threads, sizes[1])
+            if n_clusters:
+                allowed.check_labels(self._n_rows, len(n_clusters))
+                allowed.check_path(n_clusters, *sizes)
+            if n_stored:
+                allowed.check_sample(n_stored, most, sizes[0], plan.n_jobs, sizes[1])
+
+        check_all(budget, check)
+
+    def _drawn(self, sample_rows: int | None) -> NDArray[np.int64]:
+        """Rows that the fit starts from."""
+        everything = self._samples_all(sample_rows)
+        n_sampled = self._n_rows if everything else int(sample_rows or 0)
+        given = self.plan.sample_seed, self.known
+        return work.rows_to_sample(self._n_rows, n_sampled, *given)
+
+    def _n_stored(self, drawn: NDArray[np.int64]) -> float:
+        return sum(self.look.n_stored) * len(drawn) / self._n_rows
+
+    @property
+    def _starts_from_sample(self) -> bool:
+        return not self.seeds_of_all_rows and isinstance(self.plan.init, str)
+
     def _samples_all(self, sample_rows: int | None) -> bool:
         return sample_rows is None or sample_rows >= self._n_rows
 
     def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
         """Runs over rows drawn at random; None where the plan has its own start."""
-        if self.seeds_of_all_rows or not isinstance(self.plan.init, str):
+        if not self._starts_from_sample:
             return None
         (runs,) = self._sampled([self.plan], sample_rows)
         return runs
@@ -192,13 +239,7 @@ class BlockFit:
         """Runs over rows drawn at random, for each of plans that differ in K alone."""
         plan = self.plan
         everything = self._samples_all(sample_rows)
-        n_sampled = self._n_rows if everything else int(sample_rows or 0)
-        given = plan.sample_seed, self.known
-        drawn = work.rows_to_sample(self._n_rows, n_sampled, *given)
-        n_stored = sum(self.look.n_stored) * len(drawn) / self._n_rows
-        n_clusters = plan.settings.n_clusters
-        sizes = n_clusters, self._n_columns, plan.n_jobs, self._n_batches
-        self.budget.check_sample(n_stored, *sizes)
+        drawn = self._drawn(sample_rows)
         counts = work.sample(self.engine, self.look, drawn)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 # Bytes of a stored count while its block is read (as on disk, as counts, checks), of
 # one in the sample (counts, a copy by columns, a copy inside the first columns; parts
@@ -26,6 +27,32 @@ OF_FIT = 2
 WIDER = 4
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+class ShortMemoryError(ValueError):
+    """Something does not fit; ``sentence`` has a place for the bytes that it needs."""
+
+    def __init__(self, sentence: str, needed: float) -> None:
+        self.sentence, self.needed = sentence, _rounded_up(needed)
+        super().__init__(sentence.format(needed=as_text(self.needed)))
+
+
+def check_all(budget: MemoryBudget, check: Callable[[MemoryBudget], Any]) -> None:
+    """Refuse what does not fit into a budget, and name one that all of it fits into.
+
+    More memory may make more threads, which take more.
+    """
+    try:
+        check(budget)
+    except ShortMemoryError as error:
+        needed = error.needed
+        while True:
+            try:
+                check(MemoryBudget(needed))
+                break
+            except ShortMemoryError as more:
+                needed = more.needed
+        raise ShortMemoryError(error.sentence, needed) from None
 
 
 @dataclass(frozen=True)
@@ -46,13 +73,13 @@ class MemoryBudget:
             return n_jobs
         fit = self.limit // (2 * max(1, largest) * IN_BLOCK)
         if fit < 1:
-            needed = 2 * largest * IN_BLOCK
-            message = (
-                f"A block holds {largest} counts, for which max_memory must be at "
-                f"least {as_text(needed)}, not {as_text(self.limit)}; write smaller "
-                "blocks."
+            sentence = (
+                f"A block holds {largest} counts, which take about "
+                f"{as_text(largest * IN_BLOCK)}, more than half of max_memory="
+                f"{as_text(self.limit)}: write smaller blocks, or allow {{needed}} and "
+                "what is needed besides."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, 2 * largest * IN_BLOCK)
         return min(n_jobs, fit)
 
     def runs_at_once(
@@ -65,13 +92,13 @@ class MemoryBudget:
         lines = (n_clusters + 1) * n_batches
         one = lines * n_columns * 8 * (OF_RUN + 2 * threads)
         if 4 * one > self.limit:
-            message = (
+            sentence = (
                 f"The sums of {n_clusters} clusters{_in_batches(n_batches)} in "
                 f"{n_columns} columns take about "
                 f"{as_text(one)} while a run goes on, more than a quarter of "
-                f"max_memory={as_text(self.limit)}: allow {as_text(4 * one)}."
+                f"max_memory={as_text(self.limit)}: allow {{needed}}."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, 4 * one)
         return self.limit // (4 * one)
 
     def check_path(
@@ -81,24 +108,24 @@ class MemoryBudget:
         lines = sum(n_clusters + 1 for n_clusters in each_n_clusters) * n_batches
         kept = lines * n_columns * 8 * OF_FIT
         if self.limit is not None and 4 * kept > self.limit:
-            message = (
+            sentence = (
                 f"The fits of {len(each_n_clusters)} numbers of clusters in "
                 f"{n_columns} columns take about {as_text(kept)}, more than a quarter "
                 f"of max_memory={as_text(self.limit)}: try fewer or smaller numbers, "
-                f"or allow {as_text(4 * kept)}."
+                "or allow {needed}."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, 4 * kept)
 
     def check_labels(self, n_rows: int, n_fits: int) -> None:
         """Refuse to keep the labels of a path where they are too many: a byte each."""
         if not self.holds(n_rows * n_fits):
-            message = (
+            sentence = (
                 f"The labels of {n_rows} rows for {n_fits} numbers of clusters take "
                 f"{as_text(n_rows * n_fits)}, more than a quarter of max_memory="
-                f"{as_text(self.limit or 0)}: try fewer numbers, or choose on some of "
-                "the rows."
+                f"{as_text(self.limit or 0)}: try fewer numbers, choose on some of the "
+                "rows, or allow {needed}."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, 4 * n_rows * n_fits)
 
     def holds(self, size: int) -> bool:
         """Whether there is room for so many bytes of results: a quarter."""
@@ -116,25 +143,25 @@ class MemoryBudget:
         runs = WIDER * n_clusters * n_batches * n_columns * 8 * OF_RUN * n_jobs
         # While it is drawn, a quarter is for blocks in work.
         drawing = n_stored * WHILE_DRAWN * 4 / 3
-        needed = int(max(n_stored * IN_SAMPLE + runs, drawing))
+        needed = max(n_stored * IN_SAMPLE + runs, drawing)
         if self.limit is not None and needed > self.limit:
-            message = (
+            sentence = (
                 f"The rows to start from hold about {int(n_stored)} counts, for which "
-                f"max_memory must be at least {as_text(needed)}, not "
-                f"{as_text(self.limit)}; pass a smaller sample_rows."
+                f"max_memory must be at least {{needed}}, not {as_text(self.limit)}; "
+                "pass a smaller sample_rows."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, needed)
 
     def check_rows(self, n_rows: int) -> None:
         """Refuse to gather the results of more rows than there is room for."""
         if self.limit is not None and 2 * n_rows * OF_ROW > self.limit:
-            message = (
+            sentence = (
                 f"Labels and scores of {n_rows} rows take about "
                 f"{as_text(n_rows * OF_ROW)}, more than half of max_memory="
-                f"{as_text(self.limit)}; allow {as_text(2 * n_rows * OF_ROW)}, or in "
-                "Python pass write_to= to have them written block by block."
+                f"{as_text(self.limit)}; allow {{needed}}, or in Python pass write_to= "
+                "to have them written block by block."
             )
-            raise ValueError(message)
+            raise ShortMemoryError(sentence, 2 * n_rows * OF_ROW)
 
 
 def budget_of(given: Any) -> MemoryBudget:
@@ -155,6 +182,12 @@ def budget_of(given: Any) -> MemoryBudget:
 
 def _in_batches(n_batches: int) -> str:
     return f" and {n_batches} batches" if n_batches > 1 else ""
+
+
+def _rounded_up(size: float) -> int:
+    """The next number of bytes that a text of three digits has exactly."""
+    unit = 10 ** max(0, len(str(int(size))) - 3)
+    return unit * math.ceil(size / unit)
 
 
 def as_text(size: float) -> str:

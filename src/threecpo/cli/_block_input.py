@@ -154,7 +154,8 @@ class BlockInput(NamedTuple):
     def read_rows(self) -> tuple[FileInBlocks, GivenRows]:
         """Return the file, which is read during the fit, and what is given of rows."""
         columns = self.source.row_columns.items()
-        given = {name: self._labels(column) for name, column in columns}
+        with self.source.named_as_asked(tuple(self.source.row_columns.values())):
+            given = {name: self._labels(column) for name, column in columns}
         return FileInBlocks(self.source.path, self.options), given
 
     def _labels(self, column: str) -> list[str | None]:

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What run.json knows beside the model.
-_OF_THE_RUN = ("command", "finished", "choice", "stability", "agreement", "warnings")
+_OF_THE_RUN = (
+    *("command", "finished", "called", "choice", "stability", "agreement"),
+    "warnings",
+)
 
 
 def fit_of(path: Path) -> Path | None:
@@ -33,7 +36,7 @@ def described_fit(model: Path) -> dict[str, Any]:
     if not is_results(model.parent):
         return facts
     run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))
-    kinds = {"choice": dict, "stability": dict, "warnings": list}
+    kinds = {"called": dict, "choice": dict, "stability": dict, "warnings": list}
     if not all(isinstance(run.get(name, kind()), kind) for name, kind in kinds.items()):
         message = f"{model.parent / RUN_FILE} is damaged; run threecpo fit again."
         raise ValueError(message)
@@ -42,6 +45,7 @@ def described_fit(model: Path) -> dict[str, Any]:
 
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
+    from ..report.words import nouns
     from ..results.steering import separation_line
 
     groups = facts["column_groups"]
@@ -56,7 +60,8 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     if line := separation_line(facts):
         lines["separation"] = line
     if "choice" in facts:
-        lines["chosen"] = str(facts["choice"].get("sentence"))
+        row, _ = nouns(facts.get("called"))
+        lines["chosen"] = row.in_place_of_rows(str(facts["choice"].get("sentence")))
     if "stability" in facts:
         found = facts["stability"]
         real, divisions = found.get("real"), found.get("divisions")

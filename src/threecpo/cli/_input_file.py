@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import os
+from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .._errors import DataFormatError
 from .._names import SUBLINEAR
 from ..io.formats import FORMATS, find_format
 from ._metadata_options import METADATA_OPTIONS
@@ -44,6 +46,9 @@ _OPTIONS = {
         "compared with. Repeats.",
     ),
     **METADATA_OPTIONS,
+    "only_matched": click.option(
+        "--only-matched", is_flag=True, help="Leave out rows that --metadata lacks."
+    ),
     "index": click.option(
         "--index", metavar="COLUMN", help="Column of row names. [default: found]"
     ),
@@ -113,6 +118,8 @@ _OPTIONS = {
         "--transpose", is_flag=True, help="Turn round a file of columns x rows."
     ),
 }
+# Options of columns of what is given of rows, by the argument of a fit.
+_OF_ROWS = {"batch": "--batch", "known_labels": "--known"}
 # Batch and known cluster of each row, by the argument of a fit; None where blank.
 GivenRows = dict[str, list[str | None]]
 _NOT_READING = ("no_index", "named_triples", "transform")
@@ -144,7 +151,8 @@ class InputFile(NamedTuple):
         beside = [name for name in self.row_columns.values() if name not in asked]
         if beside:
             options["labels"] = (*asked, *dict.fromkeys(beside))
-        table = read_counts(self.path, **options)
+        with self.named_as_asked(beside):
+            table = read_counts(self.path, **options)
         if transform is None:
             return table
         from ..preprocessing import SublinearCounts
@@ -153,6 +161,22 @@ class InputFile(NamedTuple):
             table
         )
         return transformed
+
+    @contextmanager
+    def named_as_asked(self, columns: Sequence[str]) -> Iterator[None]:
+        """Say of these columns that are not there by which option they were named."""
+        try:
+            yield
+        except DataFormatError as error:
+            from ..io._file_content import shown
+
+            text = str(error)
+            for argument, column in self.row_columns.items():
+                if column in columns:
+                    unknown = f"no column {shown(column)} for"
+                    said = f"{unknown} {_OF_ROWS[argument]}"
+                    text = text.replace(f"{unknown} labels=", said)
+            raise DataFormatError(text) from error
 
     def read_rows(self) -> tuple[CountTable, GivenRows]:
         """Read the table and what is given of its rows."""
@@ -168,11 +192,16 @@ class InputFile(NamedTuple):
             for name, column in self.row_columns.items()
         }
         if "batch" in given:
-            self.check_batch(given["batch"], table.row_names)
+            beside = "metadata" in self.options and "only_matched" not in self.options
+            leave_out = ", or leave out what it lacks by --only-matched"
+            where = leave_out if beside else ""
+            self.check_batch(given["batch"], table.row_names, where)
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
         return table.with_labels(labels), given
 
-    def check_batch(self, batch: Sequence[str | None], names: Any) -> None:
+    def check_batch(
+        self, batch: Sequence[str | None], names: Any, leave_out: str = ""
+    ) -> None:
         """Refuse rows without a batch, of which a table of metadata may lack some."""
         lacking = [i for i, each in enumerate(batch) if each is None]
         if lacking:
@@ -181,7 +210,7 @@ class InputFile(NamedTuple):
             message = (
                 f"{number_of(len(lacking), 'row')} of {len(batch)} without a batch in "
                 f"{where} ({listed(some, 3)}): write one there for each, such as "
-                "unknown."
+                f"unknown{leave_out}."
             )
             raise ValueError(message)
 
@@ -246,7 +275,8 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
         given["index"] = int(index)
     triples, pairs = given.pop("named_triples"), given.pop("pairs")
     given["triples"] = triples or pairs or given["triples"]
-    given["transpose"] = given["transpose"] or None
+    for flag in ("transpose", "only_matched"):
+        given[flag] = given[flag] or None
     given["text_options"] = text_options(given) or None
     return {name: value for name, value in given.items() if value not in (None, ())}
 

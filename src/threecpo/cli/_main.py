@@ -133,7 +133,7 @@ def _printed_warnings() -> Iterator[None]:
     """Print warnings of the library as one line each, and no others."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print_note(f"note: {message}")
+        print_note(as_options(f"note: {message}"))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -306,7 +306,7 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
 
 def print_choice(choice: dict[str, Any], sizes: list[int], row: Noun) -> None:
     """Print how K was chosen, and what the next larger K makes of each cluster."""
-    print_line(choice["sentence"])
+    print_line(row.in_place_of_rows(choice["sentence"]))
     for line in choice["tree"]:
         print_line(f"tree: {line}")
     for cluster, parts in enumerate(choice["below"]):

@@ -100,7 +100,7 @@ def given_names(
     if len(listed) != record.n_clusters:
         message = (
             f"There are {len(listed)} names for {record.n_clusters} clusters; pass one "
-            "for each, or a dict of those to change."
+            "for each, or some with the numbers of their clusters."
         )
         raise ValueError(message)
     _check_different(listed)

@@ -206,9 +206,9 @@ def _fit(
         opened = given.with_rows(blocks, plan)
         plan, rows = opened.plan, opened.rows
         opened.check_known(plan.settings.n_clusters)
-        if target is None:
-            given.budget.check_rows(sum(opened.place.n_rows))
         fitting = block_fit(opened, given, progress)
+        gathered = sum(opened.place.n_rows) if target is None else 0
+        fitting.check_memory(sample_rows, n_gathered=gathered)
 
         def one(fitting: BlockFit, ending: str) -> FitRecord:
             options = {"drop_hopeless": drop_hopeless}

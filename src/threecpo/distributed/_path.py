@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._fit import block_work
-from .._fit.budget import OF_ROW
+from .._fit.budget import OF_ROW, check_all
 from .._fit.described_path import described_each
 from .._fit.plan import check_enough_rows
 from .._options import check_integer, check_non_negative
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._fit.blocks import BlockFit
+    from .._fit.budget import MemoryBudget
     from .._fit.checkpoint import Checkpoint
     from .._fit.plan import Plan
     from .._fit.progress import Progress
@@ -152,11 +153,10 @@ def fit_auto(
     with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
         over = PathOverBlocks.opened(path, given, 1, stack)
         n_rows = sum(over.blocks.place.n_rows)
-        if target is None:
-            given.budget.check_rows(n_rows)
+        gathered = n_rows if target is None else 0
         least = max(1, len(over.fitted.rows.known_names))
         check_known_path(least, largest)
-        over.extend(range(least, min(largest, n_rows) + 1), heard)
+        over.extend(range(least, min(largest, n_rows) + 1), heard, gathered)
         best = path.best_record.with_parameters(parameters_of(estimator))
         keep_over(estimator, best, over.fitted, given.budget, target)
     estimator.k_path_ = path
@@ -184,8 +184,13 @@ class PathOverBlocks:
         blocks = given.opened(plan, stack)
         return cls(path, given, blocks, given.with_rows(blocks, plan))
 
-    def extend(self, wanted: Sequence[int], progress: Progress | None) -> None:
-        """Add fits: of all rows in memory, where the sample is all of them."""
+    def extend(
+        self, wanted: Sequence[int], progress: Progress | None, n_gathered: int = 0
+    ) -> None:
+        """Add fits: of all rows in memory, where the sample is all of them.
+
+        Results of so many rows are kept afterwards.
+        """
         largest, sample_rows = max(wanted), self.given.sample_rows
         n_rows = sum(self.blocks.place.n_rows)
         if sample_rows is not None:
@@ -194,18 +199,24 @@ class PathOverBlocks:
         for k in (min(wanted), largest):
             self.fitted.check_known(k)
         if sample_rows is None or sample_rows >= n_rows:
-            self.path.extend(self._in_memory(largest), wanted, progress=progress)
+            table = self._in_memory(largest, n_gathered)
+            self.path.extend(table, wanted, progress=progress)
             return
         self.blocks.warn_if_fractional(self.fitted.plan.name, stacklevel=3)
         falling = sorted(set(wanted), reverse=self.path.family.largest_first)
-        self.path.add(self._fits(falling, sample_rows, progress))
+        self.path.add(self._fits(falling, sample_rows, progress, n_gathered))
 
-    def _in_memory(self, largest: int) -> CountTable:
+    def _in_memory(self, largest: int, n_gathered: int) -> CountTable:
         """All rows, which must fit into memory."""
         source, place = self.blocks
         plan, look, given = self.fitted.plan, place.look, self.given
         sizes = largest, max(look.n_columns), plan.n_jobs
-        given.budget.check_sample(sum(look.n_stored), *sizes)
+
+        def check(budget: MemoryBudget) -> None:
+            budget.check_rows(n_gathered)
+            budget.check_sample(sum(look.n_stored), *sizes)
+
+        check_all(given.budget, check)
         n_rows = sum(look.n_rows)
         counts = block_work.sample(place.engine, look, np.arange(n_rows))
         table = CountTable(
@@ -219,13 +230,19 @@ class PathOverBlocks:
         return as_table(table, self.path.family.estimator, **rows)
 
     def _fits(
-        self, wanted: Sequence[int], sample_rows: int, progress: Progress | None
+        self,
+        wanted: Sequence[int],
+        sample_rows: int,
+        progress: Progress | None,
+        n_gathered: int,
     ) -> Iterator[PoissonFit]:
         """Fits over blocks, with what the criteria need of them."""
         before = time.perf_counter()
         place, _, rows, held = self.fitted
         n_rows, budget = sum(place.n_rows), self.given.budget
-        budget.check_labels(n_rows, len(wanted))
+        fitting = block_fit(self.fitted, self.given, progress)
+        fitting = replace(fitting, plan=fitting.plan.with_clusters(max(wanted)))
+        fitting.check_memory(sample_rows, wanted, n_gathered)
         fitting = self._fitting(max(wanted), progress)
         kept = self._checkpoints(fitting.plan, wanted)
         records = [

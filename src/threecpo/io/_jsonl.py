@@ -12,6 +12,7 @@ from .._labels import labels_of_kinds
 from ._file_content import shown
 from ._texts import counted
 from .archives import opened
+from .delimited.column_roles import place_of
 from .delimited.lines import Lines
 from .delimited.number_style import NumberStyle, may_be_count
 from .encodings import recoded
@@ -53,6 +54,9 @@ def _read_texts(
     if not isinstance(options.index, str | None):
         message = f"index={options.index} must be the name of a field"
         raise DataFormatError(message)
+    fields = [name for entry in first.values() for name in entry]
+    for name_of_field in options.drop:
+        place_of(fields, name_of_field, "drop")
     name = _text_field(first, options) if first else None
     placed = [(entry, f"line {number}") for number, entry in entries.items()]
     texts = [_text(entry, name, where) for entry, where in placed]

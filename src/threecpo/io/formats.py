@@ -58,7 +58,7 @@ FORMATS = {
     "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels", "drop")),
     "zarr": Format("_zarr", (), ("layer", "labels", "drop"), writes=False),
     "biom": Format("_biom", (".biom",), ("labels", "drop"), writes=False),
-    "texts": Format("_texts", (), ("text_options", "encoding"), writes=False),
+    "texts": Format("_texts", (), ("drop", "text_options", "encoding"), writes=False),
     "jsonl": Format(
         "_jsonl",
         (".jsonl", ".ndjson"),
@@ -73,7 +73,8 @@ _ADVICE = {
     ".xls": _SHEET,
     ".xlsb": _SHEET,
     ".numbers": _SHEET,
-    ".loom": "convert it to h5ad with anndata.io.read_loom(path).write_h5ad(new)",
+    ".loom": "convert it to h5ad with anndata.io.read_loom(path).write_h5ad(new), "
+    "which needs loompy",
     ".rds": _R,
     ".rdata": _R,
 }

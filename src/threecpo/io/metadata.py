@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._errors import DataFormatError
 from .._labels import label_text
 from ._file_content import shown
@@ -19,6 +21,8 @@ from .limits import limit_of
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
 
     from .format_options import ReadOptions
 
@@ -61,6 +65,11 @@ class Metadata:
             for kind, values in self.labels.items()
         }
         return labels, self._unmatched(wanted, places)
+
+    def has(self, names: Iterable[str]) -> NDArray[np.bool_]:
+        """Whether there is metadata of rows of these names."""
+        known = set(self.names)
+        return np.array([name.strip() in known for name in names])
 
     def _no_match(self, wanted: list[str]) -> DataFormatError:
         known = set(wanted)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
 from ._file_content import to_table
 from .delimited.column_roles import place_of
+from .dropping import read_without
 from .errors import file_errors
 from .format_options import ReadOptions
 from .formats import FORMATS, find_format
@@ -47,6 +48,7 @@ def read_counts(
     sheet: str | None = None,
     metadata: str | os.PathLike[str] | None = None,
     metadata_index: str | None = None,
+    only_matched: bool = False,
     encoding: str | None = None,
     text_options: Mapping[str, Any] | None = None,
     max_unpacked: int | str | None = None,
@@ -95,7 +97,8 @@ def read_counts(
         default the first column if it has no name, is called "index" or "id" or ends
         like "sample_id", or holds text.
     drop : str or sequence of str, default=()
-        Columns to leave out; of a matrix without names by their numbers from 1.
+        Columns to leave out: of the file, or of the counts that are made of it, as the
+        words of texts; of a matrix without names by their numbers from 1.
     header : bool, default=None
         Whether the first line of a csv file names the columns. By default it does,
         and a first line of numbers is an error.
@@ -132,6 +135,8 @@ def read_counts(
     metadata_index : str, default=None
         Column of ``metadata`` with the names of rows; by default the first, or the
         index that pandas wrote.
+    only_matched : bool, default=False
+        Leave out rows that ``metadata`` lacks, such as cells that were sorted out.
     encoding : str, default=None
         Encoding of a text file, such as "cp1252"; UTF-8 by default.
     text_options : dict, default=None
@@ -192,22 +197,36 @@ def read_counts(
         beside = read_metadata(metadata, options.labels, options)
         rest = [name for name in options.labels if name not in beside.labels]
         inside = replace(options, labels=rest)
-    elif metadata_index is not None:
-        message = "metadata_index= names a column of metadata=, which is not given."
+    elif metadata_index is not None or only_matched:
+        given_in_vain = "only_matched" if only_matched else "metadata_index"
+        message = f"{given_in_vain}= is about metadata=, which is not given."
         raise ValueError(message)
     else:
         inside = options
     with file_errors(given):
         name = find_format(given, format)
         inside.check(name, transpose=transpose)
-        parts = FORMATS[name].load().read(given, inside)
-        limit = options.max_unpacked
-        table = to_table(parts, given, transpose=transpose, limit=limit)
-        if FORMATS[name].is_matrix and options.drop:
-            table = _without(table, options.drop)
+        made_of = partial(
+            to_table, path=given, transpose=transpose, limit=options.max_unpacked
+        )
+        table = read_without(FORMATS[name], given, inside, made_of)
+    if beside is not None and only_matched:
+        table = _matched(table, beside)
     if not options.labels:
         return table
     return _labelled(table, options.labels, beside)
+
+
+def _matched(table: CountTable, beside: Metadata) -> CountTable:
+    """The rows that a table of metadata has."""
+    beside.of_rows(table.row_names)  # says why there are none
+    assert table.row_names is not None
+    kept = beside.has(table.row_names)
+    kinds = {name: texts[kept] for name, texts in table.label_kinds.items()}
+    titles = None if table.row_titles is None else table.row_titles[kept]
+    rows: dict[str, Any] = {"X": table.counts.rows(np.flatnonzero(kept))}
+    rows |= {"row_names": table.row_names[kept], "row_titles": titles}
+    return replace(table.with_labels({}), **rows).with_labels(kinds)
 
 
 def _labelled(
@@ -218,6 +237,9 @@ def _labelled(
     if beside is not None:
         found, unmatched = beside.of_rows(table.row_names)
         kinds |= found
+        if table.row_names is not None and not beside.has(table.row_names).all():
+            advice = "leave rows without metadata out by only_matched=True"
+            unmatched = f"{unmatched.removesuffix('.')}; {advice}."
         if unmatched:
             warnings.warn(unmatched, UserWarning, stacklevel=3)
     elif list(kinds) == list(names):
@@ -226,21 +248,6 @@ def _labelled(
         for name in names:
             place_of(list(kinds), name, "labels")
     return table.with_labels({name: kinds[name] for name in names})
-
-
-def _without(table: CountTable, drop: Sequence[str]) -> CountTable:
-    """The table without these columns; those without names are numbered from 1."""
-    names, n_columns = table.column_names, table.shape[1]
-    called = list(names if names is not None else map(str, range(1, n_columns + 1)))
-    kept = np.ones(n_columns, dtype=bool)
-    kept[[place_of(called, name, "drop") for name in drop]] = False
-    if not kept.any():
-        message = "drop= leaves no column"
-        raise DataFormatError(message)
-    left: dict[str, Any] = {"X": table.counts.columns(kept)}
-    if names is not None:
-        left["column_names"] = names[kept]
-    return replace(table, **left)
 
 
 def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:

@@ -106,6 +106,8 @@ class TextPlaces:
     ) -> TextPlaces:
         """Find columns by their names; a first one called "id" names the rows."""
         given = options.index
+        for name in options.drop:
+            place_of(header, name, "drop")
         labels = {name: place_of(header, name, "labels") for name in options.labels}
         index: int | None = None
         if isinstance(given, str):

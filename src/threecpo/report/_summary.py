@@ -112,7 +112,7 @@ are noise.'
     given = labels_in(rows) if labels is None else labels
     beside = label_parts(given, rows["cluster"], record.n_clusters, row_noun)
     trusted = trusted_nodes(record, stability)
-    chosen = path_part(path, choice)
+    chosen = path_part(path, choice, row_noun)
     return {
         "title": shown(title) or "Clusters of counts",
         "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,11 @@ class Noun:
         """So many of them; ``plain`` sets no thousands apart."""
         shown_number = str(number) if plain else whole(number)
         return f"{shown_number} {self.one if number == 1 else self.many}"
+
+    def in_place_of_rows(self, sentence: str) -> str:
+        """The sentence with this word for rows."""
+        counted = re.sub(r"\b1 rows\b", f"1 {self.one}", sentence)
+        return re.sub(r"\brows\b", self.many, counted)
 
 
 def nouns(called: Mapping[str, str] | None) -> tuple[Noun, Noun]:

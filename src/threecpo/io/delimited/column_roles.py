@@ -99,18 +99,26 @@ def names_rows(name: str) -> bool:
     return plain in ("", "index", "id") or plain.endswith(("_id", " id"))
 
 
+class UnknownColumnError(DataFormatError):
+    """An option names a column that is not there."""
+
+    def __init__(self, message: str, name: str, option: str) -> None:
+        super().__init__(message)
+        self.name, self.option = name, option
+
+
 def place_of(
     header: Sequence[str] | None, name: str, option: str, held: str = "it"
 ) -> int:
     """Place of the column that an option names."""
     if header is None:
         message = f"{option}={name!r} names a column, but no line names the columns"
-        raise DataFormatError(message)
+        raise UnknownColumnError(message, name, option)
     if name not in header:
         some = ", ".join(shown(column) for column in header[:8]) or "none"
         more = ", ..." if len(header) > 8 else ""
         message = f"{held} has no column {shown(name)} for {option}=, but {some}{more}"
-        raise DataFormatError(message)
+        raise UnknownColumnError(message, name, option)
     return header.index(name)
 
 

@@ -46,9 +46,9 @@ class Places(NamedTuple):
     def find(cls, header: list[str], options: ReadOptions) -> Places:
         """Find the columns that are named, or take all of two or three."""
         triples = options.triples
+        for name in options.drop:
+            place_of(header, name, "drop")
         if isinstance(triples, bool | None):
-            for name in options.drop:
-                place_of(header, name, "drop")
             left = [j for j, name in enumerate(header) if name not in options.drop]
             if len(left) not in (2, 3):
                 message = (
