@@ -168,12 +168,10 @@ class InputFile(NamedTuple):
         try:
             yield
         except DataFormatError as error:
-            from ..io._file_content import shown
-
             text = str(error)
             for argument, column in self.row_columns.items():
                 if column in columns:
-                    unknown = f"no column {shown(column)} for"
+                    unknown = f"no column {column!r} for"
                     said = f"{unknown} {_OF_ROWS[argument]}"
                     text = text.replace(f"{unknown} labels=", said)
             raise DataFormatError(text) from error
