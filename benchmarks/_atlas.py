@@ -56,13 +56,18 @@ class Atlas:
     n_clusters: int = 20
     stored_in_row: float = 1990.0
     seed: int = 0
+    rare: tuple[float, ...] = ()
 
     @cached_property
     def shares(self) -> NDArray[np.float64]:
-        """Part of the cells in each cluster, falling to the smallest."""
-        steps = np.arange(self.n_clusters) / max(1, self.n_clusters - 1)
-        falling = np.exp(steps * np.log(SMALLEST * self.n_clusters / 4))
+        """Part of the cells in each cluster, falling to the smallest or the rare."""
+        n_common = self.n_clusters - len(self.rare)
+        steps = np.arange(n_common) / max(1, n_common - 1)
+        smallest = 0.02 if self.rare else SMALLEST
+        falling = np.exp(steps * np.log(smallest * n_common / 4))
         rest = falling / falling.sum()
+        if self.rare:
+            return np.append(rest * (1 - sum(self.rare)), self.rare)
         rest[-1] = SMALLEST
         return rest / rest.sum()
 

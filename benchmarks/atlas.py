@@ -20,13 +20,16 @@ import threading
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from _atlas import Atlas, RealCells
 from _atlas_files import FORMATS, write
 from _common import HERE, Report, add_data_option, load, missing_data, say
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 CELLS = "pbmc_kang"
 # A planted cluster is found if a fitted one holds so much of it, and little else.
@@ -89,8 +92,10 @@ def fit(given: argparse.Namespace) -> int:
 
         def start(self, n_runs: int) -> None:
             self.n_starts += 1
-            phase = "fit of the sample" if self.n_starts > 1 else "first look"
-            times[phase] = now()
+            if self.n_starts == 1:
+                times["first look"] = now()
+            elif given.k == "auto":
+                times["fit of the sample"] = now()
             say(f"  {n_runs} runs")
 
         def step(self, step: Any) -> None:
@@ -186,16 +191,7 @@ def compared(atlas: Atlas, folder: str, groups: list[int]) -> dict[str, str]:
     from threecpo.distributed import read_rows
 
     labels, truth = read_rows(folder, "labels"), atlas.labels
-    n_found = int(labels.max()) + 1
-    table = np.zeros((atlas.n_clusters, n_found + 1))
-    np.add.at(table, (truth, labels), 1)
-    overlap = table[:, :n_found]
-    best = overlap.argmax(axis=1)
-    inside = overlap[np.arange(len(best)), best]
-    held = inside / table.sum(axis=1)
-    pure = inside / np.maximum(1, overlap.sum(axis=0)[best])
-    found = (held > FOUND) & (pure > FOUND)
-    shares = table.sum(axis=1) / table.sum()
+    found, shares = found_clusters(truth, labels)
     rare = shares < 0.01
     smallest = f"{100 * shares[found].min():.2f} %" if found.any() else "none"
     relevant = np.asarray(groups) == 1
@@ -210,6 +206,21 @@ def compared(atlas: Atlas, folder: str, groups: list[int]) -> dict[str, str]:
         ),
         "of the changed genes in C1": f"{100 * relevant[told_apart].mean():.1f} %",
     }
+
+
+def found_clusters(
+    truth: NDArray[np.int32], labels: NDArray[np.int32]
+) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Which planted clusters are found, and the part of the rows of each."""
+    n_found = int(labels.max()) + 1
+    table = np.zeros((int(truth.max()) + 1, n_found + 1))
+    np.add.at(table, (truth, labels), 1)
+    overlap = table[:, :n_found]
+    best = overlap.argmax(axis=1)
+    inside = overlap[np.arange(len(best)), best]
+    held = inside / table.sum(axis=1)
+    pure = inside / np.maximum(1, overlap.sum(axis=0)[best])
+    return (held > FOUND) & (pure > FOUND), table.sum(axis=1) / table.sum()
 
 
 def _size(path: Path) -> int:

@@ -66,6 +66,20 @@ def test_where_runs_start_and_end_as_by_the_library(run, folder, options):
     np.testing.assert_array_equal(read.restart_losses_, model.restart_losses_)
 
 
+@pytest.mark.parametrize("option", ["--second-look", "--no-second-look"])
+def test_a_second_look_is_asked_for_by_an_option(run, folder, monkeypatch, option):
+    asked, whole = {}, distributed.fit
+
+    def fit(model, blocks, **options):
+        asked.update(options)
+        return whole(model, blocks, **options)
+
+    monkeypatch.setattr(distributed, "fit", fit)
+    done = run("fit", folder, "-k", 3, "--sample-rows", 50, option)
+    assert done.code == 0, done.err
+    assert asked["second_look"] == (option == "--second-look")
+
+
 def test_processes_of_this_machine_give_the_same(run, folder):
     pytest.importorskip("distributed")
     options = ["--sample-rows", 50, "--workers", 1, "--json", "--no-report"]

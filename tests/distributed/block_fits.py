@@ -24,6 +24,26 @@ def shapeless(n_rows=400, seed=0):
     return sp.csr_array(rng.poisson(scales * rng.gamma(2.0, 1.0, size=(n_rows, 12))))
 
 
+def with_rare(seed, n_rows=5000, n_rare=30):
+    """Three clusters, and 30 rows of one that have more of six columns."""
+    rng = np.random.default_rng(seed)
+    rates = rng.gamma(2.0, size=(3, 60))
+    means = rates[rng.integers(3, size=n_rows)]
+    means[:n_rare] = rates[0]
+    means[:n_rare, :6] *= 6
+    order = rng.permutation(n_rows)
+    Y = rng.poisson(means * rng.gamma(4.0, 0.5, size=(n_rows, 1)))
+    return sp.csr_array(Y[order]), order < n_rare
+
+
+def finds(model, rare):
+    """Whether a cluster is mostly of the rare rows, and has most of them."""
+    inside = np.bincount(model.labels_[rare], minlength=model.n_clusters_)
+    best = inside.argmax()
+    n_best = np.count_nonzero(model.labels_ == best)
+    return inside[best] > 0.5 * rare.sum() and inside[best] > 0.5 * n_best
+
+
 def cut(X, *bounds):
     """Readers of the rows between bounds."""
     ends = [0, *sorted(bounds), X.shape[0]]

@@ -20,6 +20,7 @@ from block_fits import (
     fit,
     model_of,
     shapeless,
+    with_rare,
     write,
 )
 
@@ -99,6 +100,17 @@ def test_a_path_is_that_from_disk(client, folder):
         for each in (None, client)
     )
     assert_same_path(found, expected)
+
+
+def test_a_second_look_is_that_from_disk(client, tmp_path):
+    X, _ = with_rare(1)
+    blocks = write(X, tmp_path / "X", 5)
+    expected, found = (
+        fit(blocks, 4, sample_rows=200, fitting={"client": each})
+        for each in (None, client)
+    )
+    assert len(expected.restart_losses_) > 4
+    assert_same_bits(found, expected)
 
 
 def test_auto_of_an_array_is_that_of_memory_up_to_the_sample(client, X):
@@ -302,7 +314,8 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(BlockFit, "_pass", recording)
-            model = fit(folder, fitting={"client": counter}, **LONG | {"max_iter": 3})
+            fitting = {"client": counter, "second_look": False}
+            model = fit(folder, fitting=fitting, **LONG | {"max_iter": 3})
         moved[n_blocks] = set(sizes)
         # The passes, the first look, the sample and the results.
         n_folds = 3 + len(sizes)

@@ -299,10 +299,18 @@ def _begin_log_sizes(sums: Sums, sizes: NDArray[np.float64]) -> None:
         sums.log_size_total = np.zeros_like(sums.log_size_total)
 
 
-def sums_by_profile(counts: Counts, profile: Profile, *, with_sizes: bool) -> Sums:
-    """Sums of the clusters that a profile puts these rows in."""
+def sums_by_profile(
+    counts: Counts,
+    profile: Profile,
+    *,
+    with_sizes: bool,
+    labels: NDArray[np.int32] | None = None,
+) -> Sums:
+    """Sums of the clusters that a profile puts these rows in, which ``labels`` take."""
     total = Sums.zeros_for(counts, profile.n_clusters)
-    labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    if labels is None:
+        labels = np.empty(counts.n_rows, dtype=np.int32)
+    labels[:] = NOWHERE
     rows, everything, profile = rows_of(counts), (0, counts.n_rows), loadable(profile)
     quick = _quick(counts, profile)
     room = Room.of(counts.longest, profile, len(quick.offsets))

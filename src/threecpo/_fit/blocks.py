@@ -19,6 +19,7 @@ from .all_row_seeds import AllRowSeeds, seed_sums
 from .budget import check_all
 from .progress import report_to
 from .record import FitRecord
+from .second_look import MOST_LOOKS, SAMPLE_PER_ROW, SecondLook, is_due
 from .shared_pass import PendingRun, SharedPass, finish_together
 from .starting import (
     first_columns,
@@ -49,7 +50,8 @@ class BlockFit:
 
     ``threads`` is the number of blocks in work at a time in one process, ``known`` the
     known clusters of all rows. A run ends when a pass lowers its loss by less than
-    ``tol`` of it. Runs start from a sample, or from ``seeds_of_all_rows``.
+    ``tol`` of it. Runs start from a sample, or from ``seeds_of_all_rows``; a
+    ``second_look`` at the rows that they explain worst makes further ones.
     """
 
     plan: Plan
@@ -62,6 +64,7 @@ class BlockFit:
     known_names: tuple[str, ...] = ()
     tol: float = 0.0
     seeds_of_all_rows: bool = False
+    second_look: bool = False
 
     def fit(
         self,
@@ -84,9 +87,35 @@ class BlockFit:
                 if checkpoint is not None:
                     checkpoint.save(shared)
             after_pass = None if checkpoint is None else checkpoint.save
-            report = report_to(self.progress)
-            best = shared.finish(self._pass, at_once, after_pass, report)
+            how = at_once, after_pass, report_to(self.progress)
+            best = shared.finish(self._pass, *how)
+            while self._look_again(shared, sample_rows):
+                if checkpoint is not None:
+                    checkpoint.save(shared)
+                best = shared.finish(self._pass, *how)
             return self._record(best, shared.losses)
+
+    def _look_again(self, shared: SharedPass, sample_rows: int | None) -> bool:
+        """Add a run with clusters that the best may have missed, if that is due."""
+        if not (self._may_look_again(sample_rows) and is_due(shared)):
+            return False
+        place = self.engine, self.look.first_rows, self.plan, self.look.sums
+        n_rows = int(sample_rows or 0) // SAMPLE_PER_ROW
+        with Workers(self.plan.n_jobs) as workers:
+            look = SecondLook(*place, self._pass, n_rows)
+            start = look.start(shared.best_running, workers)
+        shared.n_looks += 1 if start else MOST_LOOKS
+        if start is not None:
+            shared.runs.append(start)
+            if self.progress is not None:
+                self.progress.start(1)
+        return True
+
+    def _may_look_again(self, sample_rows: int | None) -> bool:
+        """Whether the runs began from some of the rows, with several clusters."""
+        of_some = isinstance(self.plan.init, str) and not self._samples_all(sample_rows)
+        several = self.plan.settings.n_clusters > 1
+        return self.second_look and of_some and several and self._n_batches == 1
 
     def _record(self, run: Run, losses: Sequence[float]) -> FitRecord:
         return FitRecord.of(run, self.plan, losses, self.known_names)

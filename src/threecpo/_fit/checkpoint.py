@@ -99,6 +99,7 @@ class Checkpoint:
                 drop_hopeless=bool(state["fit"]["drop_hopeless"]),
                 n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
                 tol=stored.finite("tol", state["fit"]["tol"], 0),
+                n_looks=int(stored.finite("n_looks", state.get("n_looks", 0), 0)),
             )
             if not shared.keeps_the_best:
                 self._refuse("the best run has no sums")
@@ -124,6 +125,7 @@ class Checkpoint:
                 **VERSIONS,
                 "fit": self._fit,
                 "n_passes": n_passes,
+                "n_looks": shared.n_looks,
                 "runs": [run_state.facts_of(run) for run in shared.runs],
                 "files": self._files,
             }

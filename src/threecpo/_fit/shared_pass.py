@@ -61,7 +61,9 @@ class SharedPass:
     """All runs of a fit, as far as they have come.
 
     ``data`` are sums over all rows, of which totals and numbers of rows are used. A
-    run ends when a pass lowers its loss by less than ``tol`` of it.
+    run ends when a pass lowers its loss by less than ``tol`` of it. After
+    ``n_looks`` at the rows that these explain worst, runs are added that end early if
+    they are hopeless.
     """
 
     runs: list[PendingRun]
@@ -70,6 +72,7 @@ class SharedPass:
     drop_hopeless: bool = False
     n_passes: int = 0
     tol: float = 0.0
+    n_looks: int = 0
 
     def finish(
         self,
@@ -96,11 +99,16 @@ class SharedPass:
     @property
     def best_run(self) -> Run:
         """The best run after all have ended."""
+        return self.best_running.result()
+
+    @property
+    def best_running(self) -> Running:
+        """The state in which the best run has ended."""
         best = self._best(self._all)
         assert best is not None
         running = self.runs[best].running
         assert running is not None
-        return running.result()
+        return running
 
     def take(
         self, found: Iterable[tuple[int, Request, Sums]], report: Report | None
@@ -161,7 +169,7 @@ class SharedPass:
                 first = met.setdefault(state, i)
                 if first != i:
                     run.ended, run.same_as, run.loss = True, first, np.inf
-        if self.drop_hopeless:
+        if self.drop_hopeless or self.n_looks:
             self._drop_hopeless(going)
         ended = [i for i in self._all if self.runs[i].ended]
         for i in set(ended) - {self._best(ended)}:

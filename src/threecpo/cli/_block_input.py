@@ -51,6 +51,11 @@ _OPTIONS = {
         type=click.Choice(["sample", "all"]),
         help="Start from a sample, or from rows drawn from all. [default: sample]",
     ),
+    "second_look": click.option(
+        "--second-look/--no-second-look",
+        default=None,
+        help="Look for rare clusters in rows that fit badly. [default: yes]",
+    ),
     "tol": click.option(
         "--tol",
         type=NOT_NEGATIVE,
@@ -74,7 +79,9 @@ _OPTIONS = {
 }
 BLOCK_OPTIONS = tuple(_OPTIONS)
 # Those of commands that fit several numbers of clusters.
-PATH_OPTIONS = tuple(name for name in _OPTIONS if name != "seeding")
+PATH_OPTIONS = tuple(
+    name for name in _OPTIONS if name not in ("seeding", "second_look")
+)
 # Those of commands that fit nothing.
 READING_OPTIONS = ("max_memory", "dask", "workers", "patience")
 block_options = together(*_OPTIONS.values())

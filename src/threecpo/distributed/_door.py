@@ -51,6 +51,7 @@ def fit(
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
     seeding: str = "sample",
+    second_look: bool = True,
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
     drop_hopeless: bool = False,
@@ -67,7 +68,9 @@ def fit(
        fit is finished, and the same as ``estimator.fit(X)``.
     3. From every run of the sample go on with all rows. In each pass every block is
        read once, for all runs that have not ended yet.
-    4. Look up labels and scores of the rows under the best run.
+    4. Look again at rows that the best run explains badly, for clusters that the sample
+       was too small for (``second_look``).
+    5. Look up labels and scores of the rows under the best run.
 
     The same seed gives the same labels and groups from disk and on any number of Dask
     workers, however the rows are cut into blocks; up to ``sample_rows`` rows they are
@@ -111,6 +114,12 @@ def fit(
         ``"all"`` starts every run from rows that are drawn from all rows, far from each
         other (k-means|| with the distance of :func:`poisson_distance`), in place of a
         sample and of ``init``: eight readings, and no rows but those in memory.
+    second_look : bool, default=True
+        When the runs have ended, look for clusters that are too rare for the sample in
+        the rows that fit their clusters worst, as many as a quarter of ``sample_rows``,
+        and make one more run from there, which counts if its loss is the lowest; up to
+        three times, while that pays. Not with ``batch``, a start that is given, or
+        ``n_clusters="auto"``.
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
         :func:`read_rows`). The estimator then has no attributes of single rows.
@@ -171,6 +180,7 @@ default=None
         known_labels,
         check_non_negative("tol", tol),
         seeding,
+        second_look,
     )
     given.check_seeding(estimator)
     target = None if write_to is None else Path(write_to)

@@ -37,7 +37,8 @@ def block_fit(fitted: FitRows, given: GivenFit, progress: Progress | None) -> Bl
     seen = place.fitted, place.look, given.budget, place.threads
     known = rows.known_of_kept, rows.known_names
     how = given.tol, given.of_all_rows
-    return BlockFit(plan, *seen, progress, *known, *how)
+    look = given.second_look
+    return BlockFit(plan, *seen, progress, *known, *how, second_look=look)
 
 
 def holding(fitting: BlockFit) -> BlockFit:
@@ -52,7 +53,8 @@ def released(fitting: BlockFit, first: FitRecord) -> BlockFit:
 
 def first_of_two(fitting: BlockFit) -> BlockFit:
     """The fit that tells which columns vary too much."""
-    return replace(fitting, plan=fitting.plan.with_column_weights(None))
+    plan = fitting.plan.with_column_weights(None)
+    return replace(fitting, plan=plan, second_look=False)
 
 
 def held_back(fitting: BlockFit, first: FitRecord) -> BlockFit:

@@ -59,6 +59,7 @@ class GivenFit:
     known_labels: ArrayLike | None = None
     tol: float = TOL
     seeding: str = "sample"
+    second_look: bool = True
 
     @property
     def of_all_rows(self) -> bool:
@@ -94,6 +95,8 @@ class GivenFit:
         options = always | {"drop_hopeless": False} | options
         if self.of_all_rows:
             options["seeding"] = self.seeding
+        if not self.second_look:
+            options["second_look"] = False
         if rows.given:
             options["rows"] = rows.digest
         return Checkpoint(Path(os.fspath(self.checkpoint) + ending), plan, options)

@@ -1,0 +1,150 @@
+"""How rare a cluster a fit over blocks finds, with and without its second look.
+
+    python benchmarks/rare.py                                    # minutes
+    python benchmarks/rare.py --rows 260000 --sample-rows 8000 --seeds 5
+
+The cells are those of _atlas.py: 14 clusters from about 20 % to 1 % of the rows, and
+one of each share of --shares. A planted cluster is found if a fitted one holds more
+than half of it, and is more than half of that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from _atlas import Atlas, RealCells
+from _common import Report, add_data_option, load, missing_data, say
+from atlas import CELLS, found_clusters
+
+if TYPE_CHECKING:
+    import scipy.sparse as sp
+
+N_COMMON = 14
+
+
+class Readers:
+    """Blocks in memory, and how often all of them were read."""
+
+    def __init__(self, blocks: list[sp.csr_array]) -> None:
+        self.blocks = blocks
+        self.n_reads = 0
+
+    def each(self) -> list[Reader]:
+        return [Reader(self, i) for i in range(len(self.blocks))]
+
+    @property
+    def n_readings(self) -> int:
+        return self.n_reads // len(self.blocks)
+
+
+class Reader:
+    """Reads one block."""
+
+    def __init__(self, readers: Readers, index: int) -> None:
+        self.readers, self.index = readers, index
+
+    def __call__(self) -> sp.csr_array:
+        self.readers.n_reads += 1
+        return self.readers.blocks[self.index]
+
+
+def main() -> int:
+    """Make cells for every seed, fit them twice, count what is found."""
+    given = _parser().parse_args()
+    missing = missing_data(given.data, [CELLS])
+    if missing:
+        print(missing, file=sys.stderr)
+        return 2
+    real = load(given.data, CELLS)
+    cells = RealCells.of(real.matrix, real.labels)
+    shares = tuple(share / 100 for share in given.shares)
+    report, facts = Report(given.output), []
+    found: dict[bool, list[np.ndarray]] = {False: [], True: []}
+    for seed in range(given.seeds):
+        atlas = Atlas(
+            *(cells, given.rows, given.columns, N_COMMON + len(shares)),
+            stored_in_row=given.stored,
+            seed=seed,
+            rare=shares,
+        )
+        blocks = list(atlas.blocks())
+        for second_look, each in found.items():
+            is_found, line = fitted(atlas, blocks, given, second_look=second_look)
+            each.append(is_found[N_COMMON:])
+            facts.append([f"{seed}", "with" if second_look else "without", *line])
+            say("  " + ", ".join(facts[-1]))
+    names = ["loss", "ARI", "found", "rare, %", "seconds of processors", "readings"]
+    report.add_table(["seed", "second look", *names], facts)
+    names = ["share", "rows", "in the sample", "without", "with"]
+    report.add_table(names, how_often(given, found))
+    report.write()
+    return 0
+
+
+def how_often(
+    given: argparse.Namespace, found: dict[bool, list[np.ndarray]]
+) -> list[list[str]]:
+    """For each share how many rows it is, and in how many fits it was found."""
+    counts = [np.sum(each, axis=0).tolist() for each in found.values()]
+    return [
+        [
+            f"{share:g} %",
+            f"{share * given.rows / 100:.0f}",
+            f"{share * given.sample_rows / 100:g}",
+            *(f"{times} of {given.seeds}" for times in each),
+        ]
+        for share, *each in zip(given.shares, *counts, strict=True)
+    ]
+
+
+def fitted(
+    atlas: Atlas,
+    blocks: list[sp.csr_array],
+    given: argparse.Namespace,
+    *,
+    second_look: bool,
+) -> tuple[np.ndarray, list[str]]:
+    """Which planted clusters a fit finds, and facts about it."""
+    from sklearn.metrics import adjusted_rand_score
+
+    from threecpo import ThreeCPO, distributed
+
+    readers = Readers(blocks)
+    model = ThreeCPO(atlas.n_clusters, random_state=atlas.seed, n_jobs=given.jobs)
+    began = time.process_time()
+    options = {"sample_rows": given.sample_rows, "second_look": second_look}
+    distributed.fit(model, readers.each(), **options)
+    seconds = time.process_time() - began
+    is_found, _ = found_clusters(atlas.labels, model.labels_)
+    ari = adjusted_rand_score(atlas.labels, model.labels_)
+    rare = zip(given.shares, is_found[N_COMMON:], strict=True)
+    named = " ".join(f"{share:g}" for share, there in rare if there)
+    facts = [f"{model.loss_:.1f}", f"{ari:.4f}", f"{is_found.sum()} of {len(is_found)}"]
+    return is_found, [*facts, named, f"{seconds:.0f}", f"{readers.n_readings}"]
+
+
+def _parser() -> argparse.ArgumentParser:
+    text = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=text)
+    add_data_option(parser)
+    parser.add_argument("--rows", type=int, default=130_000)
+    parser.add_argument("--columns", type=int, default=4000)
+    parser.add_argument("--stored", type=float, default=300.0, help="counts in a row")
+    parser.add_argument("--sample-rows", type=int, default=4000)
+    shares = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
+    text = "planted, in percent of the rows"
+    parser.add_argument("--shares", type=float, nargs="+", default=shares, help=text)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--output", type=Path)
+    return parser
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,36 @@
+"""The compiled loop that says how far rows lie outside their clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiling import array_type, compiled, f8, i4
+from .records import ROWS
+
+U = np.uint64
+
+
+@compiled(ROWS, array_type(i4), array_type(f8, 2), f8, array_type(f8, write=True))
+def misfit_rows(rows, labels, shares, noise, out):
+    """Write what counts of a row are too large by, over the root of its sum.
+
+    A count x where μ is expected is x log(x / μ) - (x - μ) nats too large; up to
+    ``noise`` of these nats are left out.
+    """
+    weights = rows.column_weights
+    weighted = len(weights) > 0
+    for i in range(U(len(labels))):
+        first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
+        size = 0.0
+        for t in range(first, last):
+            size += rows.data[t]
+        share = shares[U(labels[i])]
+        total = 0.0
+        for t in range(first, last):
+            j = U(rows.indices[t])
+            x, expected = rows.data[t], size * share[j]
+            if x > expected:
+                excess = x * np.log(x / expected) - (x - expected) - noise
+                if excess > 0.0:
+                    total += excess * weights[j] if weighted else excess
+        out[i] = total / np.sqrt(size) if size > 0.0 else 0.0

@@ -1,0 +1,167 @@
+"""Clusters too rare for the sample are found in the rows that fit worst."""
+
+import json
+
+import numpy as np
+import pytest
+from block_fits import (
+    assert_same_bits,
+    cut,
+    evenly,
+    finds,
+    fit,
+    model_of,
+    with_rare,
+    write,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from strategies import labelled_counts
+from threecpo import distributed
+from threecpo._core.codes import NOWHERE, inner_labels
+from threecpo._core.loops.misfit import misfit_rows
+from threecpo._core.loops.records import rows_of
+from threecpo._core.matrices import from_dense
+from threecpo._core.sums import sum_by_labels
+from threecpo._fit.blocks import BlockFit
+from threecpo._fit.second_look import MOST_LOOKS, Misfits, with_parts
+
+
+def looked(blocks, *, second_look=True, fitting=None, **options):
+    fitting = {"second_look": second_look} | (fitting or {})
+    return fit(blocks, 4, sample_rows=200, fitting=fitting, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"outliers": "iterative"}], ids=str)
+@pytest.mark.parametrize("seed", [1, 4, 5])
+def test_a_cluster_too_rare_for_the_sample_is_found(seed, options):
+    X, rare = with_rare(seed)
+    without = looked(X, second_look=False, **options)
+    found = looked(X, **options)
+    assert not finds(without, rare)
+    assert finds(found, rare)
+    assert found.loss_ < without.loss_
+    n_runs = len(without.restart_losses_)
+    np.testing.assert_array_equal(
+        found.restart_losses_[:n_runs], without.restart_losses_
+    )
+    assert 1 <= len(found.restart_losses_) - n_runs <= MOST_LOOKS
+    assert found.loss_ == found.restart_losses_.min()
+
+
+def test_any_cut_and_any_engine_give_the_same(tmp_path):
+    X, rare = with_rare(1)
+    expected = looked(X, n_jobs=1)
+    assert finds(expected, rare)
+    for blocks in (evenly(X, 3), cut(X, 1, 7, 4000), write(X, tmp_path / "X", 9)):
+        assert_same_bits(looked(blocks, n_jobs=2), expected)
+
+
+def test_rows_that_the_sample_holds_all_of_are_not_looked_at_again():
+    X, _ = with_rare(1, n_rows=200)
+    models = [looked(evenly(X, 2), second_look=each) for each in (False, True)]
+    assert_same_bits(*models)
+
+
+def test_a_start_that_is_given_and_batches_are_left_alone():
+    X, rare = with_rare(1)
+    batch = np.arange(len(rare)) % 2
+    labels = looked(X, second_look=False).labels_
+    for options in ({"init": labels}, {"fitting": {"batch": batch}}):
+        found, expected = (
+            looked(X, second_look=each, **options) for each in (True, False)
+        )
+        assert_same_bits(found, expected)
+
+
+@pytest.mark.parametrize("before_the_end", [1, 2, 3])
+def test_a_fit_that_ends_during_a_look_goes_on(tmp_path, monkeypatch, before_the_end):
+    X, _ = with_rare(1)
+    passes, whole = [], BlockFit._pass
+
+    def counting(self, requests):
+        passes.append(len(requests))
+        if len(passes) == last:
+            raise InterruptedError
+        return whole(self, requests)
+
+    monkeypatch.setattr(BlockFit, "_pass", counting)
+    last = None
+    expected = looked(X)
+    last = len(passes) - before_the_end + 1
+    passes.clear()
+    kept = {"checkpoint": tmp_path / "state"}
+    with pytest.raises(InterruptedError):
+        looked(evenly(X, 4), fitting=kept)
+    last = None
+    assert_same_bits(looked(evenly(X, 3), fitting=kept), expected)
+    state = json.loads((tmp_path / "state" / "state.json").read_text())["state"]
+    assert 1 <= json.loads(state)["n_looks"] <= MOST_LOOKS
+    with pytest.raises(ValueError, match="belongs to a fit with second_look=None"):
+        looked(X, second_look=False, fitting=kept)
+
+
+def test_known_clusters_stay_what_they_are():
+    X, rare = with_rare(1)
+    known = np.full(len(rare), None, dtype=object)
+    known[:40] = "known"
+    found = distributed.fit(model_of(4), X, sample_rows=200, known_labels=known)
+    assert (found.labels_[:40] == 0).all()
+    assert finds(found, rare & (np.arange(len(rare)) >= 40))
+
+
+@settings(max_examples=50, deadline=None)
+@given(labelled_counts(outliers=False, huge=False))
+def test_misfits_are_what_counts_are_too_large_by(case):
+    Y, labels = case.Y, case.labels.astype(np.int32)
+    shares = np.random.default_rng(0).dirichlet(np.ones(Y.shape[1]), case.n_clusters)
+    found = np.empty(len(Y))
+    misfit_rows(rows_of(from_dense(Y)), labels, shares, 0.5, found)
+    sizes = Y.sum(axis=1, keepdims=True)
+    expected = sizes * shares[labels]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = Y * np.log(Y / expected) - (Y - expected) - 0.5
+    excess = np.where((expected < Y) & (excess > 0), excess, 0.0)
+    slow = excess.sum(axis=1) / np.sqrt(np.maximum(sizes[:, 0], 1))
+    np.testing.assert_allclose(found, slow, rtol=1e-9, atol=1e-12)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1))
+def test_the_worst_of_each_cluster_are_kept_whatever_the_parts(rows):
+    labels, keys = np.array(rows).T
+    all_rows = Misfits(labels.astype(np.int32), keys / 2, np.arange(len(rows)))
+    n_kept = np.array([1, 2, 3])
+    expected = all_rows.worst(n_kept).by_number()
+    for k, n in enumerate(n_kept):
+        own = np.flatnonzero((labels == k) & (keys > 0))
+        best = own[np.argsort(-keys[own], kind="stable")[:n]]
+        assert sorted(best) == expected.numbers[expected.labels == k].tolist()
+    half = len(rows) // 2
+    parts = [
+        Misfits(*(array[part] for array in all_rows)).worst(n_kept)
+        for part in (slice(half), slice(half, None))
+    ]
+    again = parts[0].beside(parts[1]).worst(n_kept).by_number()
+    np.testing.assert_array_equal(again.numbers, expected.numbers)
+
+
+@given(labelled_counts(min_rows=3, huge=False), st.integers(1, 3))
+def test_rows_move_from_their_clusters_into_parts(case, n_parts):
+    counts, groups = from_dense(case.Y), case.groups
+    labels = inner_labels(case.labels.astype(np.int32), case.n_clusters)
+    sums = sum_by_labels(counts, labels, case.n_clusters, groups, 1e-3)
+    chosen = np.arange(0, counts.n_rows, 2)
+    parts = (np.arange(len(chosen)) % (n_parts + 1)).astype(np.int32)
+    parts[parts == n_parts] = NOWHERE
+    some = counts.rows(chosen)
+    found = with_parts(sums, some, labels[chosen], parts, groups, 1e-3)
+    n_there = int(parts.max()) + 1
+    wide = np.where(labels == case.n_clusters, case.n_clusters + n_there, labels)
+    moved = chosen[parts != NOWHERE]
+    wide[moved] = case.n_clusters + parts[parts != NOWHERE]
+    expected = sum_by_labels(
+        counts, wide.astype(np.int32), case.n_clusters + n_there, groups, 1e-3
+    )
+    np.testing.assert_array_equal(found.table, expected.table)
+    np.testing.assert_array_equal(found.members, expected.members)
