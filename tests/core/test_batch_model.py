@@ -105,7 +105,8 @@ def test_dispersions_use_the_expected_counts_of_the_model(given_case, prior):
 
 def test_parts_of_clusters_and_batches_that_share_no_rows():
     masses = np.array([[3.0, 0, 0], [1, 2, 0], [0, 0, 5]])
-    of_cluster, of_batch = parts(masses)
+    n_parts, of_cluster, of_batch = parts(masses)
+    assert n_parts == 2
     assert of_cluster.tolist() == [0, 0, 1]
     assert of_batch.tolist() == [0, 0, 1]
 
@@ -116,7 +117,7 @@ def test_effects_of_batches_have_the_mean_one_in_every_part(given_case, prior):
     case, batches = given_case
     assume((case.groups != -1).any())
     rates = rates_of(sums_of(case, batches, prior), case.groups)
-    _, of_batch = parts(rates.cell_totals)
+    _, _, of_batch = parts(rates.cell_totals)
     for part in np.unique(of_batch):
         own = of_batch == part
         weights = rates.cells.row_masses[own, None]

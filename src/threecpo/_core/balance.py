@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .extrapolation import FARTHEST, Extrapolation
+from .loops.simd import WIDTH
 from .model import log
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ class Balance:
 
         sums = (self.by_cluster, self.by_batch, self.cell_totals)
         rates = (self.scales, self.clusters, self.batches)
-        room = np.empty_like(self.scales), np.empty(balancing.WIDTH)
+        room = np.empty_like(self.scales), np.empty(WIDTH)
         return int(balancing.fit_rates(*sums, *rates, tolerance, most, *room))
 
     @property

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .batches import BatchRates, batch_rates, margin_effects
-from .codes import NOISE, RELEVANT, SHARED
+from .codes import NOISE, RELEVANT, SHARED, SHARED_SLOT
 from .loops import columns as column_loops
-from .loops.records import Profile, frozen, padded_rates, read_only
-from .loops.rows import TIE
+from .loops.records import Profile, frozen, padded_rates
+from .loops.simd import WIDTH
 from .model import Rates, log
 
 if TYPE_CHECKING:
@@ -45,32 +45,30 @@ class BatchScales:
 
     @classmethod
     def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchScales:
+        from .loops import batch_columns
+
         rates, cells = rates_of(sums, groups), sums.batches
         assert cells is not None
-        shared, used = groups == SHARED, groups != NOISE
-        in_use = (cells.totals * used).sum(axis=1)
-        base = (cells.totals * shared).sum(axis=1) if shared.any() else in_use
-        clusters, batches = rates.clusters[:, -1], rates.batches[:, -1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log_factors = np.log(rates.scales / rates.cell_totals)
-            log_shared = log_factors + np.log(clusters)[:, None]
-            log_shared += np.log(batches / base)
-            log_factors[rates.cell_totals == 0] = 0.0
-            log_shared[rates.cell_totals == 0] = 0.0
-            shared_scales = rates.scales * (clusters[:, None] * (batches / base))
-            outlier_scales = (cells.outliers * used).sum(axis=1) / in_use
-        if not used.any():  # no column has a row scale: every row has its share 1/n
-            log_factors = np.tile(-log(cells.row_masses), (len(clusters), 1))
-            log_shared = log_factors
-            shared_scales = np.exp(log_factors) * cells.masses
+        n_clusters, n_batches = rates.scales.shape
+        of_batches = np.empty((3, n_batches))
+        of_cells = np.empty((3, n_clusters, n_batches))
+        sides = rates.cell_totals, rates.scales, rates.clusters, rates.batches
+        given = cells.totals, cells.outliers, groups, *sides
+        batch_columns.fill_scales(*given, of_batches, of_cells)
+        base, in_use, outlier_scales = of_batches
+        shared_scales, log_factors, log_shared = of_cells
+        if not in_use.any() and not (groups != NOISE).any():
+            # No column has a row scale: every row has its share 1/n.
+            log_factors[:] = log_shared[:] = -log(cells.row_masses)
+            shared_scales[:] = np.exp(log_factors) * cells.masses
             outlier_scales = 1.0 - shared_scales.sum(axis=0)
         return cls(
             rates=rates,
             base=base,
             in_use=in_use,
             overall=float(in_use.sum()),
-            shared_scales=_finite(shared_scales),
-            outlier_scales=_finite(outlier_scales),
+            shared_scales=shared_scales,
+            outlier_scales=outlier_scales,
             log_factors=log_factors,
             log_shared=log_shared,
         )
@@ -97,19 +95,14 @@ class BatchScales:
         return out
 
 
-def _finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values with 0 / 0 = 0; mostly there is none."""
-    return values if np.isfinite(values).all() else np.nan_to_num(values)
-
-
 def rates_of(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     """Fitted rates; asked for twice in an iteration, they are made once."""
-    cells, key = sums.batches, groups.tobytes()
-    assert cells is not None
-    if key not in cells.found:
-        cells.found.clear()
-        cells.found[key] = batch_rates(sums, groups)
-    return cells.found[key]
+    # Not kept with the cells, which rates hold: a circle would not be freed at once.
+    found, key = sums.batch_rates, groups.tobytes()
+    if key not in found:
+        found.clear()
+        found[key] = batch_rates(sums, groups)
+    return found[key]
 
 
 def column_scores(
@@ -120,16 +113,19 @@ def column_scores(
 
     scales, cells = BatchScales.of(sums, groups), sums.batches
     assert cells is not None
+    n_columns = len(groups)
     in_clusters = cells.clusters.sum(axis=0)
     clusters, batches = _all_columns(sums, scales, in_clusters)
     terms = batch_columns.BatchTerms(
         cells=cells.clusters,
+        clusters=sums.clusters,
+        in_clusters=in_clusters,
         outliers=cells.outliers,
         totals=cells.totals,
         log_totals=log(cells.totals),
         log_clusters=log(clusters),
         log_batches=log(batches),
-        log_sizes=sums.log_sizes if scales.overall > 0 else np.zeros(len(groups)),
+        log_sizes=sums.log_sizes if scales.overall > 0 else np.zeros(n_columns),
         log_factors=scales.log_factors,
         log_shared=scales.log_shared,
         log_in_use=log(scales.in_use),
@@ -138,29 +134,27 @@ def column_scores(
         shared_scales=scales.shared_scales.sum(axis=0),
         prices=prices,
     )
-    scores, sizes = np.empty((3, len(groups))), np.empty(len(groups))
-    terms = batch_columns.BatchTerms(*map(read_only, terms))
-    batch_columns.score_columns(terms, scores, sizes)
-    ties = 10 * TIE * (np.abs(sums.log_sizes) + sizes)
-    return np.ascontiguousarray(scores.T), ties
+    scores, ties = np.empty((n_columns, 3)), np.empty(n_columns)
+    batch_columns.score_columns(terms, scores, ties, np.empty((4, n_columns)))
+    return scores, ties
 
 
 def _all_columns(
     sums: SmoothedSums, scales: BatchScales, in_clusters: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rates of every column as one of C1, row sizes held."""
-    from .loops import balancing
+    from .loops import balancing, batch_columns
 
-    rates, relevant = scales.rates, scales.rates.groups == RELEVANT
+    rates = scales.rates
     held = rates.scales
     if scales.overall == 0:
         held = np.exp(scales.log_factors) * rates.cells.masses
-    clusters = np.zeros_like(sums.clusters)
+    clusters = np.empty_like(sums.clusters)
     batches = margin_effects(in_clusters)
-    batches[:, relevant] = rates.batches[:, :-1]
+    batch_columns.put_relevant(rates.groups, rates.batches, batches)
     balancing.fit_columns(
         *(sums.clusters, in_clusters, held, clusters, batches),
-        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS, np.empty(balancing.WIDTH)),
+        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS, np.empty(WIDTH)),
     )
     return clusters, batches
 
@@ -177,32 +171,28 @@ def batch_profile(
 
     Behind the clusters is the background of each batch, if asked for.
     """
-    groups, cells = rates.groups, rates.cells
-    n_clusters, n_batches = len(rates.clusters), len(rates.batches)
-    width = n_clusters + (n_batches + 1) * background
+    groups = rates.groups
     slots = np.empty(len(groups), dtype=np.int32)
     n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+    found, sizes = _with_background(rates) if background else _of_clusters(rates)
+    width = len(found)
     log_rates, inner = padded_rates(n_relevant, width)
-    shared_weights, size_weights = np.zeros(width), np.zeros((n_batches + 1, width))
+    sums_of_rates, shared_weights = np.zeros(width), np.zeros(width)
+    size_weights = np.zeros((len(sizes), width))
     if n_relevant:
         with np.errstate(divide="ignore"):
-            inner[:, :n_clusters] = np.log(rates.clusters[:, :-1]).T
-            sizes = np.vstack([rates.sizes.T, rates.mean_sizes])
-            size_weights[:, :n_clusters] = -log(sizes)
-            if n_shared:
-                shared_weights[:n_clusters] = np.log(rates.clusters[:, -1])
-    if background and n_relevant:
-        behind = slice(n_clusters, None)
-        chosen, shared, in_use = _background(rates)
-        with np.errstate(divide="ignore"):
-            inner[:, behind] = np.log(chosen).T
-            size_weights[:, behind] = -log(in_use)[:, None]
-            if n_shared:
-                shared_weights[behind] = np.log(shared)
-    sums_of_rates = inner.sum(axis=0)
+            logs = np.log(found, order="C")
+        # Columns of C1 have the places of their slots, the last of all none.
+        places = np.append(np.arange(n_relevant, dtype=np.int32), np.int32(SHARED_SLOT))
+        out = places, log_rates, sums_of_rates, 0
+        column_loops.fill_profile(logs, np.zeros(width), *out)
+        size_weights[:] = -log(sizes)
+        if n_shared:
+            shared_weights[:] = logs[:, -1]
     if sums.column_weights is not None:
         weights = sums.column_weights[groups == RELEVANT]
         sums_of_rates = (inner * weights[:, None]).sum(axis=0)
+    assert rates.cells is sums.batches
     profile = Profile(
         slots=slots,
         log_rates=log_rates,
@@ -215,24 +205,35 @@ def batch_profile(
         prior_size=sums.prior_in(groups != NOISE),
         threshold=threshold,
     )
-    assert cells is sums.batches
     return frozen(profile)
 
 
-def _background(
+def _of_clusters(
     rates: BatchRates,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """c_bj / β_jb in C1, the same of C0, and c_b(U); the last of an unknown batch."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """λ by cluster, and Z by batch (the last: an unknown one) and cluster."""
+    return rates.clusters, np.vstack([rates.sizes.T, rates.mean_sizes])
+
+
+def _with_background(
+    rates: BatchRates,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same with the background of each batch behind the clusters.
+
+    It is c_bj / β_jb in C1 and, last, in C0, and c_b(U) instead of Z.
+    """
     groups, totals = rates.groups, rates.cells.totals
     totals = np.vstack([totals, totals.sum(axis=0)])
     effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
-    shared = totals[:, groups == SHARED].sum(axis=1)
-    chosen = totals[:, groups == RELEVANT]
+    shared = totals[:, groups == SHARED].sum(axis=1, keepdims=True)
+    behind = np.hstack([totals[:, groups == RELEVANT], shared])
     # What only outliers of a batch have, no cluster there expects.
     with np.errstate(divide="ignore"):
-        shared = np.divide(shared, effects[:, -1], out=shared, where=shared > 0)
-        chosen = np.divide(chosen, effects[:, :-1], out=chosen, where=chosen > 0)
-    return chosen, shared, totals[:, groups != NOISE].sum(axis=1)
+        behind = np.divide(behind, effects, out=behind, where=behind > 0)
+    in_use = totals[:, groups != NOISE].sum(axis=1, keepdims=True)
+    clusters, sizes = _of_clusters(rates)
+    sizes = np.hstack([sizes, np.tile(in_use, len(totals))])
+    return np.vstack([clusters, behind]), sizes
 
 
 def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:

@@ -16,6 +16,8 @@ from scipy.sparse.csgraph import connected_components
 
 from .balance import MOST_TURNS, TOLERANCE, Balance
 from .codes import SHARED
+from .loops.simd import WIDTH
+from .model import log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,12 +52,12 @@ class BatchRates:
     @property
     def sizes(self) -> NDArray[np.float64]:
         """Z_kb, also where a cluster has no row in a batch."""
-        feeding = slice(self.n_feeding)
-        out = np.empty((len(self.clusters), len(self.batches)))
-        for b, effects in enumerate(self.batches[:, feeding]):
-            # A sum along each line has one order for any number of threads.
-            out[:, b] = (self.clusters[:, feeding] * effects).sum(axis=1)
-        return out
+        from .loops import balancing
+
+        sizes = np.empty((len(self.clusters), len(self.batches)))
+        rates = self.clusters, self.batches, self.n_feeding
+        balancing.fill_sizes(*rates, sizes, np.empty(WIDTH))
+        return sizes
 
     @property
     def mean_sizes(self) -> NDArray[np.float64]:
@@ -72,7 +74,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     assert cells is not None
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
     batches = margin_effects(by_batch)
-    clusters, scales = np.zeros_like(by_cluster), cell_totals.copy()
+    clusters, scales = np.empty_like(by_cluster), cell_totals.copy()
     feeding = np.s_[:, :n_feeding]
     fitted = Balance(
         np.ascontiguousarray(by_cluster[feeding]),
@@ -87,10 +89,10 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
         sides = (by_cluster, by_batch, scales, clusters, batches)
         bounds = TOLERANCE * cell_totals.sum(), MOST_TURNS
-        balancing.fit_columns(*sides, *bounds, np.empty(balancing.WIDTH))
-    # Where all rows of a batch are outliers, any β is as good: that of its margins.
-    outside = cell_totals.sum(axis=0) == 0
-    if outside.any():
+        balancing.fit_columns(*sides, *bounds, np.empty(WIDTH))
+    if not cell_totals.all():
+        # Where all rows of a batch are outliers, any β is as good: that of its margins.
+        outside = cell_totals.sum(axis=0) == 0
         batches[outside] = _margins(cells, groups)[outside]
     _centre(cells.row_masses, cell_totals, clusters, batches)
     rates = (cell_totals, scales, clusters, batches)
@@ -118,15 +120,20 @@ def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]
     return margin_effects(by_batch)
 
 
-def parts(masses: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Parts of the graph of clusters and batches that share rows, of each of them."""
+def parts(
+    masses: NDArray[np.float64],
+) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
+    """Parts of the graph of clusters and batches that share rows.
+
+    How many there are, and the number of that of each cluster and of each batch.
+    """
     n_clusters, n_batches = masses.shape
     if masses.all():
-        return np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
+        return 1, np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
     graph = np.zeros((n_clusters + n_batches,) * 2)
     graph[:n_clusters, n_clusters:] = masses > 0
-    _, found = connected_components(csr_array(graph), directed=False)
-    return found[:n_clusters], found[n_clusters:]
+    n_parts, found = connected_components(csr_array(graph), directed=False)
+    return n_parts, found[:n_clusters], found[n_clusters:]
 
 
 def _centre(
@@ -138,8 +145,12 @@ def _centre(
     """Give β the weighted geometric mean 1 over the batches of a part, in place."""
     from .loops import batch_columns
 
-    of_cluster, of_batch = parts(cell_totals)
-    batch_columns.centre_effects(row_masses, of_cluster, of_batch, clusters, batches)
+    n_parts, of_cluster, of_batch = parts(cell_totals)
+    factors = np.empty((n_parts, batches.shape[1]))
+    rates = of_batch, batches, log(batches)
+    batch_columns.fill_mean_logs(row_masses, *rates, factors, np.empty_like(factors))
+    np.exp(factors, out=factors)
+    batch_columns.centre_effects(of_cluster, of_batch, factors, clusters, batches)
 
 
 def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:

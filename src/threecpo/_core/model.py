@@ -6,9 +6,9 @@ Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 togeth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .loops import columns as column_loops
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .batches import BatchRates
     from .prices import Price
 
 
@@ -34,8 +35,6 @@ class BatchCells:
     totals: NDArray[np.float64]
     masses: NDArray[np.float64]
     row_masses: NDArray[np.float64]
-    # Rates for the groups that were asked for last.
-    found: dict[bytes, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def weighted(self, weights: NDArray[np.float64]) -> BatchCells:
         """Return sums with columns multiplied by these weights."""
@@ -102,6 +101,11 @@ class SmoothedSums:
     @cached_property
     def scales(self) -> dict[bytes, Scales]:
         """Scales by the groups that they were asked for."""
+        return {}
+
+    @cached_property
+    def batch_rates(self) -> dict[bytes, BatchRates]:
+        """Rates of clusters and batches for the groups that were asked for last."""
         return {}
 
 

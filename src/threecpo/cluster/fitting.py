@@ -136,7 +136,7 @@ def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
         return
     n_batches = record.sums.batches.n_batches
     members = record.sums.batches.members.reshape(-1, n_batches)[:-1]
-    of_cluster, of_batch = parts(members.astype(float))
+    _, of_cluster, of_batch = parts(members.astype(float))
     if len(np.unique(of_cluster)) < 2:
         return
     found = []

@@ -9,42 +9,36 @@ from __future__ import annotations
 import numpy as np
 
 from .compiling import array_type, compiled, f8, i8, inlined
+from .simd import WIDTH, add_lines, sum_of, sum_of_products
 
-WIDTH = 64
 _IN_TABLE = array_type(f8, 2)
 _TABLE = array_type(f8, 2, write=True)
 _ROOM = array_type(f8, write=True)
 
 
 @inlined
-def _sum_of(room):
-    """Sum of all of the room, which is used up: halves are added to each other."""
-    for j in range(32):
-        room[j] += room[j + 32]
-    for j in range(16):
-        room[j] += room[j + 16]
-    for j in range(8):
-        room[j] += room[j + 8]
-    return ((room[0] + room[4]) + (room[2] + room[6])) + (
-        (room[1] + room[5]) + (room[3] + room[7])
-    )
+def _fill_exposures(scales, at, step, other, first, width, room):
+    """Fill the room with what one rate of each column is multiplied by.
 
-
-@inlined
-def _fill_exposures(a, first, width, scales, other, room):
-    """Fill the room with what one rate of each column is multiplied by."""
-    room[:] = 0.0
-    for b in range(len(other)):
-        scale, rates = scales[a, b], other[b, first : first + width]
-        for j in range(width):
-            room[j] += scale * rates[j]
+    It is the sum over the rates on the other side, with scales from ``at`` on.
+    """
+    n_others, n_columns = other.shape
+    if width == WIDTH:
+        add_lines(scales, at, step, n_others, other, first, n_columns, room)
+    else:
+        room[:] = 0.0
+        for i in range(n_others):
+            scale = scales.flat[at + i * step]
+            for j in range(width):
+                room[j] += scale * other[i, first + j]
 
 
 @inlined
 def _fit_clusters(sums, first, width, scales, batches, clusters, room):
     """Fit the rates of clusters to their sums, those of batches held."""
+    n_batches = len(batches)
     for k in range(len(sums)):
-        _fill_exposures(k, first, width, scales, batches, room)
+        _fill_exposures(scales, k * n_batches, 1, batches, first, width, room)
         wanted = sums[k, first : first + width]
         rates = clusters[k, first : first + width]
         for j in range(width):
@@ -57,7 +51,7 @@ def _fit_batches(sums, first, width, scales, clusters, batches, room):
     """Fit the rates of batches; return Σ (fitted - sum)² / sum as it was before."""
     off = 0.0
     for b in range(len(sums)):
-        _fill_exposures(b, first, width, scales, clusters, room)
+        _fill_exposures(scales, b, len(sums), clusters, first, width, room)
         wanted = sums[b, first : first + width]
         rates = batches[b, first : first + width]
         for j in range(width):
@@ -68,7 +62,7 @@ def _fit_batches(sums, first, width, scales, clusters, batches, room):
             rates[j] = rate
             change = change * change * exposure / rate
             room[j] = change if rate > 0.0 else 0.0
-        off += _sum_of(room)
+        off += sum_of(room)
     return off
 
 
@@ -79,12 +73,11 @@ def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most
     The room takes ``WIDTH`` numbers.
     """
     n_columns = by_cluster.shape[1]
-    turned = scales.T
     for first in range(0, n_columns, WIDTH):
         width = min(WIDTH, n_columns - first)
         for _ in range(most):
             _fit_clusters(by_cluster, first, width, scales, batches, clusters, room)
-            off = _fit_batches(by_batch, first, width, turned, clusters, batches, room)
+            off = _fit_batches(by_batch, first, width, scales, clusters, batches, room)
             if off <= tolerance:
                 break
 
@@ -92,15 +85,27 @@ def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most
 @inlined
 def _add_products(clusters, batches, first, width, fitted, room):
     """Add the products of rates of these columns to those of each cell."""
+    n_columns = clusters.shape[1]
     for k in range(len(clusters)):
-        rates = clusters[k, first : first + width]
         for b in range(len(batches)):
-            effects = batches[b, first : first + width]
-            for j in range(width):
-                room[j] = rates[j] * effects[j]
-            if width < WIDTH:
-                room[width:] = 0.0
-            fitted[k, b] += _sum_of(room)
+            if width == WIDTH:
+                place, other_place = k * n_columns + first, b * n_columns + first
+                total = sum_of_products(clusters, place, batches, other_place)
+            else:
+                room[:] = 0.0
+                for j in range(width):
+                    room[j] = clusters[k, first + j] * batches[b, first + j]
+                total = sum_of(room)
+            fitted[k, b] += total
+
+
+@compiled(_IN_TABLE, _IN_TABLE, i8, _TABLE, _ROOM)
+def fill_sizes(clusters, batches, n_columns, sizes, room):
+    """Write the sum of the products of rates over the first columns, of each cell."""
+    sizes[:] = 0.0
+    for first in range(0, n_columns, WIDTH):
+        width = min(WIDTH, n_columns - first)
+        _add_products(clusters, batches, first, width, sizes, room)
 
 
 @inlined
@@ -138,7 +143,6 @@ def fit_rates(
     tolerance. ``fitted`` is room as large as the scales.
     """
     n_columns = by_cluster.shape[1]
-    turned = scales.T
     before = np.inf
     for turn in range(1, most + 1):
         off = 0.0
@@ -146,7 +150,7 @@ def fit_rates(
         for first in range(0, n_columns, WIDTH):
             width = min(WIDTH, n_columns - first)
             _fit_clusters(by_cluster, first, width, scales, batches, clusters, room)
-            off += _fit_batches(by_batch, first, width, turned, clusters, batches, room)
+            off += _fit_batches(by_batch, first, width, scales, clusters, batches, room)
             _add_products(clusters, batches, first, width, fitted, room)
         off += _fit_scales(cell_totals, fitted, scales)
         # Steps get shorter by a factor: all that are to come gain about off / (1 - it).

@@ -10,30 +10,32 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..codes import RELEVANT, SHARED
+from ..codes import NOISE, RELEVANT, SHARED
 from .compiling import array_type, compiled, f8, i1, i4, i8, inlined, record_type
+from .rows import TIE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# So many columns are added up before they join the sum of all.
-BLOCK = 64
 _LINE, _TABLE, _CELLS = (array_type(f8, n) for n in (1, 2, 3))
-_OUT, _OUT_TABLE = array_type(f8, write=True), array_type(f8, 2, write=True)
+_OUT, _OUT_TABLE, _OUT_CELLS = (array_type(f8, n, write=True) for n in (1, 2, 3))
 _PLACES, _PARTS = array_type(i8), array_type(i4)
 _OUT_PLACES = array_type(i8, write=True)
 
 
 @inlined
 def _sum_at(line, places):
-    """Sum of a line at these places."""
-    total = 0.0
-    for first in range(0, len(places), BLOCK):
-        part = 0.0
-        for i in range(first, min(first + BLOCK, len(places))):
-            part += line[places[i]]
-        total += part
-    return total
+    """Sum of a line at these places: four sums, none of which waits for another."""
+    n_fours = len(places) // 4 * 4
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for i in range(0, n_fours, 4):
+        a += line[places[i]]
+        b += line[places[i + 1]]
+        c += line[places[i + 2]]
+        d += line[places[i + 3]]
+    for i in range(n_fours, len(places)):
+        a += line[places[i]]
+    return (a + b) + (c + d)
 
 
 @compiled(array_type(i1), _OUT_PLACES, _OUT_PLACES)
@@ -74,53 +76,140 @@ def sum_columns_in_use(cells, relevant, shared, by_cluster, by_batch, cell_total
             by_batch[b, n_relevant] += behind
 
 
+@inlined
+def _sum_line(line):
+    """Sum of a line: four sums, none of which waits for another."""
+    n_fours = len(line) // 4 * 4
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for j in range(0, n_fours, 4):
+        a += line[j]
+        b += line[j + 1]
+        c += line[j + 2]
+        d += line[j + 3]
+    for j in range(n_fours, len(line)):
+        a += line[j]
+    return (a + b) + (c + d)
+
+
 @compiled(_TABLE, _OUT_TABLE)
 def fill_margin_effects(by_batch, effects):
     """Write the share of each column in a batch, over that in all; 0 / 0 is 0."""
     n_batches, n_columns = by_batch.shape
-    overall = 0.0
+    # The last line holds the sums over batches, until it is written itself.
+    sums = effects[n_batches - 1]
+    sums[:] = 0.0
     for b in range(n_batches):
-        overall += by_batch[b].sum()
-    overall = max(overall, np.finfo(np.float64).tiny)
-    for b in range(n_batches):
-        total = by_batch[b].sum()
         for j in range(n_columns):
-            effects[b, j] = by_batch[b, j] / total if total > 0.0 else 0.0
-    for j in range(n_columns):
-        share = 0.0
-        for b in range(n_batches):
-            share += by_batch[b, j]
-        share /= overall
-        for b in range(n_batches):
-            effects[b, j] = effects[b, j] / share if share > 0.0 else 0.0
+            sums[j] += by_batch[b, j]
+    overall = _sum_line(sums)
+    for b in range(n_batches):
+        total = _sum_line(by_batch[b])
+        times = overall / total if total > 0.0 else 0.0
+        for j in range(n_columns):
+            effect = times * by_batch[b, j] / sums[j]
+            effects[b, j] = effect if sums[j] > 0.0 else 0.0
 
 
-@compiled(_LINE, _PARTS, _PARTS, _OUT_TABLE, _OUT_TABLE)
-def centre_effects(row_masses, of_cluster, of_batch, clusters, batches):
-    """Give rates of batches the weighted geometric mean 1 over those of each part."""
-    last = 0
-    for b in range(len(of_batch)):
-        last = max(last, of_batch[b])
-    for part in range(last + 1):
+@compiled(array_type(i1), _TABLE, _OUT_TABLE)
+def put_relevant(groups, found, out):
+    """Write what was found of the columns of C1 to their places among all."""
+    for line in range(len(out)):
+        n_relevant = 0
+        for j in range(len(groups)):
+            if groups[j] == RELEVANT:
+                out[line, j] = found[line, n_relevant]
+                n_relevant += 1
+
+
+@compiled(_LINE, _PARTS, _TABLE, _TABLE, _OUT_TABLE, _OUT_TABLE)
+def fill_mean_logs(row_masses, of_batch, batches, logs, means, weights):
+    """Write the weighted mean of the logarithms of the rates of batches, by part.
+
+    Rates of 0, whose logarithms are 0 here, are left out; without any other the mean is
+    0. ``weights`` is room as large as the means.
+    """
+    means[:] = 0.0
+    weights[:] = 0.0
+    for b in range(len(batches)):
+        mass, mean, weight = row_masses[b], means[of_batch[b]], weights[of_batch[b]]
+        for j in range(len(mean)):
+            mean[j] += mass * logs[b, j]
+            weight[j] += mass if batches[b, j] > 0.0 else 0.0
+    for part in range(len(means)):
+        for j in range(means.shape[1]):
+            weight = weights[part, j]
+            mean = means[part, j] / weight
+            means[part, j] = mean if weight > 0.0 else 0.0
+
+
+@compiled(_PARTS, _PARTS, _TABLE, _OUT_TABLE, _OUT_TABLE)
+def centre_effects(of_cluster, of_batch, factors, clusters, batches):
+    """Take the factor of each part and column from rates of batches to clusters."""
+    for b in range(len(batches)):
+        of_part = factors[of_batch[b]]
         for j in range(batches.shape[1]):
-            mean, weight = 0.0, 0.0
-            for b in range(len(batches)):
-                if of_batch[b] == part and batches[b, j] > 0.0:
-                    mean += row_masses[b] * np.log(batches[b, j])
-                    weight += row_masses[b]
-            factor = np.exp(mean / weight) if weight > 0.0 else 1.0
-            for b in range(len(batches)):
-                if of_batch[b] == part:
-                    batches[b, j] /= factor
-            for k in range(len(clusters)):
-                if of_cluster[k] == part:
-                    clusters[k, j] *= factor
+            batches[b, j] /= of_part[j]
+    for k in range(len(clusters)):
+        of_part = factors[of_cluster[k]]
+        for j in range(clusters.shape[1]):
+            clusters[k, j] *= of_part[j]
+
+
+@compiled(
+    *(_TABLE, _TABLE, array_type(i1), _TABLE, _TABLE, _TABLE, _TABLE),
+    *(_OUT_TABLE, _OUT_CELLS),
+)
+def fill_scales(
+    totals,
+    outliers,
+    groups,
+    cell_totals,
+    scales,
+    clusters,
+    batches,
+    of_batches,
+    of_cells,
+):
+    """Write what row sizes are made of, by batch and by cluster and batch.
+
+    Of batches: c_b(C0), or c_b(C1) without C0; c_b(U); and the share of outliers in it.
+    Of cells: Λ_kb times the rates of C0; log λ^R_i / r_i without these, and with them.
+    The last rates are those of C0, or of all of C1 without C0. 0 / 0 is 0.
+    """
+    last = clusters.shape[1] - 1
+    n_shared = 0
+    for j in range(len(groups)):
+        n_shared += groups[j] == SHARED
+    for b in range(len(totals)):
+        shared, in_use, outside = 0.0, 0.0, 0.0
+        for j in range(len(groups)):
+            total = totals[b, j]
+            shared += total if groups[j] == SHARED else 0.0
+            in_use += total if groups[j] != NOISE else 0.0
+            outside += outliers[b, j] if groups[j] != NOISE else 0.0
+        base = shared if n_shared > 0 else in_use
+        of_batches[0, b], of_batches[1, b] = base, in_use
+        of_batches[2, b] = outside / in_use if in_use > 0.0 else 0.0
+        effect = batches[b, last] / base if base > 0.0 else 0.0
+        for k in range(len(scales)):
+            rate, scale = clusters[k, last] * effect, scales[k, b]
+            there = cell_totals[k, b] > 0.0
+            factor = scale / cell_totals[k, b]
+            of_cells[0, k, b] = scale * rate
+            of_cells[1, k, b] = np.log(factor) if there else 0.0
+            of_cells[2, k, b] = np.log(factor) + np.log(rate) if there else 0.0
 
 
 class BatchTerms(NamedTuple):
-    """What scores of columns are made of: sums, rates as logarithms, and scales."""
+    """What scores of columns are made of: sums, rates as logarithms, and scales.
+
+    ``in_clusters`` are sums over clusters, by batch; ``of_batches`` and ``of_cells``
+    are made by ``fill_scales``.
+    """
 
     cells: NDArray[np.float64]
+    clusters: NDArray[np.float64]
+    in_clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
     log_totals: NDArray[np.float64]
@@ -136,51 +225,69 @@ class BatchTerms(NamedTuple):
     prices: NDArray[np.float64]
 
 
+# Their arrays are new in every step, thus writeable.
 BATCH_TERMS = record_type(
-    *(BatchTerms, _CELLS, _TABLE, _TABLE, _TABLE, _TABLE, _TABLE, _LINE),
-    *(_TABLE, _TABLE, _LINE, _LINE, _LINE, _LINE, _LINE),
+    *(BatchTerms, _OUT_CELLS, *(_OUT_TABLE,) * 7, _OUT, _OUT_TABLE, _OUT_TABLE),
+    *(_OUT,) * 5,
 )
 
 
 @inlined
-def _add_weighed(line, weight, out):
-    """Add a line times a weight; nothing times infinity is nothing."""
-    if np.isfinite(weight):
-        for j in range(len(line)):
-            out[j] += line[j] * weight
-    else:
-        for j in range(len(line)):
-            out[j] = -np.inf if line[j] > 0.0 else out[j]
-
-
-@compiled(BATCH_TERMS, _OUT_TABLE, _OUT)
-def score_columns(terms, scores, sizes_of_terms):
-    """Write L_j(-), L_j(0) and L_j(1), a line each, and how large their terms are."""
-    noise, shared, relevant = scores[0], scores[1], scores[2]
-    n_columns = len(noise)
-    noise[:] = 0.0
-    sizes_of_terms[:] = 0.0
-    for j in range(n_columns):
-        shared[j] = terms.log_sizes[j]
-        relevant[j] = terms.log_sizes[j] - terms.prices[j]
-    for b in range(len(terms.totals)):
-        totals, logs, outliers = terms.totals[b], terms.log_totals[b], terms.outliers[b]
-        behind, mass = terms.log_in_use[b], terms.log_row_masses[b]
-        scale, share = terms.outlier_scales[b], terms.shared_scales[b]
-        for j in range(n_columns):
-            total, log_total = totals[j], logs[j]
-            background = outliers[j] * (log_total - behind) - scale * total
-            noise[j] += total * (log_total - mass - 1.0)
-            shared[j] += background - share * total
-            relevant[j] += background
-            sizes_of_terms[j] += total * (abs(log_total) + 1.0)
+def _add_cells(terms, shared, relevant):
+    """Add what cells have of L_j(0) and L_j(1) beside rates of columns."""
     for k in range(len(terms.cells)):
-        own = terms.log_clusters[k]
         for b in range(len(terms.totals)):
             line = terms.cells[k, b]
-            logs, effects = terms.log_totals[b], terms.log_batches[b]
-            for j in range(n_columns):
-                shared[j] += line[j] * logs[j]
-                relevant[j] += line[j] * (own[j] + effects[j] - 1.0)
-            _add_weighed(line, terms.log_shared[k, b], shared)
-            _add_weighed(line, terms.log_factors[k, b], relevant)
+            in_shared = terms.log_shared[k, b]
+            in_relevant = terms.log_factors[k, b] - 1.0
+            if np.isfinite(in_shared):
+                for j in range(len(line)):
+                    shared[j] += line[j] * in_shared
+                    relevant[j] += line[j] * in_relevant
+            else:  # nothing times infinity is nothing
+                for j in range(len(line)):
+                    shared[j] = -np.inf if line[j] > 0.0 else shared[j]
+                    relevant[j] += line[j] * in_relevant
+
+
+@compiled(BATCH_TERMS, _OUT_TABLE, _OUT, _OUT_TABLE)
+def score_columns(terms, scores, ties, room):
+    """Write L_j(-), L_j(0) and L_j(1), and below what difference they are tied.
+
+    ``room`` has four lines. Few arrays are read and written together, or there would be
+    no vector instructions.
+    """
+    noise, shared, relevant, sizes = room[0], room[1], room[2], room[3]
+    n_columns = len(ties)
+    room[:] = 0.0
+    for b in range(len(terms.totals)):
+        totals, logs = terms.totals[b], terms.log_totals[b]
+        mass, scale = terms.log_row_masses[b] + 1.0, terms.outlier_scales[b]
+        for j in range(n_columns):
+            noise[j] += totals[j] * (logs[j] - mass)
+            sizes[j] += totals[j] * (abs(logs[j]) + 1.0)
+        share = scale + terms.shared_scales[b]
+        for j in range(n_columns):
+            shared[j] -= share * totals[j]
+            relevant[j] -= scale * totals[j]
+        outliers, behind = terms.outliers[b], terms.log_in_use[b]
+        for j in range(n_columns):
+            background = outliers[j] * (logs[j] - behind)
+            shared[j] += background
+            relevant[j] += background
+        inside, effects = terms.in_clusters[b], terms.log_batches[b]
+        for j in range(n_columns):
+            shared[j] += inside[j] * logs[j]
+        for j in range(n_columns):
+            relevant[j] += inside[j] * effects[j]
+    for k in range(len(terms.clusters)):
+        inside, logs = terms.clusters[k], terms.log_clusters[k]
+        for j in range(n_columns):
+            relevant[j] += inside[j] * logs[j]
+    _add_cells(terms, shared, relevant)
+    for j in range(n_columns):
+        size = terms.log_sizes[j]
+        scores[j, 0] = noise[j]
+        scores[j, 1] = shared[j] + size
+        scores[j, 2] = relevant[j] + size - terms.prices[j]
+        ties[j] = 10.0 * TIE * (abs(size) + sizes[j])
