@@ -6,6 +6,7 @@ A few bytes say "this value, a billion times", of numbers and, by a dictionary, 
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from .._extras import require
@@ -51,13 +52,14 @@ def _check_claims(metadata: Any, limit: int) -> None:
 
 
 def _text_columns(schema: Any) -> list[str]:
+    return [field.name for field in schema if _is_text(field.type)]
+
+
+@cache
+def _is_text(kind: Any) -> bool:
     from pyarrow import types
 
-    return [
-        field.name
-        for field in schema
-        if types.is_string(field.type) or types.is_binary(field.type)
-    ]
+    return bool(types.is_string(kind) or types.is_binary(kind))
 
 
 class Texts:
