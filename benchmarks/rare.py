@@ -134,8 +134,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=text)
     add_data_option(parser)
     parser.add_argument("--rows", type=int, default=130_000)
-    parser.add_argument("--columns", type=int, default=4000)
-    parser.add_argument("--stored", type=float, default=300.0, help="counts in a row")
+    parser.add_argument("--columns", type=int, default=10_000)
+    parser.add_argument("--stored", type=float, default=600.0, help="counts in a row")
     parser.add_argument("--sample-rows", type=int, default=4000)
     shares = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02)
     text = "planted, in percent of the rows"

@@ -4,7 +4,7 @@
    cluster the worst are kept, and a second reading brings them into memory.
 2. They are divided by themselves, cluster by cluster. The parts are clusters beside
    those of the run, of which the cheapest pairs are joined until twice K are left.
-3. A pass over all rows follows, and these are joined to K.
+3. Two passes over all rows follow, and these are joined to K.
 4. That is the start of one more run, which counts if its loss is the lowest.
 
 Rows are chosen by what each of them is, equal ones by their number; so the same ones
@@ -46,14 +46,15 @@ if TYPE_CHECKING:
 MOST_LOOKS = 3
 LEAST_GAIN = 1e-5
 # One row is kept for so many of the sample, but so many of each cluster at least.
-SAMPLE_PER_ROW = 4
+SAMPLE_PER_ROW = 2
 ROWS_OF_CLUSTER = 32
 # Nats that a count may be too large by, as noise often makes it.
 NOISE_NATS = 4.0
 # Parts that the rows of one cluster are divided into.
 PARTS = 6
-# How many times K clusters there are in the pass after that.
+# How many times K clusters there are in some passes after that.
 TIMES_CLUSTERS = 2
+WIDE_PASSES = 2
 
 
 class Misfits(NamedTuple):
@@ -150,7 +151,9 @@ class SecondLook:
         sums = with_parts(sums, counts, misfits.labels, parts, run.groups, self._prior)
         n_clusters = self.plan.settings.n_clusters
         sums = self._joined(sums, run.groups, TIMES_CLUSTERS * n_clusters, workers)
-        wide = replace(self.plan.settings, n_clusters=sums.n_clusters, max_iter=1)
+        wide = replace(
+            self.plan.settings, n_clusters=sums.n_clusters, max_iter=WIDE_PASSES
+        )
         begun = PendingRun(run.groups, running=Running(sums, run.groups, wide))
         found = SharedPass([begun], wide, self.data).finish(self.one_pass, None)
         sums = self._joined(found.sums, found.groups, n_clusters, workers)

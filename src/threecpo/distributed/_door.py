@@ -116,7 +116,7 @@ def fit(
         sample and of ``init``: eight readings, and no rows but those in memory.
     second_look : bool, default=True
         When the runs have ended, look for clusters that are too rare for the sample in
-        the rows that fit their clusters worst, as many as a quarter of ``sample_rows``,
+        the rows that fit their clusters worst, as many as half of ``sample_rows``,
         and make one more run from there, which counts if its loss is the lowest; up to
         three times, while that pays. Not with ``batch``, a start that is given, or
         ``n_clusters="auto"``.
