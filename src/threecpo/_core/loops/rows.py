@@ -151,14 +151,30 @@ def _add_log_size(rows, row, size, before, sums):
 
 
 @inlined
-def _add_row(rows, row, target, sign, sums):
-    """Add a row to the sums of a cluster or, where sign is -1, take it away."""
+def _add_row(rows, row, target, sums):
+    """Add a row to the sums of a cluster."""
     target = U(target) * U(len(sums.totals)) + _batch(rows, row)
-    times = sign * _weight(rows, row)
+    weight = _weight(rows, row)
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
-        sums.table[target, U(rows.indices[t])] += times * rows.data[t]
-    sums.members[target] += np.int64(sign)
-    sums.masses[target] += times
+        sums.table[target, U(rows.indices[t])] += weight * rows.data[t]
+    sums.members[target] += 1
+    sums.masses[target] += weight
+
+
+@inlined
+def _move_row(rows, row, old, new, sums):
+    """Take a row from the sums of one cluster to those of another."""
+    n_batches, batch = U(len(sums.totals)), _batch(rows, row)
+    source, target = U(old) * n_batches + batch, U(new) * n_batches + batch
+    weight = _weight(rows, row)
+    for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
+        j, value = U(rows.indices[t]), weight * rows.data[t]
+        sums.table[source, j] -= value
+        sums.table[target, j] += value
+    sums.members[source] -= 1
+    sums.members[target] += 1
+    sums.masses[source] -= weight
+    sums.masses[target] += weight
 
 
 @compiled(
@@ -198,10 +214,10 @@ def assign_rows(
         if label != old:
             moved += 1
             labels[i] = label
-        if fresh or label != old:
-            if not fresh and old != NOWHERE:
-                _add_row(rows, i, old, -1.0, sums)
-            _add_row(rows, i, label, 1.0, sums)
+        if fresh or old == NOWHERE:
+            _add_row(rows, i, label, sums)
+        elif label != old:
+            _move_row(rows, i, old, label, sums)
         if with_sizes:
             before = sizes[i] if len(sizes) > 0 else np.nan
             if size != before:
