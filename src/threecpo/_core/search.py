@@ -173,13 +173,18 @@ class SeedRuns:
         """Come down from more clusters to K, and take a few iterations there."""
         few = few_iterations(settings)
         if few.n_clusters == 1:
-            return self.start(few)
+            return self._of_one_cluster(few)
         many = self.above or self.many_clusters(few)
         if many.sums.n_clusters < few.n_clusters:
             return self.start(few)
         groups = many.groups
         labels, sums = joined(many.labels, many.sums, groups, few, self.workers)
         return self._run(groups, labels, few, sums)
+
+    def _of_one_cluster(self, settings: Settings) -> Run:
+        """Run with all rows in one cluster: seeds for it would take distances."""
+        labels = np.zeros(self.starts.counts.n_rows, dtype=np.int32)
+        return self._run(self.starts.columns(self.rng, 1), labels, settings)
 
     @property
     def goes_on(self) -> bool:
