@@ -31,6 +31,19 @@ def made(monkeypatch):
     return recorded(monkeypatch)
 
 
+def test_one_cluster_of_a_path_needs_no_seeds():
+    Y, _ = containers.planted(3, n_rows=60, seed=0)
+
+    def refuse(counts):
+        raise AssertionError
+
+    starts = Starts(from_dense(Y), np.ones(Y.shape[1], dtype=np.int8), refuse)
+    seeds = np.random.SeedSequence(0).spawn(4)
+    *_, runs = merges(starts, settings_for(3, 2, 1), seeds, SERIAL)
+    for run in runs:
+        np.testing.assert_array_equal(run.labels, 0)
+
+
 class TestPlanted:
     @pytest.mark.parametrize("first_columns", [None, random_columns])
     def test_a_single_merging_run_finds_the_clusters(self, first_columns):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +13,8 @@ from . import memory
 from .starting import MERGE
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .._core.counts import Counts
     from .plan import Plan
     from .record import FitRecord
@@ -25,35 +27,70 @@ def refined(plan: Plan, record: FitRecord, counts: Counts) -> FitRecord:
     return memory.fit(plan.with_clusters(record.n_clusters), counts)
 
 
-def divided(
-    plan: Plan, record: FitRecord, counts: Counts, cluster: int, into: int
-) -> FitRecord:
-    """Return the run over these rows that starts with a cluster of a record divided.
-
-    Its rows are clustered by themselves first; the largest part keeps the number, and
-    the others come behind all clusters.
-    """
-    with Workers(plan.n_jobs) as workers:
-        labels = record.describe(counts, workers).nearest_labels.copy()
-    members = np.flatnonzero(labels == cluster)
-    if len(members) < into:
-        message = (
-            f"Cluster {cluster} has {len(members)} of these rows, too few for "
-            f"into={into}."
-        )
-        raise ValueError(message)
-    plan = plan.with_column_weights(record.sums.column_weights)
-    alone = replace(
-        plan,
-        settings=replace(record.settings, outliers=None),
-        init=MERGE,
-        order="size",
-        with_confidence=False,
-    )
-    part = memory.fit(alone.with_clusters(into), counts.rows(members))
+def divided(division: Division, counts: Counts) -> FitRecord:
+    """Return the run over these rows that starts with a cluster divided."""
+    with Workers(division.plan.n_jobs) as workers:
+        labels = division.record.describe(counts, workers).nearest_labels
+    members = division.members(labels)
+    part = division.part(counts.rows(members))
     assert part.rows is not None
-    numbers = np.append(cluster, record.n_clusters + np.arange(into - 1))
-    labels[members] = numbers[part.rows.nearest_labels]
-    groups = np.where(part.groups == RELEVANT, part.groups, record.groups)
-    plan = replace(plan, settings=record.settings, init=labels, column_init=groups)
-    return memory.fit(plan.with_clusters(record.n_clusters + into - 1), counts)
+    start = division.start(labels, members, part, part.rows.nearest_labels)
+    return memory.fit(start, counts)
+
+
+@dataclass(frozen=True)
+class Division:
+    """A cluster of a record that is to be divided into several.
+
+    Its rows are clustered by themselves; the largest part keeps the number, and the
+    others come behind all clusters. That is the start of a run over all rows.
+    """
+
+    plan: Plan
+    record: FitRecord
+    cluster: int
+    into: int
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters afterwards."""
+        return self.record.n_clusters + self.into - 1
+
+    def members(self, labels: NDArray[np.int32]) -> NDArray[np.intp]:
+        """Rows of the cluster, which must be enough to be divided."""
+        members = np.flatnonzero(labels == self.cluster)
+        if len(members) < self.into:
+            message = (
+                f"Cluster {self.cluster} has {len(members)} of these rows, too few for "
+                f"into={self.into}."
+            )
+            raise ValueError(message)
+        return members
+
+    def part(self, counts: Counts) -> FitRecord:
+        """Fit to rows of the cluster alone."""
+        alone = replace(
+            self.plan.with_column_weights(self.record.sums.column_weights),
+            settings=replace(self.record.settings, outliers=None),
+            init=MERGE,
+            order="size",
+            with_confidence=False,
+        )
+        return memory.fit(alone.with_clusters(self.into), counts)
+
+    def start(
+        self,
+        labels: NDArray[np.int32],
+        members: NDArray[np.intp],
+        part: FitRecord,
+        part_labels: NDArray[np.int32],
+    ) -> Plan:
+        """Plan of the run over all rows, of which the members are in these parts."""
+        record = self.record
+        numbers = np.append(self.cluster, np.arange(record.n_clusters, self.n_clusters))
+        labels = labels.copy()
+        labels[members] = numbers[part_labels]
+        groups = np.where(part.groups == RELEVANT, part.groups, record.groups)
+        plan = self.plan.with_column_weights(record.sums.column_weights)
+        plan = replace(plan, settings=record.settings, init=labels, column_init=groups)
+        return plan.with_clusters(self.n_clusters)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.plan import Plan
     from .._fit.record import FitRecord
+    from .._fit.refined import Division
 
 
 class ClusterTree(PoissonClusterer):
@@ -184,9 +185,10 @@ class ClusterTree(PoissonClusterer):
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
+        X : CountTable, array-like, frame, sparse matrix or Dask array of shape \
 (n_rows, n_columns)
-            Counts of the same columns, such as those of the fit.
+            Counts of the same columns, such as those of the fit. For rows in other
+            blocks there is :func:`threecpo.distributed.split`.
         cluster : int
             The cluster to divide.
         into : int, default=2
@@ -212,13 +214,29 @@ class ClusterTree(PoissonClusterer):
         """
         from .._fit.refined import divided
 
-        check_is_fitted(self)
-        record = self.record_
-        into = _options.check_integer("into", into, 2)
-        (cluster,) = _checked_clusters([cluster], record.n_clusters)
+        division = self._division(cluster, into, order, batch)
+        if hasattr(X, "__dask_graph__"):
+            rows = {"sample_weight": sample_weight, "batch": batch}
+            return self._split_blocks(X, cluster, into, order=order, **rows)
         counts = self._counts_to_go_on(X, sample_weight, batch)
-        plan = self._plan_to_go_on(order)
-        return self._went_on(divided(plan, record, counts, cluster, into), X)
+        return self._went_on(divided(division, counts), X)
+
+    def _split_blocks(self, X: Any, cluster: int, into: int, **options: Any) -> Self:
+        from ..distributed import split
+
+        return split(self, X, cluster, into, **options)
+
+    def _division(
+        self, cluster: int, into: int, order: str | None, batch: Any
+    ) -> Division:
+        """How a cluster is to be divided, checked."""
+        from .._fit.refined import Division
+
+        check_is_fitted(self)
+        self._check_batches_given(batch)
+        into = _options.check_integer("into", into, 2)
+        (cluster,) = _checked_clusters([cluster], self.record_.n_clusters)
+        return Division(self._plan_to_go_on(order), self.record_, cluster, into)
 
     def _joined(
         self,

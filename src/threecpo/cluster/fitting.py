@@ -20,13 +20,16 @@ if TYPE_CHECKING:
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
+    from .._fit.refined import Division
 
 __all__ = [
     "PoissonClusterer",
     "as_table",
     "check_estimator",
     "check_known_start",
+    "division_of",
     "fitted",
+    "fitted_from",
     "keep",
     "parameters_of",
     "plan_of",
@@ -50,6 +53,16 @@ def plan_of(estimator: PoissonClusterer) -> Plan:
     return estimator._plan()
 
 
+def division_of(
+    estimator: Any, cluster: Any, into: Any, order: str | None, batch: Any
+) -> Division:
+    """Check how a cluster of a fitted estimator is to be divided."""
+    if not hasattr(estimator, "split"):
+        message = f"{estimator!r} has no clusters to divide: it is no ThreeCPO."
+        raise TypeError(message)
+    return estimator._division(cluster, into, order, batch)
+
+
 def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:
     """Parameters of an estimator as records hold them."""
     return estimator._plain_parameters()
@@ -70,6 +83,11 @@ def fitted(estimator: Model, record: FitRecord) -> Model:
     """Return a new estimator with the same parameters, fitted by this record."""
     n_clusters = record.settings.n_clusters
     return keep(clone(estimator).set_params(n_clusters=n_clusters), record)
+
+
+def fitted_from(estimator: Any, record: FitRecord) -> Any:
+    """Return a new estimator of a fit that went on from that of another."""
+    return estimator._fitted_by(record)
 
 
 def progress_of(estimator: PoissonClusterer) -> Progress | None:

@@ -6,6 +6,7 @@ from ._door import fit
 from ._new_rows import predict, predict_proba, row_scores, score, transform
 from ._path import select_n_clusters
 from ._patience import ClusterLostError
+from ._split import split
 
 __all__ = [
     "ClusterLostError",
@@ -17,5 +18,6 @@ __all__ = [
     "row_scores",
     "score",
     "select_n_clusters",
+    "split",
     "transform",
 ]

@@ -73,7 +73,7 @@ def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[CheckedBlock
         if given.missing == "zero":
             readers = _by_name(source, record)
         else:
-            _check_names(source, record)
+            check_names(source, record)
         if given.batch is not None:
             readers = _in_batches(record, readers, over(readers), given.batch)
         yield CheckedBlocks(over(readers), record, source.row_names)
@@ -105,7 +105,7 @@ def _engine_of(
     return lambda readers: ThreadEngine(readers, workers)
 
 
-def _check_names(source: BlockSource, record: FitRecord) -> None:
+def check_names(source: BlockSource, record: FitRecord) -> None:
     """Refuse columns of other names."""
     theirs, ours = source.column_names, record.column_names
     if theirs is None or ours is None:

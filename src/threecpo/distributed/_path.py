@@ -7,10 +7,7 @@ from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .._fit import block_work
-from .._fit.budget import OF_ROW, check_all
+from .._fit.budget import OF_ROW
 from .._fit.described_path import described_each
 from .._fit.plan import check_enough_rows
 from .._options import check_integer, check_non_negative
@@ -23,7 +20,6 @@ from ..select.fitting import (
     largest_of_auto,
     whole_numbers,
 )
-from ..table import CountTable
 from ._fit_steps import (
     block_fit,
     first_of_two,
@@ -45,13 +41,13 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._fit.blocks import BlockFit
-    from .._fit.budget import MemoryBudget
     from .._fit.checkpoint import Checkpoint
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
+    from ..table import CountTable
     from ._place import FitRows, OpenedBlocks
 
 
@@ -208,20 +204,9 @@ class PathOverBlocks:
 
     def _in_memory(self, largest: int, n_gathered: int) -> CountTable:
         """All rows, which must fit into memory."""
-        source, place = self.blocks
-        plan, look, given = self.fitted.plan, place.look, self.given
-        sizes = largest, max(look.n_columns), plan.n_jobs
-
-        def check(budget: MemoryBudget) -> None:
-            budget.check_rows(n_gathered)
-            budget.check_sample(sum(look.n_stored), *sizes)
-
-        check_all(given.budget, check)
-        n_rows = sum(look.n_rows)
-        counts = block_work.sample(place.engine, look, np.arange(n_rows))
-        table = CountTable(
-            counts, column_names=source.column_names, row_names=source.row_names
-        )
+        given, n_jobs = self.given, self.fitted.plan.n_jobs
+        sizes = largest, n_jobs, n_gathered
+        table = self.blocks.in_memory(given.budget, *sizes)
         rows = {
             "sample_weight": given.sample_weight,
             "batch": given.batch,

@@ -9,10 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from .._core.row_checks import check_known
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRows, WeightedRows
-from .._fit.budget import budget_of
+from .._fit.block_work import sample
+from .._fit.budget import budget_of, check_all
 from .._fit.checkpoint import Checkpoint
 from .._fit.engine import ThreadEngine, UnchangedBlocks
 from .._fit.first_look import FirstLook, look_at
@@ -23,6 +26,7 @@ from .._fit.seed_rows import with_seed_blocks
 from .._options import check_choice, check_non_negative
 from .._validation import bad_entry_message, fractional_message, held_codes
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
+from ..table import CountTable
 from ._patience import Patience
 
 if TYPE_CHECKING:
@@ -153,6 +157,26 @@ class OpenedBlocks(NamedTuple):
         """Return a fit with the names of columns and rows."""
         source = self.source
         return record.with_names(columns=source.column_names, rows=source.row_names)
+
+    def in_memory(
+        self, budget: MemoryBudget, n_clusters: int, n_jobs: int, n_gathered: int
+    ) -> CountTable:
+        """All rows, for a fit in memory of so many clusters.
+
+        Results of ``n_gathered`` rows are kept beside them.
+        """
+        source, look = self.source, self.place.look
+        sizes = n_clusters, max(look.n_columns), n_jobs
+
+        def check(budget: MemoryBudget) -> None:
+            budget.check_rows(n_gathered)
+            budget.check_sample(sum(look.n_stored), *sizes)
+
+        check_all(budget, check)
+        counts = sample(self.place.engine, look, np.arange(sum(look.n_rows)))
+        return CountTable(
+            counts, column_names=source.column_names, row_names=source.row_names
+        )
 
     def warn_if_fractional(self, name: str, stacklevel: int) -> None:
         if self.place.look.fractional:

@@ -1,0 +1,129 @@
+"""A cluster divided, of rows that come in blocks."""
+
+import dask.array as da
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from block_fits import assert_same_bits, evenly, model_of, shapeless, write
+from sklearn.metrics import adjusted_rand_score
+
+from threecpo import distributed
+from threecpo.cluster import PoissonL
+from threecpo.distributed import local_client
+
+RNG = np.random.default_rng(0)
+PLANTED = RNG.integers(4, size=600)
+X = sp.csr_array(RNG.poisson(RNG.gamma(0.5, 8.0, size=(4, 30))[PLANTED]))
+
+
+@pytest.fixture(scope="module")
+def joined():
+    """Model of three clusters, one of which is two that were planted."""
+    model = model_of(4).fit(X)
+    assert adjusted_rand_score(PLANTED, model.labels_) > 0.95
+    return model.cut(3)
+
+
+def unclear(model):
+    """The cluster that holds two planted ones."""
+    table = np.zeros((model.n_clusters_, 4))
+    np.add.at(table, (model.labels_, PLANTED), 1)
+    return int((table > 20).sum(axis=1).argmax())
+
+
+@pytest.mark.parametrize("n_blocks", [1, 5])
+def test_up_to_the_sample_it_is_that_of_memory(n_blocks):
+    Y = shapeless()
+    model = model_of(3).fit(Y)
+    found = distributed.split(model, evenly(Y, n_blocks), 1)
+    assert_same_bits(found, model.split(Y, 1))
+
+
+@pytest.mark.parametrize("sample_rows", [50, 500])
+def test_beyond_the_sample_the_planted_clusters_are_found(joined, sample_rows):
+    blocks = evenly(X, 6)
+    found = distributed.split(joined, blocks, unclear(joined), sample_rows=sample_rows)
+    assert found.n_clusters_ == 4
+    assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+    assert joined.n_clusters_ == 3
+
+
+def test_the_answer_does_not_depend_on_blocks_or_workers(joined, tmp_path):
+    how = {"cluster": unclear(joined), "sample_rows": 100, "order": "given"}
+    expected = distributed.split(joined, evenly(X, 1), **how)
+    folder = write(X, tmp_path / "blocks", 4)
+    assert_same_bits(
+        distributed.split(joined, folder, max_memory="1GB", **how), expected
+    )
+    with local_client(2) as client:
+        found = distributed.split(joined, folder, client=client, **how)
+    assert_same_bits(found, expected)
+
+
+def test_given_order_keeps_the_other_numbers(joined):
+    cluster, blocks = unclear(joined), evenly(X, 3)
+    found = distributed.split(joined, blocks, cluster, 3, sample_rows=80, order="given")
+    for k in {0, 1, 2} - {cluster}:
+        assert np.bincount(found.labels_[joined.labels_ == k]).argmax() == k
+
+
+def test_weights_of_rows_count(joined):
+    weights = np.ones(600)
+    weights[::7] = 0
+    blocks, how = evenly(X, 3), {"cluster": unclear(joined), "sample_rows": 100}
+    found = distributed.split(joined, blocks, sample_weight=weights, **how)
+    assert found.record_.sums.n_rows == np.count_nonzero(weights)
+    assert len(found.labels_) == 600
+    assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
+
+
+def test_batches_are_asked_for():
+    batch = np.array(["a", "b"], dtype=object)[np.arange(600) % 2]
+    model = model_of(3).fit(X, batch=batch)
+    blocks = evenly(X, 3)
+    with pytest.raises(ValueError, match="pass that of X here"):
+        distributed.split(model, blocks, 0, sample_rows=100)
+    found = distributed.split(model, blocks, 0, sample_rows=100, batch=batch)
+    assert found.n_clusters_ == 4
+    assert found.batch_names_.tolist() == ["a", "b"]
+
+
+def test_columns_held_back_stay_so():
+    varying = RNG.negative_binomial(0.2, 0.01, size=(600, 1))
+    Y = sp.csr_array(sp.hstack([X, varying]))
+    model = model_of(4, max_dispersion=4).fit(Y).cut(3)
+    weights = model.record_.sums.column_weights
+    assert weights is not None
+    found = distributed.split(model, evenly(Y, 3), unclear(model), sample_rows=100)
+    np.testing.assert_array_equal(found.record_.sums.column_weights, weights)
+    np.testing.assert_array_equal(found.predict(Y), found.labels_)
+    assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
+
+
+def test_a_dask_array_is_split_by_the_method(joined):
+    cluster = unclear(joined)
+    array = da.from_array(X.toarray(), chunks=(150, -1))
+    assert_same_bits(joined.split(array, cluster), joined.split(X, cluster))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"cluster": 3}, "3 is no cluster of 0 to 2"),
+        ({"cluster": 0, "into": 1}, "into=1"),
+        ({"cluster": 0, "into": 599, "sample_rows": 599}, "too few for into=599"),
+        ({"cluster": 0, "into": 5, "sample_rows": 4}, "sample_rows=4"),
+        ({"cluster": 0, "max_memory": 1000}, "max_memory"),
+    ],
+)
+def test_refuses(joined, options, text):
+    with pytest.raises(ValueError, match=text):
+        distributed.split(joined, evenly(X, 3), **{"sample_rows": 100} | options)
+
+
+def test_other_columns_and_models_are_refused(joined):
+    with pytest.raises(ValueError, match="columns"):
+        distributed.split(joined, evenly(X[:, 1:], 3), 0, sample_rows=100)
+    with pytest.raises(TypeError, match="no ThreeCPO"):
+        distributed.split(PoissonL(3, random_state=0).fit(X), evenly(X, 3), 0)
