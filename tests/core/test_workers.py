@@ -2,7 +2,9 @@
 
 import threading
 import time
+import weakref
 
+import numpy as np
 import pytest
 
 from threecpo._core.workers import Stopped, Workers
@@ -53,3 +55,82 @@ def test_no_more_items_are_in_the_making_than_twice_the_threads(n_jobs, most):
             delivered += 1
     assert delivered == 50
     assert max(in_the_making) == most
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_who_waits_is_one_of_the_threads(n_jobs):
+    """No item gets past the barrier before as many are in work as there are jobs."""
+    barrier = threading.Barrier(n_jobs, timeout=600)
+
+    def together(_):
+        barrier.wait()
+        return threading.get_ident()
+
+    with Workers(n_jobs) as workers:
+        threads = set(workers.map(together, range(4 * n_jobs)))
+    assert len(threads) == n_jobs
+    assert threading.get_ident() in threads
+
+
+def test_items_are_made_by_who_waits_while_the_others_are_busy():
+    """As rows of a crossing are while trials are made."""
+    begun, release = threading.Event(), threading.Event()
+
+    def busy():
+        begun.set()
+        assert release.wait(timeout=600)
+        yield "late"
+
+    with Workers(2) as workers:
+        late = workers.ahead(busy())
+        assert begun.wait(timeout=600)
+        made_by = list(workers.map(lambda _: threading.get_ident(), range(6)))
+        release.set()
+        assert list(late) == ["late"]
+    assert made_by == [threading.get_ident()] * 6
+
+
+def test_what_another_thread_was_not_needed_for_is_let_go():
+    """Items that who waits has made leave nothing behind in a queue."""
+    begun, release = threading.Event(), threading.Event()
+
+    def busy():
+        begun.set()
+        assert release.wait(timeout=600)
+        yield "late"
+
+    with Workers(2) as workers:
+        late = workers.ahead(busy())
+        assert begun.wait(timeout=600)
+        array = np.zeros(10)
+        alive = weakref.ref(array)
+        list(workers.map(np.sum, [array]))
+        del array
+        left = alive()
+        release.set()
+        list(late)
+    assert left is None
+
+
+def test_an_error_comes_in_the_order_of_the_items():
+    """Even where who waits for an item has made a later one, which failed."""
+    begun, failed = threading.Event(), threading.Event()
+
+    def items():
+        yield 0
+        assert begun.wait(timeout=600)  # in the other thread
+        yield 1
+
+    def one(item):
+        if item == 0:
+            begun.set()
+            assert failed.wait(timeout=600)
+            return item
+        failed.set()
+        raise ValueError(item)
+
+    with Workers(2) as workers:
+        found = workers.map(one, items())
+        assert next(found) == 0
+        with pytest.raises(ValueError, match="1"):
+            next(found)

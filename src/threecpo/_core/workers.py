@@ -1,11 +1,15 @@
-"""Our own threads: an ordered map whose results do not depend on their number."""
+"""Our own threads: an ordered map whose results do not depend on their number.
+
+Who waits for a result is one of the threads: it makes what no other has begun.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, Self, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -18,13 +22,47 @@ class Stopped(Exception):  # noqa: N818 - a request, not an error
     """Raised inside worker threads after an interrupt."""
 
 
+class Task(Generic[T]):
+    """A call that a thread of the pool makes, or who waits for its result."""
+
+    def __init__(self, pool: ThreadPoolExecutor, call: Callable[[], T]) -> None:
+        # Taken out by who makes the call: a pool keeps what has been cancelled, and
+        # that would keep the arrays of the call.
+        self._calls = [call]
+        self._future = pool.submit(self._made)
+
+    def _made(self) -> T:
+        return self._calls.pop()()
+
+    @property
+    def done(self) -> bool:
+        return self._future.done()
+
+    def make(self) -> None:
+        """Make the call here, unless it has begun; an error is part of its result."""
+        if self._future.cancel():
+            self._future = Future()
+            try:
+                self._future.set_result(self._made())
+            except Exception as error:  # noqa: BLE001 - raised by ``result``
+                self._future.set_exception(error)
+
+    def result(self) -> T:
+        self.make()
+        return self._future.result()
+
+    def drop(self) -> Future[T] | None:
+        """Leave the call; return what ends with it where it has begun."""
+        return None if self._future.cancel() else self._future
+
+
 class Workers:
     """Our own threads: an ordered map whose results do not depend on their number."""
 
     def __init__(self, n_jobs: int, stop: threading.Event | None = None) -> None:
         self.n_jobs = n_jobs
         self._stop = stop or threading.Event()
-        self._pool = ThreadPoolExecutor(n_jobs) if n_jobs > 1 else None
+        self._pool = ThreadPoolExecutor(n_jobs - 1) if n_jobs > 1 else None
 
     def __enter__(self) -> Self:
         return self
@@ -51,20 +89,20 @@ class Workers:
 
         Where it is to be ``settled``, no item is in work any more after an error.
         """
-        waiting: deque[Future[T]] = deque()
+        waiting: deque[Task[T]] = deque()
         try:
             for item in items:
                 self.check()
                 if self._pool is None:
                     yield function(item)
                     continue
-                waiting.append(self._pool.submit(function, item))
+                waiting.append(Task(self._pool, partial(function, item)))
                 if len(waiting) >= 2 * self.n_jobs:
-                    yield waiting.popleft().result()
+                    yield _first_of(waiting)
             while waiting:
-                yield waiting.popleft().result()
+                yield _first_of(waiting)
         finally:  # whoever has enough closes the iterator
-            begun = [future for future in waiting if not future.cancel()]
+            begun = [future for task in waiting if (future := task.drop())]
             if settled:
                 wait(begun)
 
@@ -82,12 +120,21 @@ class Workers:
             self.check()
             return next(items, end)
 
-        def drawn(coming: Future[T | object]) -> Iterator[T]:
+        def drawn(coming: Task[T | object]) -> Iterator[T]:
             while (item := coming.result()) is not end:
-                coming = pool.submit(draw)
+                coming = Task(pool, draw)
                 yield cast("T", item)
 
-        return drawn(pool.submit(draw))
+        return drawn(Task(pool, draw))
+
+
+def _first_of(waiting: deque[Task[T]]) -> T:
+    """Take the first result; until it is there, make others that nobody has begun."""
+    for task in waiting:
+        if waiting[0].done:
+            break
+        task.make()
+    return waiting.popleft().result()
 
 
 SERIAL = Workers(1)
