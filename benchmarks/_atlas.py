@@ -16,11 +16,15 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 
+from _common import load, missing_data, say
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
+CELLS = "pbmc_kang"
 # Of a gene, variance over mean in one cluster.
 DISPERSION = 1.5
 # Part of the genes that a cluster has more or less of than its cell type, how much so
@@ -44,6 +48,15 @@ class RealCells:
         types = np.unique(labels)
         sums = [np.asarray(X[labels == t].sum(axis=0)).ravel() for t in types]
         return cls(np.array(sums, dtype=float), np.asarray(X.sum(axis=1)).ravel())
+
+    @classmethod
+    def read(cls, folder: Path) -> RealCells:
+        """Those of a folder of data; ends the program if it does not have them."""
+        if missing := missing_data(folder, [CELLS]):
+            say(missing)
+            raise SystemExit(2)
+        real = load(folder, CELLS)
+        return cls.of(real.matrix, real.labels)
 
 
 @dataclass(frozen=True)

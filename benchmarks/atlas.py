@@ -26,12 +26,11 @@ import numpy as np
 
 from _atlas import Atlas, RealCells
 from _atlas_files import FORMATS, write
-from _common import HERE, Report, add_data_option, load, missing_data, say
+from _common import HERE, Report, add_data_option, say
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-CELLS = "pbmc_kang"
 # A planted cluster is found if a fitted one holds so much of it, and little else.
 FOUND = 0.5
 
@@ -41,12 +40,7 @@ def main() -> int:
     given = _parser().parse_args()
     if given.child:
         return fit(given)
-    missing = missing_data(given.data, [CELLS])
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    real = load(given.data, CELLS)
-    cells = RealCells.of(real.matrix, real.labels)
+    cells = RealCells.read(given.data)
     atlas = Atlas(cells, given.rows, given.columns, given.clusters, seed=given.seed)
     path = given.folder / f"atlas-{given.rows}-{given.clusters}{FORMATS[given.format]}"
     began = time.perf_counter()

@@ -11,7 +11,6 @@ than half of it, and is more than half of that.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,8 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from _atlas import Atlas, RealCells
-from _common import Report, add_data_option, load, missing_data, say
-from atlas import CELLS, found_clusters
+from _common import Report, add_data_option, say
+from atlas import found_clusters
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
@@ -57,12 +56,7 @@ class Reader:
 def main() -> int:
     """Make cells for every seed, fit them twice, count what is found."""
     given = _parser().parse_args()
-    missing = missing_data(given.data, [CELLS])
-    if missing:
-        print(missing, file=sys.stderr)
-        return 2
-    real = load(given.data, CELLS)
-    cells = RealCells.of(real.matrix, real.labels)
+    cells = RealCells.read(given.data)
     shares = tuple(share / 100 for share in given.shares)
     report, facts = Report(given.output), []
     found: dict[bool, list[np.ndarray]] = {False: [], True: []}
