@@ -93,6 +93,19 @@ def model():
     return fit()
 
 
+@pytest.fixture
+def path(tmp_path):
+    """Where a model can be saved."""
+    return tmp_path / "model.npz"
+
+
+@pytest.fixture
+def saved(path):
+    """File of a model."""
+    fit().save(path)
+    return path
+
+
 @pytest.fixture(scope="module", params=[None, "iterative", "final"])
 def any_model(request):
     return fit(outliers=request.param)

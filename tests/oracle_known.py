@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 import oracle
+import oracle_run
 from oracle import NOISE, OUTLIER
 
 
@@ -50,8 +51,9 @@ def run(X, labels, groups, penalty, held, fixed=(), *, outliers=False, max_iter=
         scores = allowed_scores(scores, fixed)
         new_groups = oracle.choose_groups(scores, oracle.tolerance(X, groups))
         size = oracle.size_of_terms(X.sum(axis=0))
-        clear &= not oracle.undecided(oracle.best_two_differ_by(scores, size)).any()
-        free = oracle.clear_rows(X, labels, new_groups, **rule) | (held >= 0)
+        gaps = oracle_run.best_two_differ_by(scores, size)
+        clear &= not oracle_run.undecided(gaps).any()
+        free = oracle_run.clear_rows(X, labels, new_groups, **rule) | (held >= 0)
         clear &= bool(free.all())
         column_losses.append(value(labels, new_groups))
         new = assign(X, labels, new_groups, held, **rule)
@@ -59,4 +61,4 @@ def run(X, labels, groups, penalty, held, fixed=(), *, outliers=False, max_iter=
         labels, groups = oracle.without_empty(new), new_groups
         row_losses.append(value(labels, groups))
     labels = numbered(labels, int(held.max(initial=-1)) + 1)
-    return oracle.Run(labels, groups, column_losses, row_losses, converged, clear)
+    return oracle_run.Run(labels, groups, column_losses, row_losses, converged, clear)

@@ -54,7 +54,9 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     ...     threecpo.load(f"{folder}/model.npz").n_clusters_
     2
     """
-    arrays, facts = model.record_.to_arrays()
+    from ._fit.stored_record import record_to_arrays
+
+    arrays, facts = record_to_arrays(model.record_)
     parameters = _storable(model.get_params(deep=False), arrays)
     header = {
         "format": FORMAT,
@@ -122,7 +124,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
-    from ._fit.record import FitRecord
+    from ._fit.stored_record import record_from_arrays
     from .cluster import ThreeCPO
     from .cluster.fitting import keep
 
@@ -131,7 +133,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
         for name, value in header["parameters"].items()
     }
     parameters["groups"] = tuple(parameters["groups"])
-    record = FitRecord.from_arrays(arrays, header["record"])
+    record = record_from_arrays(arrays, header["record"])
     model = ThreeCPO(**parameters)
     _check_parameters(model, record.settings.n_clusters)
     return keep(model, record)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import oracle
 import threecpo
 from fitting import X, fit
-from test_damaged_models import change_header, rewrite
+from model_files import change_header, rewrite
 from threecpo import ThreeCPO, distributed, results
 
 OPTIONS = {

@@ -15,7 +15,7 @@ from planted_runs import (
     start_of,
 )
 
-import oracle
+import oracle_run
 from strategies import Labelled, labelled_counts, penalties, permutations_of, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import seeding
@@ -66,7 +66,7 @@ class TestPermutations:
         """Run these, unless rounding would decide."""
         assume(outliers or (case.labels >= 0).all())
         start = case.labels, case.groups, penalty
-        assume(oracle.run(case.Y + 1e-3, *start, outliers=outliers).clear)
+        assume(oracle_run.run(case.Y + 1e-3, *start, outliers=outliers).clear)
         return run_of(case.Y, *start, outliers=outliers)
 
 
@@ -87,8 +87,8 @@ class TestScaleInvariance:
     def test_on_awkward_counts(self, case, factor, prior, outliers):
         assume(outliers or (case.labels >= 0).all())
         X = case.Y + prior
-        clear = oracle.run(X, case.labels, case.groups, None, outliers=outliers).clear
-        assume(clear)
+        start = case.labels, case.groups, None
+        assume(oracle_run.run(X, *start, outliers=outliers).clear)
         self.check(case, factor, prior, True, outliers)
 
     def check(self, case, factor, prior, exact, outliers):

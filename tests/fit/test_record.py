@@ -9,8 +9,8 @@ import pytest
 from fitting import TRUE, X, fit
 from threecpo import ThreeCPO, select_n_clusters
 from threecpo._core import prices
-from threecpo._fit.record import NUMERICS_VERSION, FitRecord
-from threecpo._fit.stored import DamagedFieldError
+from threecpo._fit.stored import NUMERICS_VERSION, DamagedFieldError
+from threecpo._fit.stored_record import record_from_arrays, record_to_arrays
 
 
 @pytest.fixture
@@ -54,10 +54,10 @@ def test_it_describes_and_scores_the_rows_it_was_made_from(any_model, record):
 
 
 def test_arrays_give_back_the_same_record(record):
-    arrays, facts = record.to_arrays()
-    again = FitRecord.from_arrays(arrays, facts)
+    arrays, facts = record_to_arrays(record)
+    again = record_from_arrays(arrays, facts)
     assert again.settings == record.settings
-    other, other_facts = again.to_arrays()
+    other, other_facts = record_to_arrays(again)
     assert facts == other_facts
     assert arrays.keys() == other.keys()
     for name, array in arrays.items():
@@ -67,9 +67,9 @@ def test_arrays_give_back_the_same_record(record):
 
 def test_a_users_price_is_known_as_such_but_not_kept(seed):
     model = fit(column_penalty=lambda totals, *_: 0.5 * np.ones_like(totals))
-    arrays, facts = model.record_.to_arrays()
+    arrays, facts = record_to_arrays(model.record_)
     assert facts["settings"]["price"] == prices.CUSTOM
-    again = FitRecord.from_arrays(arrays, facts)
+    again = record_from_arrays(arrays, facts)
     assert again.price == model.record_.price
     with pytest.raises(ValueError, match="function of the user's"):
         again.settings.price(np.ones(3), 2, 5)
@@ -128,22 +128,22 @@ DAMAGES = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_what_does_not_fit_together_is_refused(name, model):
-    arrays, facts = model.record_.to_arrays()
+    arrays, facts = record_to_arrays(model.record_)
     facts["settings"] = dict(facts["settings"])
     DAMAGES[name](arrays, facts)
     with pytest.raises((DamagedFieldError, KeyError)):
-        FitRecord.from_arrays(arrays, facts)
+        record_from_arrays(arrays, facts)
 
 
 def test_names_of_any_kind_come_back(model):
     names = np.array(["a", "", "λ", "n" * 5000, "\udcff", "x\0", *"defg"], dtype=object)
     record = replace(model.record_, column_names=names)
-    again = FitRecord.from_arrays(*record.to_arrays())
+    again = record_from_arrays(*record_to_arrays(record))
     assert again.column_names.tolist() == names.tolist()
 
 
 def test_files_carry_the_version_of_the_numerics(model):
-    assert model.record_.to_arrays()[1]["numerics"] == NUMERICS_VERSION
+    assert record_to_arrays(model.record_)[1]["numerics"] == NUMERICS_VERSION
 
 
 class TestSetParamsChangesNothingThatIsFinished:

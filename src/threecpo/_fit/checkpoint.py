@@ -23,7 +23,6 @@ import numpy as np
 from .._array_files import write_arrays
 from .._errors import one_line
 from . import run_state, stored
-from .record import NUMERICS_VERSION
 from .shared_pass import SharedPass
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from .shared_pass import PendingRun
 
 FORMAT = "threecpo-checkpoint"
-VERSIONS = {"version": 2, "numerics": NUMERICS_VERSION}
+VERSIONS = {"version": 2, "numerics": stored.NUMERICS_VERSION}
 STATE = "state.json"
 LOCK = "lock"
 _OURS = re.compile(r"state\.json(\.part)?|lock|(sums|run-\d+)-\d+\.npz")

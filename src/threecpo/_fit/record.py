@@ -16,9 +16,8 @@ from .._core.row_checks import known_batches
 from .._core.rules import EXACT
 from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored, stored_names, stored_settings
+from . import stored_names
 from .choosing import Chooser
-from .confidence import Confidence
 from .frozen import with_read_only_arrays
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
 
@@ -34,11 +33,9 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .._core.tree import Tree
     from .._core.workers import Workers
+    from .confidence import Confidence
     from .held_back import HeldRows
     from .plan import Plan
-
-# Raised when the same seed and data give other bits; files carry it.
-NUMERICS_VERSION = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,94 +265,6 @@ class FitRecord:
         """Minus the loss of rows that were summed up."""
         smoothed = sums.smoothed(self.settings.prior)
         return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
-
-    def to_arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Arrays of the record, and facts beside them that JSON holds."""
-        arrays = stored.sums_to_arrays(self.sums, self.profile_sums, self.groups)
-        arrays |= {
-            "totals": self.sums.totals,
-            "ranks": self.ranks,
-            "column_scores": self.column_scores,
-            "restart_losses": self.restart_losses,
-        }
-        arrays |= {} if self.fine is None else self.fine.to_arrays()
-        arrays |= {f"history_{name}": line for name, line in self.history.items()}
-        if self.rows is not None:
-            arrays |= self.rows.arrays()
-        if self.confidence is not None and self.confidence.probabilities is not None:
-            arrays["probabilities"] = self.confidence.probabilities
-        for names in ("row_names", "column_names", "cluster_names"):
-            arrays |= stored_names.names_to_arrays(names, getattr(self, names))
-        facts = {
-            "numerics": NUMERICS_VERSION,
-            "settings": stored_settings.settings_to_facts(self.settings),
-            "n_rows": self.sums.n_rows,
-            "n_described": self.n_rows,
-            "loss": self.loss,
-            "price": self.price,
-            "converged": self.converged,
-            "history": list(self.history),
-            "parameters": dict(self.parameters),
-            "batches": list(self.batch_names),
-            "drift": list(self.drift),
-            "longest_row": self.longest_row,
-        }
-        if self.confidence is not None:
-            facts["temperature"] = self.confidence.temperature
-            facts["dispersion"] = self.confidence.dispersion
-        return arrays, facts
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any]
-    ) -> FitRecord:
-        """Record that ``to_arrays`` gave; what does not fit together is refused."""
-        history = [str(name) for name in facts["history"]]
-        sizes = {
-            "n": int(facts["n_rows"]),
-            "m": len(arrays["groups"]),
-            "k": len(arrays["ranks"]),
-            "o": len(arrays["ranks"]) + 1,
-            "r": len(arrays["restart_losses"]),
-            "i": len(arrays["history_loss"]),
-        }
-        sizes["d"] = int(facts.get("n_described", sizes["n"]))
-        fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
-        found = stored.checked(arrays, fields, sizes)
-        settings = stored_settings.settings_from_facts(
-            facts["settings"], found["groups"]
-        )
-        stored.check_totals(found, found["totals"])
-        stored.check_log_sizes(found, settings.prior)
-        lines = stored.checked(arrays, stored.of_history(history), sizes)
-        sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
-        return cls(
-            settings=settings,
-            sums=sums,
-            profile_sums=behind,
-            groups=found["groups"],
-            ranks=found["ranks"],
-            column_scores=found["column_scores"],
-            price=stored.finite("price", facts["price"]),
-            loss=stored.finite("loss", facts["loss"]),
-            history={name: lines[f"history_{name}"] for name in history},
-            converged=bool(facts["converged"]),
-            restart_losses=found["restart_losses"],
-            rows=RowResults.from_arrays(arrays, sizes),
-            row_names=stored_names.names_from_arrays("row_names", arrays, sizes["d"]),
-            column_names=stored_names.names_from_arrays(
-                "column_names", arrays, sizes["m"]
-            ),
-            cluster_names=stored_names.cluster_names_from_arrays(arrays, sizes["k"]),
-            parameters=dict(facts["parameters"]),
-            batch_names=stored_names.batch_names_from(
-                facts.get("batches", []), sums.batches
-            ),
-            drift=stored.shares("drift", facts.get("drift", [])),
-            longest_row=stored.longest_row(facts.get("longest_row")),
-            fine=Chooser.from_arrays(arrays, sums, sizes),
-            confidence=Confidence.from_arrays(arrays, facts, sizes),
-        )
 
     def numbered(self, order: str) -> FitRecord:
         """Return the same fit with its clusters numbered by size, kinship or rank."""

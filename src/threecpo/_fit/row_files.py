@@ -58,10 +58,15 @@ def save_block(folder: Path, name: str, index: int, values: NDArray[Any]) -> Non
         raise OSError(error.errno, message) from error
 
 
-def check_new(path: Path) -> None:
+def target_of(write_to: str | os.PathLike[str] | None) -> Path | None:
+    """The folder that ``write_to`` names, which must be new."""
+    if write_to is None:
+        return None
+    path = Path(write_to)
     if path.exists():
         message = f"write_to={str(path)!r} exists; name a new folder."
         raise FileExistsError(message)
+    return path
 
 
 def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[Any]:

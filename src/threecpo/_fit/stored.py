@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     Arrays = dict[str, NDArray[Any]]
     Sizes = Mapping[str, int]
 
+# Raised when the same seed and data give other bits; files carry it.
+NUMERICS_VERSION = 1
+
 
 class DamagedFieldError(ValueError):
     """An array or a number of a file is not what it should be."""

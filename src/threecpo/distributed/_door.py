@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._fit import row_files
@@ -30,6 +29,7 @@ from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
@@ -183,9 +183,7 @@ default=None
         second_look,
     )
     given.check_seeding(estimator)
-    target = None if write_to is None else Path(write_to)
-    if target is not None:
-        row_files.check_new(target)
+    target = row_files.target_of(write_to)
     if isinstance(estimator.n_clusters, str):
         from ._path import fit_auto
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from ._patience import SECONDS
 
 if TYPE_CHECKING:
     import os
+    from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
 
@@ -46,17 +46,11 @@ def predict(
         A fitted model, of a fit in memory or over blocks.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         Counts of the same columns, as in :func:`fit`.
-    layer : str, default=None
-        Matrix of an AnnData, as in :func:`threecpo.read_counts`.
-    client : distributed.Client, default=None
-        Dask cluster to work on, as in :func:`fit`.
-    max_memory : int or str, default=None
-        Budget of each process for all that grows with the data, such as ``"2GB"``.
+    layer, client, max_memory, patience
+        As in :func:`fit`.
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
         :func:`read_rows`), instead of an array.
-    patience : float, default=300
-        Seconds to wait for a Dask cluster that is lost, as in :func:`fit`.
     batch : array-like of shape (n_rows,) or None, default=None
         Batch of each row, as in :meth:`ThreeCPO.predict`.
 
@@ -76,7 +70,7 @@ def predict(
     True
     """
     given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
-    target = _new_folder(write_to)
+    target = row_files.target_of(write_to)
     with opened(model, given) as engine:
         describer = model.record_.describer
         if target is None:
@@ -123,16 +117,7 @@ def row_scores(
     (1000, 3)
     """
     given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
-    target = _new_folder(write_to)
-    with opened(model, given) as engine:
-        scorer = model.record_.row_scorer
-        if target is None:
-            found = engine.fold(partial(_scores, scorer), list.__add__)
-            return np.concatenate(found)
-        with new_folder(target) as folder:
-            work = partial(_write_scores, folder, "scores", scorer)
-            engine.fold(work, int.__add__)
-    return None
+    return _scored(model, given, write_to, "scores")
 
 
 def predict_proba(
@@ -172,16 +157,7 @@ def predict_proba(
     [1.0, 1.0]
     """
     given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
-    target = _new_folder(write_to)
-    with opened(model, given) as engine:
-        scaled = ScaledScores(model.record_.row_scorer, model.temperature_)
-        if target is None:
-            found = engine.fold(partial(_scores, scaled), list.__add__)
-            return np.concatenate(found)
-        with new_folder(target) as folder:
-            work = partial(_write_scores, folder, "probabilities", scaled)
-            engine.fold(work, int.__add__)
-    return None
+    return _scored(model, given, write_to, "probabilities")
 
 
 def score(
@@ -257,7 +233,7 @@ def transform(
     (1000, 2)
     """
     given = GivenBlocks(blocks, layer, client, max_memory, patience, None)
-    target = _new_folder(write_to)
+    target = row_files.target_of(write_to)
     with opened(model, given) as engine:
         mask = model.get_support()
         if target is None:
@@ -270,11 +246,25 @@ def transform(
     return None
 
 
-def _new_folder(path: str | os.PathLike[str] | None) -> Path | None:
-    target = None if path is None else Path(path)
-    if target is not None:
-        row_files.check_new(target)
-    return target
+def _scored(
+    model: PoissonClusterer,
+    given: GivenBlocks,
+    write_to: str | os.PathLike[str] | None,
+    name: str,
+) -> NDArray[np.float64] | None:
+    """``scores`` or ``probabilities`` of the rows, or None where they are written."""
+    target = row_files.target_of(write_to)
+    with opened(model, given) as engine:
+        scorer: RowScorer | ScaledScores = model.record_.row_scorer
+        if name == "probabilities":
+            scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
+        if target is None:
+            found = engine.fold(partial(_scores, scorer), list.__add__)
+            return np.concatenate(found)
+        with new_folder(target) as folder:
+            work = partial(_write_scores, folder, name, scorer)
+            engine.fold(work, int.__add__)
+    return None
 
 
 def _labels(describer: RowDescriber, _: int, counts: Counts) -> list[NDArray[np.int32]]:

@@ -152,13 +152,8 @@ def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) ->
 
     Parameters
     ----------
-    model : ThreeCPO
-        A fitted model. With ``n_clusters="auto"`` the report shows the path as well.
-    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns), \
-blocks of them, or None
-        The counts it was fitted on, for the map of the rows; None leaves the map out.
-        Of blocks, a path for instance, as :func:`threecpo.distributed.fit` takes them,
-        some rows are drawn for the map, and the page says so.
+    model, X
+        As in :class:`Report`.
     path : str or path-like
         File to write; an existing one is replaced once the new one is complete.
     **options
