@@ -21,8 +21,7 @@ OUTLIERS = (None, "iterative", "final")
 MARKER_ORDERS = ("marker", "excess")
 # How clusters are numbered.
 ORDERS = ("size", "kinship", "given")
-# How K is chosen, the default first: for the Poisson family and for k-means.
+# How K is chosen for the Poisson family, the default first.
 CRITERIA = ("mdl-dispersion", "mdl")
-K_MEANS_CRITERIA = ("silhouette", "elbow", "bic")
 # Functions of counts that keep zeros, by their names in numpy.
 SUBLINEAR = ("log1p", "sqrt")

@@ -47,7 +47,7 @@ def assert_keeps_the_promises(model, X):
     np.testing.assert_array_equal(rows.nearest_labels, model.nearest_labels_)
     np.testing.assert_array_equal(rows.outlier_scores, model.outlier_scores_)
     assert (model.margins_ <= rows.margins).all()
-    assert record.sums.cluster_sizes.sum() + record.sums.n_outliers == len(X)
+    assert record.sums.members.sum() == len(X)
     if model.assignment == "exact" and model.n_clusters_ > 1:
         best = model.row_scores(X)
         top = best[np.arange(len(X)), model.nearest_labels_]

@@ -41,7 +41,6 @@ class BatchRates:
     scales: NDArray[np.float64]
     clusters: NDArray[np.float64]
     batches: NDArray[np.float64]
-    n_turns: int
 
     @property
     def n_feeding(self) -> int:
@@ -84,7 +83,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         np.ascontiguousarray(clusters[feeding]),
         np.ascontiguousarray(batches[feeding]),
     )
-    n_turns = fitted.fit()
+    fitted.fit()
     if n_feeding < clusters.shape[1]:
         clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
         sides = (by_cluster, by_batch, scales, clusters, batches)
@@ -95,8 +94,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         outside = cell_totals.sum(axis=0) == 0
         batches[outside] = _margins(cells, groups)[outside]
     _centre(cells.row_masses, cell_totals, clusters, batches)
-    rates = (cell_totals, scales, clusters, batches)
-    return BatchRates(cells, groups, *rates, n_turns)
+    return BatchRates(cells, groups, cell_totals, scales, clusters, batches)
 
 
 def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
@@ -110,7 +108,7 @@ def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         exposures += cell_totals[:, b, None] * effects
     clusters = _ratio(by_cluster, exposures)
     rates = (cell_totals, cell_totals, clusters, batches)
-    return BatchRates(cells, groups, *rates, 0)
+    return BatchRates(cells, groups, *rates)
 
 
 def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]:

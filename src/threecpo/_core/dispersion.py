@@ -191,13 +191,6 @@ def _batch_shares(
     return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
 
 
-def _cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
-    """The same as ``_shares`` by cluster, batch and column."""
-    assert sums.batches is not None
-    n_batches = len(sums.batches.totals)
-    return np.ascontiguousarray(cell_shares(sums, groups)[:, :n_batches])
-
-
 def _shares(
     sums: SmoothedSums, groups: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

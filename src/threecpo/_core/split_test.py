@@ -53,8 +53,6 @@ class SplitResult:
 
     gain: float
     null_mean: float
-    null_sd: float
-    n_draws: int
     z: float
     p_value: float
 
@@ -73,7 +71,7 @@ def split_result(
         inside = ~inside
     n_inside = int(inside.sum())
     if n_inside == 0 or table.shape[1] < 2:
-        return SplitResult(0.0, 0.0, 0.0, 0, 0.0, 1.0)
+        return SplitResult(0.0, 0.0, 0.0, 1.0)
     model = JoinedModel.of(table)
     found = _settled(_in_units(table, model), inside[:, None].astype(float))
     gain = float(found.max())
@@ -91,7 +89,7 @@ def _compared(gain: float, nulls: list[float]) -> SplitResult:
     n, mean, sd = len(nulls), float(np.mean(nulls)), float(np.std(nulls, ddof=1))
     spread = max(sd * np.sqrt(1 + 1 / n), np.finfo(float).tiny)
     z = (gain - mean) / spread
-    return SplitResult(gain, mean, sd, n, z, float(stats.t.sf(z, n - 1)))
+    return SplitResult(gain, mean, z, float(stats.t.sf(z, n - 1)))
 
 
 def _null_gain(

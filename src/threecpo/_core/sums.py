@@ -111,10 +111,6 @@ class Sums:
         return self.masses[:-1]
 
     @property
-    def n_outliers(self) -> int:
-        return int(self.members[-1])
-
-    @property
     def mass(self) -> float:
         """Weight of all rows."""
         return self.n_rows if self.total_mass is None else self.total_mass

@@ -53,14 +53,6 @@ def home(data_home: str | os.PathLike[str] | None) -> Path:
     return Path(given).expanduser() if given else Path(_pooch().os_cache("threecpo"))
 
 
-def missing_files(
-    source: DatasetSource, data_home: str | os.PathLike[str] | None
-) -> list[str]:
-    """Names of the files of a data set that would have to be downloaded."""
-    folder = home(data_home)
-    return [file.name for file in source.files if not _local(folder, file)]
-
-
 def _local(folder: Path, file: Published) -> list[Path]:
     """Paths of the file, or of those that may stand instead, if all are there."""
     for names in ((file.name,), file.instead):
