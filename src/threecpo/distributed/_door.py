@@ -83,10 +83,10 @@ def fit(
         ``n_clusters="auto"`` the best of a path is kept, as in
         :func:`select_n_clusters`, which is ``k_path_``.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A file ``.h5ad``, an AnnData as zarr, a folder of npz or parquet files (one
-        block of rows each, in the order of their names), a MatrixMarket file or 10x
-        folder (which is sorted into a temporary folder first, as is a matrix of an
-        AnnData that is stored by columns); a Dask array cut along
+        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5``, a folder of npz or
+        parquet files (one block of rows each, in the order of their names), a
+        MatrixMarket file or 10x folder (which is sorted into a temporary folder first,
+        as is a matrix of an AnnData that is stored by columns); a Dask array cut along
         its rows; functions without arguments that return a block each; or a
         CountTable, array, frame or sparse matrix.
     layer : str, default=None
