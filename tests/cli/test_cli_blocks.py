@@ -66,18 +66,31 @@ def test_where_runs_start_and_end_as_by_the_library(run, folder, options):
     np.testing.assert_array_equal(read.restart_losses_, model.restart_losses_)
 
 
-@pytest.mark.parametrize("option", ["--second-look", "--no-second-look"])
-def test_a_second_look_is_asked_for_by_an_option(run, folder, monkeypatch, option):
-    asked, whole = {}, distributed.fit
+PASSED_ON = {
+    ("fit", "-k", 3, "--seeding", "all"): {"seeding": "all"},
+    ("fit", "-k", 3, "--tol", 0.1): {"tol": 0.1},
+    ("fit", "-k", 3, "--second-look"): {"second_look": True},
+    ("fit", "-k", 3, "--no-second-look"): {"second_look": False},
+    ("select-k", "--tol", 0.1): {"tol": 0.1},
+}
 
-    def fit(model, blocks, **options):
+
+@pytest.mark.parametrize("options", PASSED_ON, ids=str)
+def test_options_of_a_fit_reach_the_library(run, folder, monkeypatch, options):
+    command, *given = options
+    asked = {}
+
+    def door(*_, **options):
         asked.update(options)
-        return whole(model, blocks, **options)
+        message = "asked"
+        raise ValueError(message)
 
-    monkeypatch.setattr(distributed, "fit", fit)
-    done = run("fit", folder, "-k", 3, "--sample-rows", 50, option)
-    assert done.code == 0, done.err
-    assert asked["second_look"] == (option == "--second-look")
+    name = {"fit": "fit", "select-k": "select_n_clusters"}[command]
+    monkeypatch.setattr(distributed, name, door)
+    done = run(command, folder, *given)
+    assert_one_line(done, "asked")
+    names = asked.keys() & {"seeding", "tol", "second_look"}
+    assert {name: asked[name] for name in names} == PASSED_ON[options]
 
 
 def test_processes_of_this_machine_give_the_same(run, folder):

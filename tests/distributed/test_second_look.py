@@ -1,11 +1,13 @@
 """Clusters too rare for the sample are found in the rows that fit worst."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from block_fits import (
     assert_same_bits,
+    counts_of,
     cut,
     evenly,
     finds,
@@ -19,13 +21,22 @@ from hypothesis import strategies as st
 
 from strategies import labelled_counts
 from threecpo import distributed
-from threecpo._core.codes import NOWHERE, inner_labels
+from threecpo._core.codes import FREE, NOWHERE, inner_labels
 from threecpo._core.loops.misfit import misfit_rows
 from threecpo._core.loops.records import rows_of
 from threecpo._core.matrices import from_dense
+from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit.blocks import BlockFit
-from threecpo._fit.second_look import MOST_LOOKS, Misfits, with_parts
+from threecpo._fit.second_look import (
+    MOST_LOOKS,
+    ROWS_OF_CLUSTER,
+    MisfitFinder,
+    Misfits,
+    SecondLook,
+    is_due,
+    with_parts,
+)
 
 
 def looked(blocks, *, second_look=True, fitting=None, **options):
@@ -41,6 +52,7 @@ def test_a_cluster_too_rare_for_the_sample_is_found(seed, options):
     found = looked(X, **options)
     assert not finds(without, rare)
     assert finds(found, rare)
+    assert found.n_clusters_ == 4
     assert found.loss_ < without.loss_
     n_runs = len(without.restart_losses_)
     np.testing.assert_array_equal(
@@ -109,6 +121,57 @@ def test_known_clusters_stay_what_they_are():
     found = distributed.fit(model_of(4), X, sample_rows=200, known_labels=known)
     assert (found.labels_[:40] == 0).all()
     assert finds(found, rare & (np.arange(len(rare)) >= 40))
+
+
+def test_a_look_is_at_half_as_many_rows_as_the_sample_and_may_find_nothing(monkeypatch):
+    asked = []
+
+    class Blind(SecondLook):
+        def start(self, run, workers):
+            asked.append(self.n_rows)
+
+    monkeypatch.setattr("threecpo._fit.blocks.SecondLook", Blind)
+    X, _ = with_rare(1)
+    assert_same_bits(looked(X), looked(X, second_look=False))
+    assert asked == [100]
+
+
+@pytest.mark.parametrize(
+    ("n_looks", "losses", "due"),
+    [
+        (0, [90.0, 100.0], True),
+        (1, [90.0, 100.0, 89.0], True),
+        (1, [90.0, 100.0, 90.0 - 1e-4], False),
+        (1, [90.0, 100.0, 91.0], False),
+        (2, [90.0, 100.0, 89.0, 88.0], True),
+        (2, [90.0, 100.0, 89.0, 95.0], False),
+        (MOST_LOOKS, [90.0, 80.0, 70.0], False),
+    ],
+)
+def test_another_look_is_due_while_the_last_has_paid(n_looks, losses, due):
+    runs = [SimpleNamespace(loss=loss) for loss in losses]
+    assert is_due(SimpleNamespace(n_looks=n_looks, runs=runs)) == due
+
+
+def test_each_cluster_has_its_part_of_the_rows_that_are_kept():
+    X, labels = counts_of(n_rows=600)
+    counts, groups = from_dense(X.toarray()), np.ones(X.shape[1], dtype=np.int8)
+    sums = sum_by_labels(counts, labels.astype(np.int32), 3, groups, 1e-3)
+    profile = EXACT.profile(sums.smoothed(1e-3), groups)
+    finder = MisfitFinder.of(sums, profile, 300, np.array([0, 1000]))
+    sizes = np.append(np.bincount(labels), 0)
+    n_kept = np.maximum(np.ceil(sizes / 2), ROWS_OF_CLUSTER)
+    np.testing.assert_array_equal(finder.n_kept, n_kept)
+    assert (finder.shares > 0).all()
+    _, found = finder(1, counts)
+    assert (np.bincount(found.labels, minlength=4) <= n_kept).all()
+    assert (found.numbers >= 1000).all()
+    first, *rest = found.numbers.tolist()
+    known = np.full(600, FREE, dtype=np.int32)
+    known[first - 1000] = 0
+    _, others = finder(1, counts.with_known(known))
+    assert first not in others.numbers
+    assert set(rest) <= set(others.numbers)
 
 
 @settings(max_examples=50, deadline=None)
