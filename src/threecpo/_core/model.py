@@ -244,7 +244,9 @@ def choose_groups(
 
 def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
     """Minus the sum of each column's score in its own group."""
-    return -float(scores[np.arange(len(groups)), groups - NOISE].sum())
+    own = np.empty(len(groups))
+    column_loops.own_scores(scores, groups, own)
+    return -float(own.sum())
 
 
 @dataclass(frozen=True)
@@ -318,7 +320,7 @@ def log_likelihood(
 
 def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Logarithm of values of 0 or more with log 0 = 0, for products with them."""
-    if values.all():
+    if values.min(initial=1.0) > 0:
         return np.log(values)
     return np.log(values, out=np.zeros_like(values), where=values > 0)
 

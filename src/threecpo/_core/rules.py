@@ -81,12 +81,17 @@ class _ShareRule:
         width = sums.n_clusters + background
         slots = np.empty(len(groups), dtype=np.int32)
         n_shared, n_relevant = column_loops.fill_slots(groups, slots)
+        n_used = n_shared + n_relevant
         log_rates, log_rate_sums = _log_shares(
             sums, groups, scales, slots, n_relevant, width
         )
         # Without C1 every cluster is C0 alone, one without any counts (prior 0) too.
         portions = scales.portions[:width] if n_relevant else np.ones(width)
         shared_weights, size_weights = self._weights(portions, n_shared)
+        prior_shared, prior_size = sums.prior * n_shared, sums.prior * n_used
+        if sums.column_weights is not None:
+            prior_shared = sums.prior_in(groups == SHARED)
+            prior_size = sums.prior_in(groups != NOISE)
         profile = Profile(
             slots=slots,
             log_rates=log_rates,
@@ -95,8 +100,8 @@ class _ShareRule:
             size_weights=size_weights.reshape(1, -1),
             ranks=_ranks(sums.n_clusters, ranks),
             background=background,
-            prior_shared=sums.prior_in(groups == SHARED),
-            prior_size=sums.prior_in(groups != NOISE),
+            prior_shared=prior_shared,
+            prior_size=prior_size,
             threshold=threshold,
         )
         return frozen(profile)

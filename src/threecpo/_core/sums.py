@@ -213,10 +213,9 @@ class Sums:
 
     def smoothed(self, prior: float) -> SmoothedSums:
         """Add the prior's share, and multiply columns by their weights."""
-        table = self.table + prior * self.masses[:, None]
-        log_sizes = self.log_sizes[:, 0] + self.log_sizes[:, 1]
-        if prior:
-            log_sizes += prior * (self.log_size_total[0] + self.log_size_total[1])
+        table, log_sizes = np.empty_like(self.table), np.empty(len(self.log_sizes))
+        plain_sums = self.table, self.masses, self.log_sizes, self.log_size_total
+        column_loops.smooth(*plain_sums, prior, table, log_sizes)
         plain = SmoothedSums(
             clusters=table[:-1],
             outliers=table[-1],

@@ -30,6 +30,29 @@ def fill_slots(groups, slots):
     return n_shared, n_relevant
 
 
+@compiled(
+    *(array_type(f8, 2), array_type(f8), array_type(f8, 2), array_type(f8), f8),
+    *(array_type(f8, 2, write=True), array_type(f8, write=True)),
+)
+def smooth(table, masses, log_sizes, log_size_total, prior, out, out_log_sizes):
+    """Write sums with the prior's share in them, and u with both of its parts."""
+    for k in range(len(masses)):
+        share = prior * masses[k]
+        for j in range(table.shape[1]):
+            out[k, j] = table[k, j] + share
+    # Not where the prior is 0: the total can be infinite then.
+    rest = prior * (log_size_total[0] + log_size_total[1]) if prior > 0.0 else 0.0
+    for j in range(len(log_sizes)):
+        out_log_sizes[j] = log_sizes[j, 0] + log_sizes[j, 1] + rest
+
+
+@compiled(array_type(f8, 2), array_type(i1), array_type(f8, write=True))
+def own_scores(scores, groups, out):
+    """Write each column's score in its own group."""
+    for j in range(len(groups)):
+        out[j] = scores[j, groups[j] - NOISE]
+
+
 @inlined
 def _group_sums(values, groups):
     """Sum one row over C0 and over C0 and C1 together."""
