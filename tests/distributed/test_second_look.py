@@ -1,6 +1,7 @@
 """Clusters too rare for the sample are found in the rows that fit worst."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,6 +28,7 @@ from threecpo._core.loops.records import rows_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
+from threecpo._core.workers import SERIAL
 from threecpo._fit.blocks import BlockFit
 from threecpo._fit.second_look import (
     MOST_LOOKS,
@@ -37,6 +39,7 @@ from threecpo._fit.second_look import (
     is_due,
     with_parts,
 )
+from threecpo.cluster.fitting import plan_of
 
 
 def looked(blocks, *, second_look=True, fitting=None, **options):
@@ -132,7 +135,8 @@ def test_a_look_is_at_half_as_many_rows_as_the_sample_and_may_find_nothing(monke
 
     monkeypatch.setattr("threecpo._fit.blocks.SecondLook", Blind)
     X, _ = with_rare(1)
-    assert_same_bits(looked(X), looked(X, second_look=False))
+    found, expected = (looked(X, second_look=each, n_init=1) for each in (True, False))
+    assert_same_bits(found, expected)
     assert asked == [100]
 
 
@@ -172,6 +176,35 @@ def test_each_cluster_has_its_part_of_the_rows_that_are_kept():
     _, others = finder(1, counts.with_known(known))
     assert first not in others.numbers
     assert set(rest) <= set(others.numbers)
+
+
+def look_of(n_known=0):
+    """A second look that reads nothing."""
+    plan = plan_of(model_of(2))
+    plan = replace(plan, settings=replace(plan.settings, n_known=n_known))
+    return SecondLook(None, None, plan, None, None, 0)
+
+
+def test_parts_are_rows_of_one_cluster_and_few_rows_are_no_part():
+    X, labels = counts_of(n_rows=400)
+    labels = labels.astype(np.int32)
+    labels[: ROWS_OF_CLUSTER - 1] = 3
+    parts = look_of()._divided(labels, from_dense(X.toarray()), 3, SERIAL)
+    np.testing.assert_array_equal(parts == NOWHERE, labels == 3)
+    of_each = [np.unique(parts[labels == k]) for k in range(3)]
+    assert len(np.unique(np.concatenate(of_each))) == sum(map(len, of_each))
+
+
+@pytest.mark.parametrize("n_known", [0, 2])
+def test_known_clusters_are_not_joined_with_each_other(n_known):
+    X, labels = counts_of(n_rows=200, n_clusters=2)
+    # Two known clusters that are halves of one, and another.
+    labels = np.where(labels == 0, np.arange(200) % 2, 2).astype(np.int32)
+    groups = np.ones(X.shape[1], dtype=np.int8)
+    sums = sum_by_labels(from_dense(X.toarray()), labels, 3, groups, 1e-3)
+    found = look_of(n_known)._joined(sums, groups, 2, SERIAL)
+    halves = sums.table[0] + sums.table[1]
+    assert np.array_equal(found.table[0], halves) == (n_known == 0)
 
 
 @settings(max_examples=50, deadline=None)
