@@ -209,6 +209,15 @@ def test_keys_sort_and_scroll(visit):
     page.locator("#viewport").focus()
     page.keyboard.press("End")
     expect(page.locator('#body tr[aria-rowindex="50001"]')).to_be_visible()
+    page.keyboard.press("Home")
+    expect(page.locator('#body tr[aria-rowindex="2"]')).to_be_visible()
+
+
+def test_keys_scroll_without_the_browser(visit):
+    page = visit("wide")
+    for key, row in (("End", 50_001), ("Home", 2)):
+        page.locator("#viewport").dispatch_event("keydown", {"key": key})
+        expect(page.locator(f'#body tr[aria-rowindex="{row}"]')).to_be_visible()
 
 
 def test_only_rows_in_view_are_in_the_page(visit):

@@ -203,6 +203,14 @@
     waiting = true;
     requestAnimationFrame(() => { waiting = false; draw(false); });
   });
+  // Left to the browser, a key that comes while rows are replaced may scroll nothing.
+  viewport.addEventListener("keydown", (event) => {
+    const ends = { Home: 0, End: viewport.scrollHeight };
+    if (event.target !== viewport || !(event.key in ends)) return;
+    if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    viewport.scrollTop = ends[event.key];
+  });
   new ResizeObserver(() => draw(false)).observe(viewport);
   byId("search").addEventListener("input", filter);
   byId("group").addEventListener("change", filter);
