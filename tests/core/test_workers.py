@@ -3,6 +3,7 @@
 import threading
 import time
 import weakref
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -57,6 +58,26 @@ def test_no_more_items_are_in_the_making_than_twice_the_threads(n_jobs, most):
     assert max(in_the_making) == most
 
 
+@contextmanager
+def others_busy():
+    """Two threads, of which the other is in work until the end."""
+    begun, release = threading.Event(), threading.Event()
+
+    def busy():
+        begun.set()
+        assert release.wait(timeout=600)
+        yield "late"
+
+    with Workers(2) as workers:
+        late = workers.ahead(busy())
+        assert begun.wait(timeout=600)
+        try:
+            yield workers
+        finally:
+            release.set()
+        assert list(late) == ["late"]
+
+
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_who_waits_is_one_of_the_threads(n_jobs):
     """No item gets past the barrier before as many are in work as there are jobs."""
@@ -74,41 +95,19 @@ def test_who_waits_is_one_of_the_threads(n_jobs):
 
 def test_items_are_made_by_who_waits_while_the_others_are_busy():
     """As rows of a crossing are while trials are made."""
-    begun, release = threading.Event(), threading.Event()
-
-    def busy():
-        begun.set()
-        assert release.wait(timeout=600)
-        yield "late"
-
-    with Workers(2) as workers:
-        late = workers.ahead(busy())
-        assert begun.wait(timeout=600)
+    with others_busy() as workers:
         made_by = list(workers.map(lambda _: threading.get_ident(), range(6)))
-        release.set()
-        assert list(late) == ["late"]
     assert made_by == [threading.get_ident()] * 6
 
 
 def test_what_another_thread_was_not_needed_for_is_let_go():
     """Items that who waits has made leave nothing behind in a queue."""
-    begun, release = threading.Event(), threading.Event()
-
-    def busy():
-        begun.set()
-        assert release.wait(timeout=600)
-        yield "late"
-
-    with Workers(2) as workers:
-        late = workers.ahead(busy())
-        assert begun.wait(timeout=600)
+    with others_busy() as workers:
         array = np.zeros(10)
         alive = weakref.ref(array)
         list(workers.map(np.sum, [array]))
         del array
         left = alive()
-        release.set()
-        list(late)
     assert left is None
 
 

@@ -114,6 +114,7 @@ def test_a_dask_array_is_split_by_the_method(joined):
         ({"cluster": 0, "into": 1}, "into=1"),
         ({"cluster": 0, "into": 599, "sample_rows": 599}, "too few for into=599"),
         ({"cluster": 0, "into": 5, "sample_rows": 4}, "sample_rows=4"),
+        ({"cluster": 0, "sample_rows": 700.5}, r"sample_rows=700\.5"),
         ({"cluster": 0, "max_memory": 1000}, "max_memory"),
     ],
 )

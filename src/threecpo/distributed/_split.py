@@ -97,6 +97,8 @@ def split(
     3
     """
     division = division_of(model, cluster, into, order, batch)
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, into)
     given = GivenFit(
         blocks,
         layer,
@@ -122,7 +124,6 @@ def split(
             sizes = division.n_clusters, plan.n_jobs, n_rows
             table = opened.in_memory(budget, *sizes)
             return model.split(table, cluster, into, **rows)
-        check_integer("sample_rows", sample_rows, into)
         fitted = given.with_rows(opened, plain)
         # Long rows have their weights by now.
         division = replace(division, plan=replace(plan, max_row_size=None))
