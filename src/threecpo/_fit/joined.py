@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from .row_results import RowResults
 
 
-def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
-    """Return the fit with its clusters in these new ones, numbered from 0.
+def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
+    """Return the fit with its clusters in these new ones, numbered by size.
 
     Columns move between C1 and C0 only, so that row sizes stay what they are. Rows go
     on to choose among the clusters of the fit as it was.
@@ -52,7 +52,7 @@ def joined(record: FitRecord, into: NDArray[np.int32], order: str) -> FitRecord:
     )
     if record.rows is not None:
         new = new.with_rows(_rows(record, new, into))
-    return new.numbered(order)
+    return new.taken(np.argsort(-sums.cluster_sizes, kind="stable"))
 
 
 def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None:

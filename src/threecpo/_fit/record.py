@@ -110,7 +110,7 @@ class FitRecord:
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)
-        record = cls(
+        return cls(
             settings=settings,
             sums=run.sums,
             profile_sums=run.profile_sums,
@@ -125,7 +125,6 @@ class FitRecord:
             parameters=plan.parameters,
             cluster_names=stored_names.of_known(run.numbers, known_names),
         )
-        return record if plan.order == "size" else record.numbered(plan.order)
 
     @property
     def n_clusters(self) -> int:
@@ -266,12 +265,9 @@ class FitRecord:
         smoothed = sums.smoothed(self.settings.prior)
         return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
 
-    def numbered(self, order: str) -> FitRecord:
-        """Return the same fit with its clusters numbered by size, kinship or rank."""
-        if order == "kinship":
-            return self.taken(np.array(self.tree.leaves, dtype=np.intp))
-        by = self.ranks if order == "given" else -self.sums.cluster_sizes
-        return self.taken(np.argsort(by, kind="stable"))
+    def numbered_as_at_the_start(self) -> FitRecord:
+        """Return the same fit with its clusters numbered as its start had them."""
+        return self.taken(np.argsort(self.ranks, kind="stable"))
 
     def taken(self, order: NDArray[np.intp]) -> FitRecord:
         """Return the same fit with its clusters in this order."""

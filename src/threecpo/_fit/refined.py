@@ -73,7 +73,6 @@ class Division:
             self.plan.with_column_weights(self.record.sums.column_weights),
             settings=replace(self.record.settings, outliers=None),
             init=MERGE,
-            order="size",
             with_confidence=False,
         )
         return memory.fit(alone.with_clusters(self.into), counts)

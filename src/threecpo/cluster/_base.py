@@ -223,7 +223,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
-            order=self._checked_order(),
             max_dispersion=self._checked_limit("max_dispersion"),
             max_row_size=self._checked_limit("max_row_size"),
             hold_labels=self._checked_hold(),
@@ -260,17 +259,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             return np.asarray(column_init)
         _options.check_choice("column_init", column_init, _names.COLUMN_INITS)
         return column_init
-
-    def _checked_order(self) -> str:
-        order: str = getattr(self, "order", "size")
-        _options.check_choice("order", order, _names.ORDERS)
-        if order == "given" and isinstance(self.init, str):
-            message = (
-                "order='given' keeps the numbers of the clusters that init gives: "
-                f"labels or a fitted model; init is {self.init!r}."
-            )
-            raise ValueError(message)
-        return order
 
     def _checked_hold(self) -> bool:
         hold = getattr(self, "hold_labels", True)
