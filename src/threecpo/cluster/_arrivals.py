@@ -155,8 +155,8 @@ class ArrivingRows(RowConfidence):
                 )
                 raise ValueError(message)
             plan = self._plan_to_go_on()
-            found = self._refined_over_blocks(record, X, rows, plan)
-            return self._fitted_by(found.record_.numbered_as_at_the_start())
+            model = self._refined_over_blocks(record, X, rows, plan)
+            return self._fitted_by(model.record_.numbered_as_at_the_start())
         counts = self._with_known_rows(self._counts_to_go_on(X, **rows), known_labels)
         names = record.cluster_names or ("",) * record.n_clusters
         codes = counts.known

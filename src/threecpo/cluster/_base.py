@@ -86,7 +86,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
-        from .._fit.given_rows import check_rule, held_out
+        from .._fit.given_rows import check_rule
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
@@ -107,7 +107,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         plan = plan.for_columns(names, counts.n_columns)
         check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
-        counts = held_out(plan, counts)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
             record.with_names(
@@ -227,9 +226,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             max_row_size=self._checked_limit("max_row_size"),
             hold_labels=self._checked_hold(),
             given_seeds=check_seeds(getattr(self, "seed_columns", None)),
-            hold_out=_options.check_share(
-                "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
-            ),
             with_confidence=hasattr(type(self), "predict_proba"),
             fixed_groups=check_fixed(
                 getattr(self, "fixed_groups", None), settings.groups

@@ -164,7 +164,6 @@ class RowConfidence(ClusterTree):
         """Fit with how sure it is of its rows."""
         from .._fit.confidence import described
 
-        counts = self._without_deepest(counts, record)
         with self._workers() as workers:
             return described(record, counts, workers, sure=True)
 

@@ -95,10 +95,6 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
-    hold_out_deepest : float, default=0.0
-        Share of the rows, those with the largest sums, to leave out of the fit; they
-        are put in its clusters afterwards. 0.05 helps where a few rows hold most of the
-        counts, and costs elsewhere (docs/files.md). Such a fit has no probabilities.
     max_dispersion : float or None, default=None
         Hold back columns that vary more than this many times as much as Poisson counts,
         in a first fit: their likelihood counts with the weight ``max_dispersion`` over
@@ -252,7 +248,6 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
-        hold_out_deepest: float = 0.0,
         max_dispersion: float | None = None,
         max_row_size: float | None = None,
         hold_labels: bool = True,
@@ -275,7 +270,6 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
-        self.hold_out_deepest = hold_out_deepest
         self.max_dispersion = max_dispersion
         self.max_row_size = max_row_size
         self.hold_labels = hold_labels

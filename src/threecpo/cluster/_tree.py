@@ -266,15 +266,7 @@ class ClusterTree(PoissonClusterer):
         """Counts with weights and batches of their rows."""
         self._check_batches_given(batch)
         counts = check_counts(X, self, reset=False)
-        counts = with_given_rows(counts, sample_weight, batch)
-        return self._without_deepest(counts, self.record_)
-
-    def _without_deepest(self, counts: Counts, record: FitRecord) -> Counts:
-        """Counts in which rows that the fit holds out have no weight."""
-        from .._fit.given_rows import held_out
-
-        alone = clone(self).set_params(init="merge")
-        return held_out(plan_of(alone.set_params(n_clusters=record.n_clusters)), counts)
+        return with_given_rows(counts, sample_weight, batch)
 
     def _check_batches_given(self, batch: Any) -> None:
         if batch is None and self.record_.sums.batches is not None:

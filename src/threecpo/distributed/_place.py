@@ -131,7 +131,6 @@ class GivenFit:
         source, place = blocks
         plan = plan.for_columns(source.column_names, max(place.look.n_columns))
         rows = self._given_rows(plan, place.look.sums.n_rows)
-        rows = rows.without_deepest(place.engine, plan.hold_out)
         held = held_rows_over(place.engine, rows.weights, plan.max_row_size)
         rows = rows.held_back(held.weights)
         rows = with_seed_blocks(plan, rows, place.engine, place.look.sums.totals)

@@ -137,15 +137,15 @@ class PoissonFamily:
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once."""
-        from .._fit.given_rows import check_rule, held_out
+        from .._fit.given_rows import check_rule
         from .._fit.memory import fit_path
 
         plan = self.plan(n_clusters[0])
         table = as_table(X, self.estimator)
         plan = plan.for_columns(table.column_names, table.shape[1])
         check_rule(plan.settings, table.counts.n_batches)
-        warn_if_fractional(table.counts, plan.name)
-        counts = held_out(plan, table.counts)
+        counts = table.counts
+        warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
