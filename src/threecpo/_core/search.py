@@ -16,8 +16,7 @@ run for every seed. There are two:
 2. Trials are crossed in the order of the seeds, each with the best run before it. What
    is lower than the best runs to convergence (``crossing.Crossings``).
 3. Every third seed takes its run on to the next K. The rest begin again: clusters of a
-   larger K can hold columns that those of a smaller one would leave alone. They need
-   not wait for step 2, so their next trials are made meanwhile (``Workers.ahead``).
+   larger K can hold columns that those of a smaller one would leave alone.
 
 Trials are made side by side where there are enough of them, else rows are shared out,
 as they are in crossings; both give the same bits. How many runs to make is decided in
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     # and whether it is the last.
     Report = Callable[[int, int, int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
-    Trials = Iterator[Run]
 
 __all__ = ["Starts", "best_of", "first_groups", "merges", "restarts"]
 
@@ -191,11 +189,6 @@ class SeedRuns:
         """Whether runs go on from one K to the next."""
         return self.index % GOES_ON_EVERY == 0
 
-    def trials(self, each_settings: Sequence[Settings], workers: Workers) -> Trials:
-        """Trials of several K in turn; without a run to go on from, made ahead."""
-        trials = map(self.trial, each_settings)
-        return trials if self.goes_on else workers.ahead(trials)
-
     def many_clusters(self, settings: Settings) -> Run:
         """Return the last run with many clusters, or a new one."""
         if self.wide is not None:
@@ -273,22 +266,18 @@ def merges(
     """Come down from many clusters, from every seed; the settings' K fall."""
     counts = starts.counts
     inner, outer = shared_out(workers, counts, len(seeds))
-    first, *others = each_settings
-    path = bool(others)
+    path = len(each_settings) > 1
     each_seed = [
         SeedRuns(starts, i, np.random.default_rng(seed), inner, report, path)
         for i, seed in enumerate(seeds)
     ]
-    trials: Trials = outer.map(partial(SeedRuns.trial, settings=first), each_seed)
     alone = crossing_workers(inner, outer)
-    runs = crossed_runs(counts, trials, first, alone, again=not path)
-    yield runs
-    coming = [seed.trials(others, outer) for seed in each_seed]
-    for settings in others:
-        for seed in each_seed:
-            seed.above = runs[seed.index] if seed.goes_on else None
-        trials = map(next, coming)
-        runs = crossed_runs(counts, trials, settings, alone, again=False)
+    runs: list[Run] = []
+    for settings in each_settings:
+        for seed, above in zip(each_seed, runs, strict=False):
+            seed.above = above if seed.goes_on else None
+        trials = outer.map(partial(SeedRuns.trial, settings=settings), each_seed)
+        runs = crossed_runs(counts, trials, settings, alone, again=not path)
         yield runs
 
 

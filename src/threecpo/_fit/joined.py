@@ -75,12 +75,6 @@ def regrouped(
     No step raises the loss; where rounding does, the groups before it are kept.
     """
     smoothed = sums.smoothed(settings.prior)
-    if np.isnan(smoothed.log_sizes).any():
-        message = (
-            "This model is of an earlier format, which lacks what a join needs; fit "
-            "again."
-        )
-        raise ValueError(message)
     noise = groups == NOISE
     inside = tuple(group for group in settings.groups if group != NOISE)
     within = replace(settings, groups=inside)

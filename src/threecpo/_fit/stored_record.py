@@ -68,7 +68,7 @@ def record_from_arrays(
         "r": len(arrays["restart_losses"]),
         "i": len(arrays["history_loss"]),
     }
-    sizes["d"] = int(facts.get("n_described", sizes["n"]))
+    sizes["d"] = int(facts["n_described"])
     fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
     found = stored.checked(arrays, fields, sizes)
     settings = stored_settings.settings_from_facts(facts["settings"], found["groups"])
@@ -93,11 +93,9 @@ def record_from_arrays(
         column_names=stored_names.names_from_arrays("column_names", arrays, sizes["m"]),
         cluster_names=stored_names.cluster_names_from_arrays(arrays, sizes["k"]),
         parameters=dict(facts["parameters"]),
-        batch_names=stored_names.batch_names_from(
-            facts.get("batches", []), sums.batches
-        ),
-        drift=stored.shares("drift", facts.get("drift", [])),
-        longest_row=stored.longest_row(facts.get("longest_row")),
+        batch_names=stored_names.batch_names_from(facts["batches"], sums.batches),
+        drift=stored.shares("drift", facts["drift"]),
+        longest_row=stored.longest_row(facts["longest_row"]),
         fine=Chooser.from_arrays(arrays, sums, sizes),
         confidence=Confidence.from_arrays(arrays, facts, sizes),
     )

@@ -58,7 +58,7 @@ def settings_from_facts(
         message = f"groups is {groups}"
         raise DamagedFieldError(message)
     numbers = {
-        name: finite(name, facts.get(name, 0), least)
+        name: finite(name, facts[name], least)
         for name, least in (
             ("n_clusters", 1),
             ("n_known", 0),
@@ -74,7 +74,7 @@ def settings_from_facts(
         groups=groups,
         threshold=numbers["threshold"],
         prior=numbers["prior"],
-        fixed_groups=_fixed_groups(facts.get("fixed_groups", []), column_groups),
+        fixed_groups=_fixed_groups(facts["fixed_groups"], column_groups),
         **chosen,
     )
 

@@ -36,9 +36,7 @@ def block_fit(fitted: FitRows, given: GivenFit, progress: Progress | None) -> Bl
     place, plan, rows, _ = fitted
     seen = place.fitted, place.look, given.budget, place.threads
     known = rows.known_of_kept, rows.known_names
-    how = given.tol, given.of_all_rows
-    look = given.second_look
-    return BlockFit(plan, *seen, progress, *known, *how, second_look=look)
+    return BlockFit(plan, *seen, progress, *known, given.tol, given.second_look)
 
 
 def holding(fitting: BlockFit) -> BlockFit:

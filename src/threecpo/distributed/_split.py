@@ -172,7 +172,7 @@ def _run(start: Plan, fitted: FitRows, given: GivenFit) -> FitRecord:
     fitting = replace(block_fit(fitted, given, None), plan=start)
     if start.column_weights is not None:
         fitting = with_columns(fitting, start.column_weights)
-    return fitting.fit(given.sample_rows, None, drop_hopeless=False)
+    return fitting.fit(given.sample_rows, None)
 
 
 def _nearest(
