@@ -35,8 +35,8 @@ def dispersions(
     expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
     the number after the last is the outliers'. Only stored counts are visited.
     """
-    terms = ratio_terms(sums, groups)
-    return terms.dispersions(ratio_sums(counts, labels, terms))
+    terms = RatioTerms.of(sums, groups)
+    return terms.dispersions(terms.ratio_sums(counts, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class RatioTerms:
         )
 
     def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
-        """Sums over the stored counts of rows with these labels."""
+        """Sums over the stored counts of rows with these labels; blocks add up."""
         n_lines, n_columns = self.shares.shape
         if self.n_batches > 1:
             assert counts.batches is not None
@@ -122,25 +122,6 @@ class RatioTerms:
         excess = (found.ratios + prior * inverses) / self.n_rows
         out = np.zeros(len(self.totals))
         return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
-
-
-def ratio_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
-    """Terms of fitted sums."""
-    return RatioTerms.of(sums, groups)
-
-
-def ratio_sums(
-    counts: Counts, labels: NDArray[np.int32], terms: RatioTerms
-) -> RatioSums:
-    """What dispersions need of rows; those of several blocks are added up."""
-    return terms.ratio_sums(counts, labels)
-
-
-def of_ratio_sums(
-    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    """φ_j from the sums of all rows."""
-    return ratio_terms(sums, groups).dispersions(found)
 
 
 def column_weights(

@@ -11,8 +11,9 @@ import numpy as np
 
 from .._core import seeding
 from .._core.codes import inner_labels
+from .._core.crossing import best_of
 from .._core.run import Request, Running
-from .._core.search import best_of, first_groups
+from .._core.search import first_groups
 from .._core.workers import Workers
 from . import block_work as work
 from .budget import check_all
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
-    from .engine import Engine, Work
-    from .first_look import FirstLook
+    from .engine import Engine, FirstLook, Work
     from .plan import Plan
     from .progress import Progress
 

@@ -12,7 +12,7 @@ from .._core import confidence as numerics
 from .._core.codes import inner_labels
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
-from .._core.dispersion import of_ratio_sums, ratio_sums, ratio_terms, typical
+from .._core.dispersion import RatioTerms, typical
 from .._core.loops.records import RatioSums
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.dispersion import RatioTerms
     from .._core.loops.left_out import LeftOut
     from .._core.loops.records import Profile
     from .._core.workers import Workers
@@ -109,7 +108,7 @@ class SureDescriber:
         exact = None
         if record.settings.rule is not EXACT or not _same(record):
             exact = EXACT.profile(sums, groups)
-        terms = numerics.left_out_terms(sums, groups), ratio_terms(sums, groups)
+        terms = numerics.left_out_terms(sums, groups), RatioTerms.of(sums, groups)
         return cls(record.describer, *terms, exact, every_score)
 
     def __call__(
@@ -125,7 +124,7 @@ class SureDescriber:
         every = left_out_scores(counts, owner, self.terms, found, workers)
         scored = every if self.every_score else every.leads
         inner = inner_labels(owner, describer.profile.n_clusters)
-        return rows, scored, ratio_sums(counts, inner, self.ratios)
+        return rows, scored, self.ratios.ratio_sums(counts, inner)
 
 
 def described(
@@ -217,7 +216,8 @@ def _with(
 ) -> FitRecord:
     sums, groups = record.smoothed, record.groups
     value = numerics.temperature(found, sums, groups)
-    dispersion = typical(of_ratio_sums(ratios, sums, groups), record.sums.totals)
+    of_columns = RatioTerms.of(sums, groups).dispersions(ratios)
+    dispersion = typical(of_columns, record.sums.totals)
     shares = None
     if isinstance(found, LeftOutScores):
         shares = numerics.probabilities(found.scores, value)

@@ -12,13 +12,11 @@ from .._core import model
 from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT
 from .._core.markers import Markers
+from .._core.merging import cluster_tree
 from .._core.row_checks import known_batches
 from .._core.rules import EXACT
-from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored_names
 from .choosing import Chooser
-from .frozen import with_read_only_arrays
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
 
 if TYPE_CHECKING:
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.loops.records import Profile
+    from .._core.merging import Tree
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
-    from .._core.tree import Tree
     from .._core.workers import Workers
     from .confidence import Confidence
     from .held_back import HeldRows
@@ -123,7 +121,7 @@ class FitRecord:
             converged=bool(run.converged),
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
-            cluster_names=stored_names.of_known(run.numbers, known_names),
+            cluster_names=_names_of_known(run.numbers, known_names),
         )
 
     @property
@@ -311,3 +309,26 @@ class FitRecord:
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""
         return replace(self, parameters=parameters)
+
+
+def with_read_only_arrays(sums: Sums) -> Sums:
+    """Return the same sums in views that cannot be written to."""
+    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
+    return replace(_frozen(sums), **parts)
+
+
+def _frozen(sums: Any) -> Any:
+    arrays: dict[str, Any] = {
+        each.name: read_only(value)
+        for each in fields(sums)
+        if isinstance(value := getattr(sums, each.name), np.ndarray)
+    }
+    return replace(sums, **arrays)
+
+
+def _names_of_known(
+    numbers: NDArray[np.intp], known: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Names of known clusters, by the numbers that they had; None without any."""
+    names = tuple(known[k] if k < len(known) else "" for k in numbers.tolist())
+    return names if any(names) else None

@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core import seeding
-from .._core.agreeing import (
+from .._core.codes import NOISE, OUTLIER, RELEVANT, SHARED, all_relevant, with_fixed
+from .._core.search import (
     MOST_RUNS,
+    Starts,
+    merges,
     merges_until_agreed,
+    restarts,
     restarts_until_agreed,
 )
-from .._core.codes import NOISE, OUTLIER, RELEVANT, SHARED, all_relevant, with_fixed
-from .._core.search import Starts, merges, restarts
 from .record import FitRecord
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from .._extras import frame
 from .._validation import check_counts, with_given_rows
 from ._base import PoissonClusterer
 from .fitting import fitted, plan_of, warn_unless_converged
-from .tree_table import tree_table
+from .tables import tree_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -230,8 +230,7 @@ class ClusterTree(PoissonClusterer):
         rows: dict[str, Any],
     ) -> Self:
         """Fit with clusters in these new ones, refined where there are counts."""
-        from .._fit.joined import joined
-        from .._fit.refined import refined
+        from .._fit.refined import joined, refined
 
         plan = self._plan_to_go_on()
         record = joined(self.record_, into)

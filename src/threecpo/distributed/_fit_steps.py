@@ -10,8 +10,7 @@ from .._fit.block_rows import HeldRows
 from .._fit.blocks import BlockFit
 from .._fit.budget import OF_ROW
 from .._fit.confidence import described_over, written_over
-from .._fit.engine import WeightedColumns
-from .._fit.first_look import FirstLook, look_at
+from .._fit.engine import FirstLook, WeightedColumns, look_at
 from .._fit.held_back import weights_over
 from ..cluster.fitting import keep
 

@@ -17,8 +17,7 @@ from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.block_work import sample
 from .._fit.budget import budget_of, check_all
 from .._fit.checkpoint import Checkpoint
-from .._fit.engine import ThreadEngine, UnchangedBlocks
-from .._fit.first_look import FirstLook, look_at
+from .._fit.engine import FirstLook, ThreadEngine, UnchangedBlocks, look_at
 from .._fit.given_rows import check_known_clusters, check_rule, without_rows
 from .._fit.held_back import held_rows_over
 from .._fit.plan import check_enough_rows

@@ -1,4 +1,7 @@
-"""Paths of the Poisson clusterers."""
+"""Paths of the Poisson clusterers, and description lengths that choose along them.
+
+Derivation and evidence: docs/number-of-clusters.md.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,6 @@ from sklearn.base import clone
 from .._core.codes import RELEVANT, inner_labels
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, fitted, plan_of
-from . import _mdl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +26,53 @@ if TYPE_CHECKING:
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
+
+
+def label_cost(n_clusters: int, n_rows: float) -> float:
+    """v(K) = L0(K) + n log K, with Rissanen's universal prior for whole numbers."""
+    cost, term = np.log(2.865064), np.log(n_clusters)
+    while term > 0:
+        cost, term = cost + term, np.log(term)
+    return float(cost + n_rows * np.log(n_clusters))
+
+
+def mdl(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
+    """Loss plus v(K) of every fit (the paper's criterion)."""
+    return np.array([fit.loss + fit.label_cost for fit in fits])
+
+
+def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
+    """The same for counts in units of their dispersion, column by column.
+
+    The dispersions are those of one fit, the reference, which must choose itself: from
+    the smallest K with several clusters, the choice becomes the reference until it
+    repeats (or until choices take turns: then the smallest of them is chosen).
+    """
+    reference = next((i for i, fit in enumerate(fits) if fit.n_found > 1), 0)
+    seen: list[int] = []
+    while reference not in seen:
+        seen.append(reference)
+        reference = int(np.argmin(_scaled(fits, fits[reference].dispersions)))
+    turns = seen[seen.index(reference) :]
+    before_smallest = turns[turns.index(min(turns)) - 1]
+    return _scaled(fits, fits[before_smallest].dispersions)
+
+
+def _scaled(
+    fits: Sequence[PoissonFit], dispersions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Totals of counts over their dispersions, groups chosen again.
+
+    What holds a column back already, its weight, is a part of that.
+    """
+    totals = []
+    for fit in fits:
+        unit = np.maximum(fit.least_dispersion, dispersions) * fit.column_weights
+        scores = fit.likelihoods / unit[:, None]
+        scores[:, 2] -= fit.prices_in(unit)
+        totals.append(fit.label_cost - scores.max(axis=1).sum())
+    return np.array(totals)
+
 
 # The least dispersion of values that are no whole counts, such as their logarithms.
 OF_FRACTIONS = 1e-3
@@ -58,7 +107,7 @@ class PoissonFit:
 
     @property
     def label_cost(self) -> float:
-        return _mdl.label_cost(self.record.n_clusters, self.record.sums.mass)
+        return label_cost(self.record.n_clusters, self.record.sums.mass)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
@@ -110,7 +159,7 @@ class PoissonFit:
 class PoissonFamily:
     """How 3CPO and its relatives are fitted for each K, and what a path lists."""
 
-    criteria: ClassVar = {"mdl-dispersion": _mdl.mdl_dispersion, "mdl": _mdl.mdl}
+    criteria: ClassVar = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
 
     def __init__(self, estimator: PoissonClusterer) -> None:
         self.estimator = self.last = estimator
