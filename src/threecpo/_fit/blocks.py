@@ -71,10 +71,12 @@ class BlockFit:
             at_once = self._runs_at_once
             shared = None if checkpoint is None else checkpoint.load(self.look.sums)
             if shared is None:
-                runs = self._sample_runs(sample_rows)
-                if runs is not None and self._samples_all(sample_rows):
-                    losses = [run.loss for run in runs]
-                    return self._record(best_of(runs), losses)
+                runs = None
+                if self._starts_from_sample:
+                    (runs,) = self._sampled([self.plan], sample_rows)
+                    if self._samples_all(sample_rows):
+                        losses = [run.loss for run in runs]
+                        return self._record(best_of(runs), losses)
                 shared = self._shared_pass(runs)
                 if checkpoint is not None:
                     checkpoint.save(shared)
@@ -105,7 +107,7 @@ class BlockFit:
 
     def _may_look_again(self, sample_rows: int | None) -> bool:
         """Whether the runs began from some of the rows, with several clusters."""
-        of_some = isinstance(self.plan.init, str) and not self._samples_all(sample_rows)
+        of_some = self._starts_from_sample and not self._samples_all(sample_rows)
         several = self.plan.settings.n_clusters > 1
         return self.second_look and of_some and several and self._n_batches == 1
 
@@ -212,7 +214,8 @@ class BlockFit:
             return
         n_stored = 0.0
         if n_clusters or self._starts_from_sample:
-            n_stored = self._n_stored(self._drawn(sample_rows))
+            drawn = self._drawn(sample_rows)
+            n_stored = sum(self.look.n_stored) * len(drawn) / self._n_rows
         sizes = self._n_columns, self._n_batches
 
         def check(allowed: MemoryBudget) -> None:
@@ -237,22 +240,12 @@ class BlockFit:
         given = self.plan.sample_seed, self.known
         return work.rows_to_sample(self._n_rows, n_sampled, *given)
 
-    def _n_stored(self, drawn: NDArray[np.int64]) -> float:
-        return sum(self.look.n_stored) * len(drawn) / self._n_rows
-
     @property
     def _starts_from_sample(self) -> bool:
         return isinstance(self.plan.init, str)
 
     def _samples_all(self, sample_rows: int | None) -> bool:
         return sample_rows is None or sample_rows >= self._n_rows
-
-    def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
-        """Runs over rows drawn at random; None where the plan has its own start."""
-        if not self._starts_from_sample:
-            return None
-        (runs,) = self._sampled([self.plan], sample_rows)
-        return runs
 
     def _sampled(
         self, plans: Sequence[Plan], sample_rows: int | None

@@ -190,7 +190,7 @@ class Checkpoint:
             self._refuse(f"{STATE} cannot be read")
         if not known:
             self._refuse(f"{STATE} is of another kind")
-        if _digest(_bytes_of(text)) != digest:
+        if _digest(text.encode("utf-8", "surrogatepass")) != digest:
             self._refuse(f"{STATE} is half-written or changed")
         return (
             state if isinstance(state, dict) else self._refuse(f"{STATE} is no state")
@@ -303,11 +303,6 @@ def _arrays_of(content: bytes) -> dict[str, Any]:
             raise ValueError(message)
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {key: arrays[key] for key in arrays.files}
-
-
-def _bytes_of(text: str) -> bytes:
-    """Bytes of any text that JSON can hold."""
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _digest(content: bytes) -> str:

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import confidence as numerics
-from .._core.codes import inner_labels
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
-from .._core.dispersion import RatioTerms, typical
-from .._core.loops.records import RatioSums
+from .._core.dispersion import RatioTerms, added, typical
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .._writing import new_folder
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.loops.left_out import LeftOut
-    from .._core.loops.records import Profile
+    from .._core.loops.records import Profile, RatioSums
     from .._core.workers import Workers
     from .engine import Engine
     from .record import FitRecord
@@ -123,8 +121,7 @@ class SureDescriber:
         owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
         every = left_out_scores(counts, owner, self.terms, found, workers)
         scored = every if self.every_score else every.leads
-        inner = inner_labels(owner, describer.profile.n_clusters)
-        return rows, scored, self.ratios.ratio_sums(counts, inner)
+        return rows, scored, self.ratios.ratio_sums(counts, owner)
 
 
 def described(
@@ -192,7 +189,7 @@ def _describe_surely(
 def _with_sums(
     a: tuple[list[Any], RatioSums], b: tuple[list[Any], RatioSums]
 ) -> tuple[list[Any], RatioSums]:
-    return a[0] + b[0], RatioSums(*map(np.add, a[1], b[1]))
+    return a[0] + b[0], added(a[1], b[1])
 
 
 def _describe_block(

@@ -174,16 +174,9 @@ def first_columns(
         return all_relevant(n_columns)
     if column_init == "random":
         return partial(_random_columns, n_columns)
-    return seeding.most_informative(_unless_shared(information(), settings))
-
-
-def _unless_shared(
-    information: NDArray[np.float64], settings: Settings
-) -> NDArray[np.float64]:
-    """The same, nothing for columns that are held in C0."""
-    held = [j for j, group in settings.fixed_groups if group == SHARED]
-    information[held] = -np.inf
-    return information
+    found = information()
+    found[[j for j, group in settings.fixed_groups if group == SHARED]] = -np.inf
+    return seeding.most_informative(found)
 
 
 def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
-    from .._fit.row_results import RowResults
 
 # Longer arrays of parameters are a digest in records.
 LONGEST_PARAMETER = 10
@@ -139,7 +138,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             model was fitted on get ``labels_`` again, unless they were held in a
             cluster by ``known_labels``: then what the counts say.
         """
-        return self._describe(X, batch).labels
+        counts = self._counts_of(X, batch)
+        with self._workers() as workers:
+            return self.record_.describe(counts, workers).labels
 
     def score(
         self,
@@ -278,11 +279,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         counts = check_counts(X, self, reset=False)
         weights = check_weights(sample_weight, counts.n_rows)
         return self.record_.in_batches(counts.with_rows(weights), batch)
-
-    def _describe(self, X: ArrayLike | Any, batch: Any = None) -> RowResults:
-        counts = self._counts_of(X, batch)
-        with self._workers() as workers:
-            return self.record_.describe(counts, workers)
 
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""

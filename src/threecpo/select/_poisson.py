@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._core.codes import RELEVANT, inner_labels
+from .._core.codes import RELEVANT
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, fitted, plan_of
 
@@ -146,8 +146,8 @@ class PoissonFit:
 
         assert record.rows is not None
         sums = record.smoothed, record.groups
-        inner = inner_labels(record.labels_of_rates, record.n_clusters)
-        found = dispersions(as_fitted(record, counts), inner, *sums)
+        labels = record.labels_of_rates
+        found = dispersions(as_fitted(record, counts), labels, *sums)
         facts = record.rows.labels, found, seconds
         return cls.described(record, *facts, fractional=counts.fractional)
 
