@@ -89,7 +89,7 @@ def main() -> None:
             max_iter=task.get("max_iter", 300),
             random_state=task.get("seed", 0),
         )
-        options = {k: task[k] for k in ("max_memory", "drop_hopeless") if k in task}
+        options = {k: task[k] for k in ("max_memory",) if k in task}
         start = time.perf_counter()
         distributed.fit(model, task["folder"], client=client, **options)
         seconds = time.perf_counter() - start

@@ -110,7 +110,6 @@ def fit(given: argparse.Namespace) -> int:
         write_to=rows,
         scratch=given.scratch,
         checkpoint=given.checkpoint,
-        drop_hopeless=given.drop_hopeless,
         progress=listener,
     )
     times["labels"] = now()
@@ -145,7 +144,6 @@ def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]
     for name in ("scratch", "checkpoint"):
         if getattr(given, name) is not None:
             command += [f"--{name}", str(getattr(given, name))]
-    command += ["--drop-hopeless"] * given.drop_hopeless
     for name in ("folder", "k", "max_memory", "jobs", "seed"):
         command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
@@ -234,7 +232,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-k", "--k", default="20", help="a number, or auto")
     parser.add_argument("--max-memory", default="2GB")
     parser.add_argument("--checkpoint", type=Path, help="folder to go on from")
-    parser.add_argument("--drop-hopeless", action="store_true")
     parser.add_argument("--scratch", type=Path, help="folder for unpacked counts")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)

@@ -246,7 +246,6 @@ def restarts(folder: Path, planted: Planted, report: Report) -> None:
         for name, options in (
             ("one", {"n_init": 1}),
             ("ten", {"n_init": 10}),
-            ("dropping", {"n_init": 10, "drop_hopeless": True}),
         ):
             say(f"restarts: seed {seed}, {name} …")
             found[name] = fit_in_child(
@@ -260,7 +259,6 @@ def restarts(folder: Path, planted: Planted, report: Report) -> None:
                 n_read["one"],
                 n_read["ten"],
                 f"{n_read['ten'] / n_read['one']:.2f}",
-                n_read["dropping"],
                 per_run,
                 f"{found['one']['seconds']:.1f}",
                 f"{found['ten']['seconds']:.1f}",
@@ -275,7 +273,6 @@ def restarts(folder: Path, planted: Planted, report: Report) -> None:
             "readings, one run",
             "ten runs",
             "ratio",
-            "ten, dropping hopeless",
             "passes of ten runs one by one",
             "s, one",
             "s, ten",

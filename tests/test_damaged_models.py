@@ -70,9 +70,10 @@ def test_a_file_with_a_flipped_byte_is_a_clear_error_or_no_change(saved):
             np.testing.assert_array_equal(labels, expected)
 
 
-def test_a_newer_version_is_a_clear_error(saved):
-    change_header(saved, lambda header: header.update(version=99))
-    with pytest.raises(ValueError, match=r"99.*(?i:update)"):
+@pytest.mark.parametrize(("version", "remedy"), [(99, "Update"), (3, "Fit again")])
+def test_another_version_is_a_clear_error(saved, version, remedy):
+    change_header(saved, lambda header: header.update(version=version))
+    with pytest.raises(ValueError, match=rf"model format {version};.* {remedy}"):
         threecpo.load(saved)
 
 

@@ -40,7 +40,6 @@ HELPERS = {
     "_writing": ("_write_locks",),
     "_options": ("_core", "_fit"),
     "_validation": ("_core",),
-    "_old_models": ("_fit",),
 }
 # Sideways: on the same level, but one is made of the other.
 SIDEWAYS = {

@@ -164,12 +164,6 @@ IN_PYTHON = {
         lambda: fit(X, known_labels=[0, 1] + [-1] * 28, k=3),
         lambda: fit(X, known_labels=["0", "2"] + [-1] * 28, k=3),
     ),
-    "known clusters by kinship": (
-        lambda: ThreeCPO(2, order="kinship").fit(X, known_labels=[0] + [-1] * 29),
-        "order='kinship' gives others; leave one of them out",
-        lambda: ThreeCPO(2, order="kinship").fit(X),
-        lambda: fit(X, known_labels=[0] + [-1] * 29),
-    ),
     "columns that no row has": (
         lambda: count_terms(["red wool", "blue silk"], min_documents=2),
         "no term is in 2 texts; pass a smaller min_documents=",

@@ -18,7 +18,6 @@ from containers import names
 from fitting import TRUE, X, fit
 from threecpo import ThreeCPO
 from threecpo._fit.stored_record import record_to_arrays
-from threecpo.persistence import VERSION
 
 OPTIONS = {
     "default": {},
@@ -231,23 +230,3 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         fit().save(tmp_path / "no" / "model.npz")
     assert caught.value.filename == str(tmp_path / "no")
-
-
-def test_files_of_earlier_versions_are_read():
-    """One file for each version of the format, written when it was new."""
-    counts = [[9, 1, 5, 20], [8, 0, 6, 20], [18, 2, 11, 19], [1, 9, 5, 21]]
-    counts += [[0, 8, 4, 20], [2, 17, 9, 20], [10, 1, 4, 20], [1, 12, 6, 20]]
-    columns = ["ants", "bees", "crabs", "ducks"]
-    table = pd.DataFrame(3 * counts, columns=columns)
-    archived = sorted(Path(__file__).parent.glob("models/format-*.npz"))
-    assert len(archived) == VERSION
-    for path in archived:
-        model = threecpo.load(path)
-        assert model.predict(table).tolist() == 3 * [0, 0, 0, 1, 1, 1, 0, 1]
-        assert model.labels_.tolist() == 3 * [0, 0, 0, 1, 1, 1, 0, 1]
-        assert model.column_groups_.tolist() == [1, 1, 0, -1]
-        assert model.score(table) == pytest.approx(1465.6403733450484, rel=1e-12)
-        assert model.feature_names_in_.tolist() == columns
-        assert model.outliers == "final"
-        # Since format 3 clusters may be joined, here from three.
-        assert (model.record_.fine is not None) == ("format-3" in path.name)

@@ -123,7 +123,7 @@ def test_few_rows_with_most_of_the_counts():
     array = counts()
     array[:15] *= 20
     (line,) = lines(array, "5 % of the rows hold")
-    assert line.endswith("hold_out_deepest=0.05")
+    assert line.endswith("max_row_size=5")
     share = array[:15].sum() / array.sum()
     assert trap_facts(CountTable(array))["deepest_rows"] == pytest.approx(share)
 

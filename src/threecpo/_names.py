@@ -19,8 +19,6 @@ ASSIGNMENTS = ("exact", "printed")
 OUTLIERS = (None, "iterative", "final")
 # How columns that mark a cluster are ordered.
 MARKER_ORDERS = ("marker", "excess")
-# How clusters are numbered.
-ORDERS = ("size", "kinship", "given")
 # How K is chosen for the Poisson family, the default first.
 CRITERIA = ("mdl-dispersion", "mdl")
 # Functions of counts that keep zeros, by their names in numpy.

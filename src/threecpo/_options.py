@@ -86,21 +86,6 @@ def check_limit(name: str, value: Any) -> float:
     return float(value)
 
 
-def check_share(name: str, value: Any) -> float:
-    """Refuse what is no number from 0 to below 1."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, Real)
-        or not 0 <= float(value) < 1
-    ):
-        message = (
-            f"{name}={value!r} must be a number from 0 to below 1: 0.05 is 5 % of the "
-            "rows."
-        )
-        raise ValueError(message)
-    return float(value)
-
-
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
     chosen = tuple(groups) if np.iterable(groups) else ()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 FORMAT = "threecpo-model"
-VERSION = 3
+VERSION = 4
 _IN_ARRAYS = {"stored": "array"}
 _LARGEST_HEADER = 1 << 24
 _MOST_THREADS = 1 << 12
@@ -86,7 +86,7 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     Raises
     ------
     ValueError
-        If the file is no model, damaged, or of a later version.
+        If the file is no model, damaged, or of another version.
 
     Examples
     --------
@@ -102,10 +102,6 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     """
     arrays, header = _read(path)
     try:
-        if header["version"] == 1:
-            from ._old_models import from_version_1
-
-            arrays, header = from_version_1(arrays, header)
         return _restored(arrays, header)
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
@@ -201,10 +197,11 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]
         raise _not_a_model(path) from error
     if not known or version < 1:
         raise _not_a_model(path)
-    if version > VERSION:
+    if version != VERSION:
+        remedy = "Update threecpo to load it" if version > VERSION else "Fit again"
         message = (
-            f"{path} has model format {version}; this threecpo reads up to {VERSION}. "
-            "Update threecpo to load it."
+            f"{path} has model format {version}; this threecpo reads format {VERSION}. "
+            f"{remedy}."
         )
         raise ValueError(message)
     return arrays, header

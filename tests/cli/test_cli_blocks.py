@@ -50,16 +50,10 @@ def test_blocks_are_fitted_as_by_the_library(run, folder, options):
     assert Path("cells.threecpo/report.html").read_text() == page
 
 
-@pytest.mark.parametrize(
-    "options", [{"seeding": "all"}, {"seeding": "all", "tol": 0.1}]
-)
-def test_where_runs_start_and_end_as_by_the_library(run, folder, options):
-    given = [
-        str(each) for name, value in options.items() for each in (f"--{name}", value)
-    ]
-    done = run("fit", folder, "-k", 3, "--sample-rows", 50, "--json", *given)
+def test_runs_end_as_by_the_library(run, folder):
+    done = run("fit", folder, "-k", 3, "--sample-rows", 50, "--json", "--tol", 0.1)
     assert done.code == 0, done.err
-    model = expected(folder, **options)
+    model = expected(folder, tol=0.1)
     assert done.json["loss"] == model.loss_
     read = threecpo.load("cells.threecpo/model.npz")
     assert read.n_iter_ == model.n_iter_
@@ -67,7 +61,6 @@ def test_where_runs_start_and_end_as_by_the_library(run, folder, options):
 
 
 PASSED_ON = {
-    ("fit", "-k", 3, "--seeding", "all"): {"seeding": "all"},
     ("fit", "-k", 3, "--tol", 0.1): {"tol": 0.1},
     ("fit", "-k", 3, "--second-look"): {"second_look": True},
     ("fit", "-k", 3, "--no-second-look"): {"second_look": False},
@@ -89,7 +82,7 @@ def test_options_of_a_fit_reach_the_library(run, folder, monkeypatch, options):
     monkeypatch.setattr(distributed, name, door)
     done = run(command, folder, *given)
     assert_one_line(done, "asked")
-    names = asked.keys() & {"seeding", "tol", "second_look"}
+    names = asked.keys() & {"tol", "second_look"}
     assert {name: asked[name] for name in names} == PASSED_ON[options]
 
 
@@ -234,8 +227,6 @@ class TestPredict:
         (["--workers", "1", "--patience", "-1"], "-1"),
         (["--workers", "1", "--patience", "long"], "long"),
         (["--tol", "-1"], "-1"),
-        (["--seeding", "some"], "some"),
-        (["--seeding", "all", "--n-init", "auto"], "--seeding 'all' needs"),
     ],
 )
 def test_bad_options_are_one_line(run, folder, options, message):

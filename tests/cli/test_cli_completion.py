@@ -18,7 +18,7 @@ def test_what_a_shell_reads(shell, capsys):
     ("words", "position", "offered"),
     [
         ("threecpo inf", 1, "info"),
-        ("threecpo fit --hold", 2, "--hold-out-deepest"),
+        ("threecpo fit --max-r", 2, "--max-row-size"),
         ("threecpo completion fi", 2, "fish"),
     ],
 )

@@ -177,7 +177,7 @@ def test_lines_are_clean(text, cleaned):
         ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
         ("by drop=['a', \"b's\"]", "by --drop 'a' --drop \"b's\""),
         ("pass index='my id'", "pass --index 'my id'"),
-        ("with hold_out_deepest=0.05.", "with --hold-out-deepest 0.05."),
+        ("with max_row_size=5.", "with --max-row-size 5."),
     ],
 )
 def test_messages_name_the_options_of_commands(text, printed):

@@ -374,19 +374,3 @@ def test_blocks_have_no_stability(run, npz):
     done = run("fit", npz, "-k", 3, "--stability", "--max-memory", "1GB")
     assert done.code == 2
     assert "--stability needs the counts in memory" in done.err
-
-
-class TestHoldOut:
-    def test_the_deepest_rows_are_left_out_of_the_fit(self, run, npz):
-        for given in ("10%", "0.1"):
-            options = ("--hold-out-deepest", given, "--no-report", "--force")
-            facts = run("fit", npz, "-k", 3, "-o", "out", *options, "--json").json
-            assert facts["parameters"]["hold_out_deepest"] == 0.1
-        alone = threecpo.ThreeCPO(3, hold_out_deepest=0.1, random_state=0)
-        assert facts["loss"] == alone.fit(threecpo.read_counts(npz)).loss_
-
-    @pytest.mark.parametrize("given", ["100%", "-1", "x", "5 rows", "nan"])
-    def test_what_is_no_share(self, run, npz, given):
-        done = run("fit", npz, "-k", 3, f"--hold-out-deepest={given}")
-        assert done.code == 2
-        assert "is no part of the rows, such as 5% or 0.05" in done.err

@@ -186,10 +186,6 @@ ON_THE_COMMAND_LINE = {
         ["fit", "t.csv", *K, "-o", "new"],
         ["cut", "new", "-k", "1"],
     ),
-    "a share in words": (
-        ["fit", "t.csv", "-k", "2", "--hold-out-deepest", "few"],
-        "such as 5% or 0.05",
-    ),
     "a column of names counted": (
         ["fit", "names.csv", *K],
         "--drop 'town' or pass it as --labels",

@@ -182,9 +182,8 @@ class TestCut:
         before, after = (tmp_path / f"{when}.npz" for when in ("before", "after"))
         assert before.read_bytes() == after.read_bytes()
 
-    @pytest.mark.parametrize("order", ["size", "given"])
-    def test_can_be_fitted_again_whatever_the_start_was(self, order, tmp_path):
-        model = fit(n_clusters=3, init=TRUE.clip(0), order=order)
+    def test_can_be_fitted_again_whatever_the_start_was(self, tmp_path):
+        model = fit(n_clusters=3, init=TRUE.clip(0))
         model.cut(2).save(tmp_path / "cut.npz")
         assert threecpo.load(tmp_path / "cut.npz").fit(X).n_clusters_ == 2
 
@@ -197,7 +196,6 @@ class TestCut:
             ({"n_clusters": 9}, "more than the 4 clusters"),
             ({"n_clusters": 2.5}, r"n_clusters=2\.5"),
             ({"height": -1.0}, r"height=-1\.0"),
-            ({"n_clusters": 2, "order": "weight"}, "order='weight'"),
         ],
     )
     def test_refuses(self, options, text):
@@ -226,12 +224,6 @@ class TestMerge:
             np.isin(model.labels_, [0, 3]),
             merged.labels_ == merged.labels_[model.labels_ == 0][0],
         )
-
-    def test_given_keeps_the_order_of_the_lowest_numbers(self):
-        model = fit(n_clusters=5)
-        new = np.array([0, 1, 2, 1, 0], dtype=np.int32)
-        merged = model.merge([[4, 0], [1, 3]], order="given")
-        np.testing.assert_array_equal(merged.labels_, new[model.labels_])
 
     @pytest.mark.parametrize(
         ("clusters", "text"),
@@ -265,13 +257,6 @@ class TestSplit:
         assert again.record_.fine is None
         assert_keeps_the_promises(again, X)
 
-    def test_given_keeps_the_numbers(self):
-        model = fit(n_clusters=3)
-        again = model.split(X, 1, into=3, order="given")
-        assert again.n_clusters_ == 5
-        for k in (0, 2):
-            assert np.bincount(again.labels_[model.labels_ == k]).argmax() == k
-
     @pytest.mark.parametrize(
         ("options", "text"),
         [
@@ -283,42 +268,6 @@ class TestSplit:
     def test_refuses(self, options, text):
         with pytest.raises(ValueError, match=text):
             fit(n_init=1).split(X, **options)
-
-
-class TestOrder:
-    def test_kinship_is_the_order_of_the_tree(self):
-        by_size, kin = fit(n_clusters=6), fit(n_clusters=6, order="kinship")
-        leaves = by_size.record_.tree.leaves
-        assert leaves != sorted(leaves)
-        new = np.argsort(leaves)
-        np.testing.assert_array_equal(kin.labels_, new[by_size.labels_])
-        np.testing.assert_array_equal(kin.predict(X), kin.labels_)
-        assert kin.loss_ == by_size.loss_
-        np.testing.assert_array_equal(
-            kin.cluster_rates_, by_size.cluster_rates_[leaves]
-        )
-        assert kin.record_.tree.leaves == list(range(6))
-
-    def test_given_keeps_the_users_numbers(self):
-        start = fit(n_clusters=4).labels_
-        turned = (3 - start).astype(int)
-        by_size = fit(n_clusters=4, init=turned)
-        given = fit(n_clusters=4, init=turned, order="given")
-        assert (np.diff(np.bincount(by_size.labels_)) <= 0).all()
-        np.testing.assert_array_equal(given.labels_, turned)
-        np.testing.assert_array_equal(given.predict(X), turned)
-        from_model = fit(n_clusters=4, init=given, order="given")
-        np.testing.assert_array_equal(from_model.labels_, turned)
-
-    def test_given_needs_clusters(self):
-        with pytest.raises(ValueError, match="order='given' keeps the numbers"):
-            fit(order="given")
-
-    def test_of_a_path(self):
-        path = threecpo.select_n_clusters(
-            X, [2, 5], estimator=ThreeCPO(order="kinship", n_init=1, random_state=0)
-        )
-        assert path.estimator(5).record_.tree.leaves == list(range(5))
 
 
 @pytest.mark.parametrize("method", ["cut", "merge"])

@@ -153,8 +153,6 @@ def test_other_contradictions():
         model().fit(X, known_labels=KNOWN, sample_weight=weights)
     with pytest.raises(ValueError, match="are two starts"):
         model(init=TRUE.clip(0)).fit(X, known_labels=KNOWN)
-    with pytest.raises(ValueError, match="order='kinship' gives others"):
-        model(order="kinship").fit(X, known_labels=KNOWN)
     with pytest.raises(ValueError, match="knows no known clusters"):
         model(init="random-labels").fit(X, known_labels=KNOWN)
     with pytest.raises(ValueError, match="hold_labels='no' is not one of"):

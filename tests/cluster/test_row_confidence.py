@@ -83,12 +83,6 @@ def test_same_bits_for_any_threads_and_blocks():
         assert model.probabilities_.tobytes() == models[0].probabilities_.tobytes()
 
 
-def test_kinship_turns_the_columns():
-    by_size, kin = fit(n_clusters=6), fit(n_clusters=6, order="kinship")
-    leaves = by_size.record_.tree.leaves
-    np.testing.assert_allclose(kin.probabilities_, by_size.probabilities_[:, leaves])
-
-
 def test_fits_of_a_path_are_measured_afterwards():
     path = threecpo.select_n_clusters(X, [2, 3], n_init=3, random_state=0)
     model = path.estimator(3)

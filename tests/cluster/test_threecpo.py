@@ -53,8 +53,6 @@ def test_defaults_are_the_documented_ones():
         "prior": 1e-3,
         "max_clusters": 30,
         "criterion": "mdl-dispersion",
-        "order": "size",
-        "hold_out_deepest": 0.0,
         "max_dispersion": None,
         "max_row_size": None,
         "fixed_groups": None,

@@ -9,9 +9,10 @@ from planted_runs import settings_of
 
 from strategies import planted
 from threecpo._core import crossing, search, seeding
+from threecpo._core.crossing import best_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.run import Run, Settings, run
-from threecpo._core.search import Starts, best_of, merges, restarts
+from threecpo._core.search import Starts, merges, restarts
 from threecpo._core.workers import Workers
 
 SEARCHES = [restarts, merges]

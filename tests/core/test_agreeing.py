@@ -6,17 +6,19 @@ from planted_runs import assert_same_bits
 from searching import found_by, hard, settings_for, starts_of
 
 import containers
-from threecpo._core import agreeing, search
 from threecpo._core import counts as counts_module
-from threecpo._core.agreeing import (
+from threecpo._core import search
+from threecpo._core.crossing import finished
+from threecpo._core.search import (
     LEAST_RUNS,
     MOST_RUNS,
+    SeedRuns,
     agree,
+    merges,
     merges_until_agreed,
+    restarts,
     restarts_until_agreed,
 )
-from threecpo._core.crossing import finished
-from threecpo._core.search import SeedRuns, merges, restarts
 from threecpo._core.workers import SERIAL
 
 PAIRS = [(restarts_until_agreed, restarts), (merges_until_agreed, merges)]
@@ -114,7 +116,7 @@ def test_a_hopeless_trial_is_not_taken_to_its_end(monkeypatch):
         ends.append(trial)
         return finished(counts, trial, *others)
 
-    monkeypatch.setattr(agreeing, "finished", ending)
+    monkeypatch.setattr(search, "finished", ending)
     until_agreed(merges_until_agreed, hard(0), [6])
     n_ended = len(ends)
     monkeypatch.setattr("threecpo._core.run.PATIENCE", np.inf)

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from containers import scattered
 from threecpo._core import dispersion
 from threecpo._core.codes import RELEVANT
-from threecpo._core.joined_model import JoinedModel, as_table, without_empty
 from threecpo._core.matrices import from_dense
+from threecpo._core.split_test import JoinedModel, as_table, without_empty
 from threecpo._core.sums import sum_by_labels
 
 

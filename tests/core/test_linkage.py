@@ -9,9 +9,8 @@ import oracle
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core.matrices import from_dense
-from threecpo._core.merging import merge_clusters
+from threecpo._core.merging import cluster_tree, merge_clusters
 from threecpo._core.sums import sum_by_labels
-from threecpo._core.tree import cluster_tree
 
 
 def sums_of(Y, labels, groups, prior):

@@ -19,8 +19,9 @@ import oracle_run
 from strategies import Labelled, labelled_counts, penalties, permutations_of, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import seeding
+from threecpo._core.crossing import best_of
 from threecpo._core.matrices import from_dense
-from threecpo._core.search import Starts, best_of, restarts
+from threecpo._core.search import Starts, restarts
 from threecpo._core.workers import Workers
 
 

@@ -17,7 +17,8 @@ from searching import (
 from sklearn.metrics import adjusted_rand_score
 
 import containers
-from threecpo._core.search import best_of, merges, restarts
+from threecpo._core.crossing import best_of
+from threecpo._core.search import merges, restarts
 from threecpo._core.workers import SERIAL
 
 

@@ -9,8 +9,8 @@ from searching import each_search, found_by, hard, recorded, settings_for, start
 
 from threecpo._core import counts as counts_module
 from threecpo._core import search
-from threecpo._core.agreeing import merges_until_agreed
 from threecpo._core.matrices import from_dense
+from threecpo._core.search import merges_until_agreed
 from threecpo._core.workers import Stopped, Workers
 
 

@@ -5,8 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from threecpo._core import split_test
-from threecpo._core.joined_model import JoinedModel
-from threecpo._core.split_test import split_result
+from threecpo._core.split_test import JoinedModel, split_result
 from threecpo._core.workers import SERIAL, Workers
 
 
@@ -55,7 +54,7 @@ def test_rows_are_moved_to_where_they_gain(seed):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_sparse_and_dense_tables_agree(sparse, seed, monkeypatch):
     Y, inside = table_of(seed, 0.4)
-    monkeypatch.setattr("threecpo._core.joined_model.DENSE_SHARE", 2.0 * sparse)
+    monkeypatch.setattr("threecpo._core.split_test.DENSE_SHARE", 2.0 * sparse)
     result = result_of(Y, inside)
     table = sp.csr_array(Y * 1.0) if sparse else Y * 1.0
     model = JoinedModel.of(table)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from threecpo._core.workers import Stopped, Workers
+from threecpo._core.workers import Stopped, Task, Workers
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2, 4])
@@ -66,16 +66,16 @@ def others_busy():
     def busy():
         begun.set()
         assert release.wait(timeout=600)
-        yield "late"
+        return "late"
 
     with Workers(2) as workers:
-        late = workers.ahead(busy())
+        late = Task(workers._pool, busy)
         assert begun.wait(timeout=600)
         try:
             yield workers
         finally:
             release.set()
-        assert list(late) == ["late"]
+        assert late.result() == "late"
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])

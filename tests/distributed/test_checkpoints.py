@@ -235,7 +235,7 @@ class TestForeign:
             write_state(begun, {k: v for k, v in state.items() if k != key})
             with pytest.raises(ValueError, match="is damaged"):
                 kept(X, begun)
-        (begun / "state.json").write_text(json.dumps({"format": "else"}))
+        write_state(begun, {"format": "else"})
         with pytest.raises(ValueError, match="of another kind"):
             kept(X, begun)
 

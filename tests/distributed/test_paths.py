@@ -33,7 +33,6 @@ def auto(**options):
         {"estimator": ThreeCPO(init="poisson-k-means++")},
         {"estimator": ThreeCPO(outliers="iterative")},
         {"estimator": ThreeCPO(max_dispersion=1.2, max_row_size=1.5)},
-        {"estimator": ThreeCPO(hold_out_deepest=0.05)},
         {"estimator": PoissonL()},
     ],
     ids=str,
@@ -66,7 +65,7 @@ def test_auto_of_a_sample_of_all_rows_is_auto_in_memory(seed):
     [
         ThreeCPO(),
         ThreeCPO(init="random-labels", outliers="final"),
-        ThreeCPO(max_dispersion=1.2, hold_out_deepest=0.02),
+        ThreeCPO(max_dispersion=1.2),
     ],
     ids=str,
 )

@@ -82,17 +82,6 @@ def test_runs_that_meet_go_on_as_one(asked):
     assert asked[1] == np.unique(losses).size < 6
 
 
-def test_hopeless_runs_are_dropped_only_if_asked(asked, seed):
-    readers = evenly(counts_of(seed)[0], 3)
-    everyone = fit(readers, **SLOW)
-    n_all = sum(asked)
-    asked.clear()
-    some = fit(readers, fitting={"drop_hopeless": True}, **SLOW)
-    assert sum(asked) < n_all
-    assert some.loss_ == pytest.approx(everyone.loss_, rel=1e-3)
-    assert (some.restart_losses_ >= everyone.restart_losses_).all()
-
-
 def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
     class Fake:
         def __init__(self, *losses):
@@ -104,7 +93,7 @@ def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
         ]
         for run in runs:
             run.loss = run.running.lines[-1]["loss"]
-        return shared_pass.SharedPass(runs, None, None, drop_hopeless=True)
+        return shared_pass.SharedPass(runs, None, None)
 
     shared = pass_of([20.0, 10.0], [22.0, 21.0], [21.2, 20.1], [25.0])
     shared._drop_hopeless(range(4))

@@ -50,7 +50,7 @@ def test_beyond_the_sample_the_planted_clusters_are_found(joined, sample_rows):
 
 
 def test_the_answer_does_not_depend_on_blocks_or_workers(joined, tmp_path):
-    how = {"cluster": unclear(joined), "sample_rows": 100, "order": "given"}
+    how = {"cluster": unclear(joined), "sample_rows": 100}
     expected = distributed.split(joined, evenly(X, 1), **how)
     folder = write(X, tmp_path / "blocks", 4)
     assert_same_bits(
@@ -59,13 +59,6 @@ def test_the_answer_does_not_depend_on_blocks_or_workers(joined, tmp_path):
     with local_client(2) as client:
         found = distributed.split(joined, folder, client=client, **how)
     assert_same_bits(found, expected)
-
-
-def test_given_order_keeps_the_other_numbers(joined):
-    cluster, blocks = unclear(joined), evenly(X, 3)
-    found = distributed.split(joined, blocks, cluster, 3, sample_rows=80, order="given")
-    for k in {0, 1, 2} - {cluster}:
-        assert np.bincount(found.labels_[joined.labels_ == k]).argmax() == k
 
 
 def test_weights_of_rows_count(joined):

@@ -9,7 +9,7 @@ import pytest
 
 from containers import planted
 from threecpo import ThreeCPO, select_n_clusters
-from threecpo.select._mdl import label_cost, mdl, mdl_dispersion
+from threecpo.select._poisson import label_cost, mdl, mdl_dispersion
 
 C0 = log(2.865064)
 UNIVERSAL = {

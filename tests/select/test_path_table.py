@@ -5,7 +5,7 @@ import pytest
 from k_paths import ALL, TRUE, Restarted, X, assert_same_path, path_of
 
 from threecpo import KPath
-from threecpo.select._mdl import label_cost
+from threecpo.select._poisson import label_cost
 
 
 @pytest.fixture(scope="module")

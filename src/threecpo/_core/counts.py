@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .bad_entries import first_bad_entry, some_at_a_time
 from .codes import FREE, all_held
 from .inspection import EXACT
 
@@ -133,7 +132,7 @@ class Counts:
     @cached_property
     def checksum(self) -> int:
         """A number that other counts hardly ever have."""
-        from .loops.checksum import checksum
+        from .loops.over_blocks import checksum
 
         return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
 
@@ -328,3 +327,29 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         known=np.concatenate(known) if known else None,
         known_names=parts[0].known_names,
     )
+
+
+def first_bad_entry(
+    counts: Counts, below: float = np.inf
+) -> tuple[int, int, float] | None:
+    """Row, column and value of the first entry that is no count below a bound.
+
+    The bound is 2**53 or more: values that are not odd lie below it.
+    """
+    if not counts.odd_values:
+        return None
+    start = 0
+    for part in some_at_a_time(counts.data):
+        bad = ~((part >= 0) & (part < below))
+        if bad.any():
+            at = start + int(np.argmax(bad))
+            row = int(np.searchsorted(counts.indptr, at, side="right")) - 1
+            return row, int(counts.indices[at]), float(counts.data[at])
+        start += len(part)
+    return None
+
+
+def some_at_a_time(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+    """Views of at most a million values, so that checks need little memory."""
+    step = 1 << 20
+    return [values[i : i + step] for i in range(0, len(values), step)]

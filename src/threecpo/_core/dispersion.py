@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .batch_model import cell_shares
-from .codes import NOISE, RELEVANT
+from .codes import NOISE, RELEVANT, inner_labels
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import RatioSums, rows_of
@@ -32,11 +32,11 @@ def dispersions(
     """φ_j of each column: Pearson's statistic over its degrees of freedom.
 
     Divided by 1 plus the mean of (X - μ)/μ, which takes most of the noise out where
-    expected counts are small (Fletcher, 2012). Labels number the clusters of the sums;
-    the number after the last is the outliers'. Only stored counts are visited.
+    expected counts are small (Fletcher, 2012). Labels number the clusters of the sums,
+    -1 or the number after the last are the outliers. Only stored counts are visited.
     """
-    terms = ratio_terms(sums, groups)
-    return terms.dispersions(ratio_sums(counts, labels, terms))
+    terms = RatioTerms.of(sums, groups)
+    return terms.dispersions(terms.ratio_sums(counts, labels))
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +93,9 @@ class RatioTerms:
         )
 
     def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
-        """Sums over the stored counts of rows with these labels."""
+        """Sums over the stored counts of rows with these labels; blocks add up."""
         n_lines, n_columns = self.shares.shape
+        labels = inner_labels(labels, n_lines // self.n_batches - 1)
         if self.n_batches > 1:
             assert counts.batches is not None
             labels = labels * np.int32(self.n_batches) + counts.batches
@@ -124,23 +125,9 @@ class RatioTerms:
         return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
 
 
-def ratio_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
-    """Terms of fitted sums."""
-    return RatioTerms.of(sums, groups)
-
-
-def ratio_sums(
-    counts: Counts, labels: NDArray[np.int32], terms: RatioTerms
-) -> RatioSums:
-    """What dispersions need of rows; those of several blocks are added up."""
-    return terms.ratio_sums(counts, labels)
-
-
-def of_ratio_sums(
-    found: RatioSums, sums: SmoothedSums, groups: NDArray[np.int8]
-) -> NDArray[np.float64]:
-    """φ_j from the sums of all rows."""
-    return ratio_terms(sums, groups).dispersions(found)
+def added(a: RatioSums, b: RatioSums) -> RatioSums:
+    """Sums over the rows of both."""
+    return RatioSums(*map(np.add, a, b))
 
 
 def column_weights(

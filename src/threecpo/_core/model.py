@@ -182,7 +182,10 @@ def column_step(
     cluster without counts in C0 then needs no special case.
     """
     if sums.batches is not None:
-        scores, tolerance = _batch_scores(sums, groups, price)
+        from .batch_model import column_scores
+
+        prices = price(sums.totals, sums.n_clusters, sums.n_rows)
+        scores, tolerance = column_scores(sums, groups, prices)
     else:
         scores, tolerance = _scores(sums, groups, price)
     if sums.column_weights is not None:
@@ -195,15 +198,6 @@ def column_step(
         scores[columns] = -np.inf
         scores[columns, held - NOISE] = kept
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
-
-
-def _batch_scores(
-    sums: SmoothedSums, groups: NDArray[np.int8], price: Price
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    from .batch_model import column_scores
-
-    prices = price(sums.totals, sums.n_clusters, sums.n_rows)
-    return column_scores(sums, groups, prices)
 
 
 def _scores(

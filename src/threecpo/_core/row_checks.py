@@ -45,22 +45,6 @@ def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
     return None if (weights == 1).all() else weights
 
 
-def without_deepest(
-    sums: NDArray[np.float64], weights: NDArray[np.float64] | None, share: float
-) -> NDArray[np.float64] | None:
-    """Return weights that leave out this share of the rows, those of largest sums.
-
-    Of rows with equal sums the first ones are left out; rows of weight 0 do not count.
-    """
-    used = np.arange(len(sums)) if weights is None else np.flatnonzero(weights)
-    n = int(share * len(used))
-    if not n:
-        return weights
-    kept = np.ones(len(sums)) if weights is None else weights.copy()
-    kept[used[np.argsort(-sums[used], kind="stable")[:n]]] = 0.0
-    return kept
-
-
 def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Return the number of each row's batch, and the names of the batches, sorted."""
     values = batch_values(given, n_rows)

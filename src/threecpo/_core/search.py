@@ -1,7 +1,7 @@
 """The best of several runs, for one number of clusters or several.
 
 A search takes settings that differ in K alone and yields, for each of them in turn, one
-run for every seed. There are two:
+run for every seed:
 
 ``restarts``
     A run from each seed starts as ``Starts`` says and goes to convergence.
@@ -16,16 +16,22 @@ run for every seed. There are two:
 2. Trials are crossed in the order of the seeds, each with the best run before it. What
    is lower than the best runs to convergence (``crossing.Crossings``).
 3. Every third seed takes its run on to the next K. The rest begin again: clusters of a
-   larger K can hold columns that those of a smaller one would leave alone. They need
-   not wait for step 2, so their next trials are made meanwhile (``Workers.ahead``).
+   larger K can hold columns that those of a smaller one would leave alone.
 
 Trials are made side by side where there are enough of them, else rows are shared out,
-as they are in crossings; both give the same bits. How many runs to make is decided in
-``agreeing``.
+as they are in crossings; both give the same bits.
+
+``restarts_until_agreed`` and ``merges_until_agreed`` differ in the number of runs
+alone: for one K a search that ends after m runs has found what m seeds would have
+found. Restarts agree where two of them share the lowest loss. Merging runs are crossed,
+so that each knows of those before it. There a trial is also taken to convergence by
+itself (unless that is hopeless), which is not used for anything else: it agrees where
+it arrives at the loss of the best of the runs before it.
 """
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice, product
@@ -36,13 +42,13 @@ import numpy as np
 from .codes import RELEVANT, all_relevant, with_fixed
 from .copies import n_copies_of
 from .counts import BLOCK_COUNTS
-from .crossing import best_of, crossed_runs, few_iterations
+from .crossing import Crossings, best_of, crossed_runs, few_iterations, finished
 from .merging import TIMES_MORE, joined, n_before_joining
-from .run import run
+from .run import hopeless, run
 from .seeding import random_centers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,9 +64,6 @@ if TYPE_CHECKING:
     # and whether it is the last.
     Report = Callable[[int, int, int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
-    Trials = Iterator[Run]
-
-__all__ = ["Starts", "best_of", "first_groups", "merges", "restarts"]
 
 # Iterations with many clusters, before they are joined.
 WIDE_ITERATIONS = 5
@@ -191,11 +194,6 @@ class SeedRuns:
         """Whether runs go on from one K to the next."""
         return self.index % GOES_ON_EVERY == 0
 
-    def trials(self, each_settings: Sequence[Settings], workers: Workers) -> Trials:
-        """Trials of several K in turn; without a run to go on from, made ahead."""
-        trials = map(self.trial, each_settings)
-        return trials if self.goes_on else workers.ahead(trials)
-
     def many_clusters(self, settings: Settings) -> Run:
         """Return the last run with many clusters, or a new one."""
         if self.wide is not None:
@@ -273,22 +271,18 @@ def merges(
     """Come down from many clusters, from every seed; the settings' K fall."""
     counts = starts.counts
     inner, outer = shared_out(workers, counts, len(seeds))
-    first, *others = each_settings
-    path = bool(others)
+    path = len(each_settings) > 1
     each_seed = [
         SeedRuns(starts, i, np.random.default_rng(seed), inner, report, path)
         for i, seed in enumerate(seeds)
     ]
-    trials: Trials = outer.map(partial(SeedRuns.trial, settings=first), each_seed)
     alone = crossing_workers(inner, outer)
-    runs = crossed_runs(counts, trials, first, alone, again=not path)
-    yield runs
-    coming = [seed.trials(others, outer) for seed in each_seed]
-    for settings in others:
-        for seed in each_seed:
-            seed.above = runs[seed.index] if seed.goes_on else None
-        trials = map(next, coming)
-        runs = crossed_runs(counts, trials, settings, alone, again=False)
+    runs: list[Run] = []
+    for settings in each_settings:
+        for seed, above in zip(each_seed, runs, strict=False):
+            seed.above = above if seed.goes_on else None
+        trials = outer.map(partial(SeedRuns.trial, settings=settings), each_seed)
+        runs = crossed_runs(counts, trials, settings, alone, again=not path)
         yield runs
 
 
@@ -306,3 +300,101 @@ def shared_out(
 def crossing_workers(inner: Workers, outer: Workers) -> Workers:
     """Threads inside a crossing: all, since there is one crossing at a time."""
     return outer if outer.n_jobs > 1 else inner
+
+
+# Two runs agree early on a poor optimum more often than on the best one.
+LEAST_RUNS = 6
+MOST_RUNS = 20
+# Losses are equal if they differ by less than this part.
+SAME_LOSS = 1e-9
+
+
+def agree(a: float, b: float) -> bool:
+    """Whether two losses are those of the same optimum."""
+    return abs(a - b) <= SAME_LOSS * min(abs(a), abs(b))
+
+
+def restarts_until_agreed(
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None = None,
+) -> Found:
+    """Run from one seed after the other, until two share the lowest loss."""
+    starts.prepare()
+    inner, outer = shared_out(workers, starts.counts, len(seeds))
+    start = partial(restart, starts, inner, report)
+    for settings in each_settings:
+        runs: list[Run] = []
+        tasks = [(settings, each) for each in enumerate(seeds)]
+        with closing(outer.map(start, tasks)) as found:
+            for run in found:
+                runs.append(run)
+                lowest = sorted(each.loss for each in runs)[:2]
+                if len(runs) >= LEAST_RUNS and agree(*lowest):
+                    break
+        yield runs
+
+
+def merges_until_agreed(
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None = None,
+) -> Found:
+    """Come down from many clusters, from one seed after the other; the K fall.
+
+    Trials that were begun ahead and not needed leave no trace: for every K a seed has a
+    generator of its own.
+    """
+    counts = starts.counts
+    runs: list[Run] = []
+    inner, outer = shared_out(workers, counts, len(seeds))
+    alone = crossing_workers(inner, outer)
+    for place, settings in enumerate(each_settings):
+        each_seed = [
+            SeedRuns(starts, i, _generator(seed, place), inner, report)
+            for i, seed in enumerate(seeds)
+        ]
+        for seed, above in zip(each_seed, runs, strict=False):
+            seed.above = above if seed.goes_on else None
+        trial = partial(SeedRuns.trial, settings=settings)
+        again = len(each_settings) == 1
+        with closing(outer.map(trial, each_seed)) as trials:
+            crossings = Crossings(counts, settings, alone, again=again)
+            runs = _runs_until_agreed(counts, trials, settings, alone, crossings)
+        yield runs
+
+
+def _generator(seed: np.random.SeedSequence, place: int) -> np.random.Generator:
+    """That of the seed itself for the first K, others for those that follow."""
+    if place:
+        key = (*seed.spawn_key, place)
+        seed = np.random.SeedSequence(seed.entropy, spawn_key=key)
+    return np.random.default_rng(seed)
+
+
+def _runs_until_agreed(
+    counts: Counts,
+    trials: Iterable[Run],
+    settings: Settings,
+    workers: Workers,
+    crossings: Crossings,
+) -> list[Run]:
+    """Cross trials until one that was left alone has arrived at the best loss."""
+    arrived = np.inf
+    for trial in trials:
+        if crossings.runs:
+            best = best_of(crossings.runs)
+            beyond = not trial.converged and hopeless(trial.lines, best.loss)
+            if not agree(arrived, best.loss) and not beyond:
+                alone = finished(counts, trial, settings, workers)
+                if agree(alone.loss, best.loss):
+                    arrived = best.loss
+        crossings.add(trial)
+        enough = len(crossings.runs) >= LEAST_RUNS
+        if enough and agree(arrived, best_of(crossings.runs).loss):
+            break
+    return crossings.runs

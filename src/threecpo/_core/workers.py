@@ -9,10 +9,10 @@ import threading
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -105,27 +105,6 @@ class Workers:
             begun = [future for task in waiting if (future := task.drop())]
             if settled:
                 wait(begun)
-
-    def ahead(self, items: Iterator[T]) -> Iterator[T]:
-        """Yield the items; each is in the making while the one before is in use.
-
-        A path over K = 2 … 15 takes 2 to 6 % longer without it on two threads.
-        """
-        pool = self._pool
-        if pool is None:
-            return items
-        end = object()
-
-        def draw() -> T | object:
-            self.check()
-            return next(items, end)
-
-        def drawn(coming: Task[T | object]) -> Iterator[T]:
-            while (item := coming.result()) is not end:
-                coming = Task(pool, draw)
-                yield cast("T", item)
-
-        return drawn(Task(pool, draw))
 
 
 def _first_of(waiting: deque[Task[T]]) -> T:

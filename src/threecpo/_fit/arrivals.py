@@ -13,7 +13,7 @@ from .._core.model import loss
 from .._core.run import history_line, history_of
 from .._core.sums import sum_by_labels
 from .held_back import product, row_weights
-from .joined import regrouped
+from .refined import regrouped
 from .row_results import RowResults
 
 if TYPE_CHECKING:

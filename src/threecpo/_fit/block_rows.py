@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.codes import FREE
-from .._core.row_checks import check_batches, check_weights, without_deepest
+from .._core.row_checks import check_batches, check_weights
 from .held_back import product
 
 if TYPE_CHECKING:
@@ -47,13 +47,6 @@ class BlockRows:
     def held_back(self, weights: NDArray[np.float64] | None) -> BlockRows:
         """Return the same with long rows held back by these weights."""
         return replace(self, weights=product(self.weights, weights))
-
-    def without_deepest(self, engine: Engine, share: float) -> BlockRows:
-        """Return the same without the deepest rows, whose sums take one more pass."""
-        if not share:
-            return self
-        sums = np.concatenate(engine.fold(_row_sums, tuple.__add__))
-        return replace(self, weights=without_deepest(sums, self.weights, share))
 
     @property
     def given(self) -> bool:
@@ -129,10 +122,6 @@ class BlockReader:
         if rows.known is None:
             return counts
         return counts.with_known(rows.known, rows.known_names)
-
-
-def _row_sums(_: int, counts: Counts) -> tuple[NDArray[np.float64], ...]:
-    return (counts.row_lengths(1),)
 
 
 class WeightedRows:

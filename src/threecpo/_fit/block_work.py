@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.run import Request
     from .._core.sums import Sums
-    from .engine import Engine
-    from .first_look import FirstLook
+    from .engine import Engine, FirstLook
     from .row_results import RowDescriber
 
 

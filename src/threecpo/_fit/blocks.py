@@ -11,11 +11,11 @@ import numpy as np
 
 from .._core import seeding
 from .._core.codes import inner_labels
+from .._core.crossing import best_of
 from .._core.run import Request, Running
-from .._core.search import best_of, first_groups
+from .._core.search import first_groups
 from .._core.workers import Workers
 from . import block_work as work
-from .all_row_seeds import AllRowSeeds, seed_sums
 from .budget import check_all
 from .progress import report_to
 from .record import FitRecord
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
-    from .engine import Engine, Work
-    from .first_look import FirstLook
+    from .engine import Engine, FirstLook, Work
     from .plan import Plan
     from .progress import Progress
 
@@ -50,8 +49,8 @@ class BlockFit:
 
     ``threads`` is the number of blocks in work at a time in one process, ``known`` the
     known clusters of all rows. A run ends when a pass lowers its loss by less than
-    ``tol`` of it. Runs start from a sample, or from ``seeds_of_all_rows``; a
-    ``second_look`` at the rows that they explain worst makes further ones.
+    ``tol`` of it. A ``second_look`` at the rows that the runs explain worst makes
+    further ones.
     """
 
     plan: Plan
@@ -63,27 +62,22 @@ class BlockFit:
     known: NDArray[np.int32] | None = None
     known_names: tuple[str, ...] = ()
     tol: float = 0.0
-    seeds_of_all_rows: bool = False
     second_look: bool = False
 
-    def fit(
-        self,
-        sample_rows: int | None,
-        checkpoint: Checkpoint | None,
-        *,
-        drop_hopeless: bool,
-    ) -> FitRecord:
+    def fit(self, sample_rows: int | None, checkpoint: Checkpoint | None) -> FitRecord:
         """Return the best run over all rows, without results of the rows."""
         with nullcontext() if checkpoint is None else checkpoint.opened():
             self.check_memory(sample_rows)
             at_once = self._runs_at_once
             shared = None if checkpoint is None else checkpoint.load(self.look.sums)
             if shared is None:
-                runs = self._sample_runs(sample_rows)
-                if runs is not None and self._samples_all(sample_rows):
-                    losses = [run.loss for run in runs]
-                    return self._record(best_of(runs), losses)
-                shared = self._shared_pass(runs, drop_hopeless=drop_hopeless)
+                runs = None
+                if self._starts_from_sample:
+                    (runs,) = self._sampled([self.plan], sample_rows)
+                    if self._samples_all(sample_rows):
+                        losses = [run.loss for run in runs]
+                        return self._record(best_of(runs), losses)
+                shared = self._shared_pass(runs)
                 if checkpoint is not None:
                     checkpoint.save(shared)
             after_pass = None if checkpoint is None else checkpoint.save
@@ -113,7 +107,7 @@ class BlockFit:
 
     def _may_look_again(self, sample_rows: int | None) -> bool:
         """Whether the runs began from some of the rows, with several clusters."""
-        of_some = isinstance(self.plan.init, str) and not self._samples_all(sample_rows)
+        of_some = self._starts_from_sample and not self._samples_all(sample_rows)
         several = self.plan.settings.n_clusters > 1
         return self.second_look and of_some and several and self._n_batches == 1
 
@@ -220,7 +214,8 @@ class BlockFit:
             return
         n_stored = 0.0
         if n_clusters or self._starts_from_sample:
-            n_stored = self._n_stored(self._drawn(sample_rows))
+            drawn = self._drawn(sample_rows)
+            n_stored = sum(self.look.n_stored) * len(drawn) / self._n_rows
         sizes = self._n_columns, self._n_batches
 
         def check(allowed: MemoryBudget) -> None:
@@ -245,22 +240,12 @@ class BlockFit:
         given = self.plan.sample_seed, self.known
         return work.rows_to_sample(self._n_rows, n_sampled, *given)
 
-    def _n_stored(self, drawn: NDArray[np.int64]) -> float:
-        return sum(self.look.n_stored) * len(drawn) / self._n_rows
-
     @property
     def _starts_from_sample(self) -> bool:
-        return not self.seeds_of_all_rows and isinstance(self.plan.init, str)
+        return isinstance(self.plan.init, str)
 
     def _samples_all(self, sample_rows: int | None) -> bool:
         return sample_rows is None or sample_rows >= self._n_rows
-
-    def _sample_runs(self, sample_rows: int | None) -> list[Run] | None:
-        """Runs over rows drawn at random; None where the plan has its own start."""
-        if not self._starts_from_sample:
-            return None
-        (runs,) = self._sampled([self.plan], sample_rows)
-        return runs
 
     def _sampled(
         self, plans: Sequence[Plan], sample_rows: int | None
@@ -281,42 +266,13 @@ class BlockFit:
             settings = [each.settings for each in plans]
             yield from search.find(settings, seeds, workers, report)
 
-    def _shared_pass(
-        self, runs: Sequence[Run] | None, *, drop_hopeless: bool
-    ) -> SharedPass:
+    def _shared_pass(self, runs: Sequence[Run] | None) -> SharedPass:
         """All runs before their first pass, where those of the sample ended."""
-        if self.seeds_of_all_rows:
-            pending = self._seeded_starts()
-        elif runs is None:
+        if runs is None:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
-        return SharedPass(
-            *(pending, self.plan.settings, self.look.sums, drop_hopeless), tol=self.tol
-        )
-
-    def _seeded_starts(self) -> list[PendingRun]:
-        """Runs from rows that are drawn from all rows, after a first pass."""
-        plan, settings, data = self.plan, self.plan.settings, self.look.sums
-        assert plan.n_init != "auto"
-        groups, sizes = self._first_groups(), (settings.n_clusters, settings.prior)
-        (entropy,) = plan.sample_seed.generate_state(1, np.uint64)
-        place = self.engine, self.look.first_rows, groups
-        rows = AllRowSeeds(*place, *sizes, int(entropy)).candidates()
-        requests = []
-        for seed in plan.seeds(plan.n_init):
-            start = seed_sums(rows, groups, *sizes, seed)
-            start.of_all_rows(data)
-            profile = settings.rule.first.profile(start.smoothed(sizes[1]), groups)
-            requests.append(Request(profile, with_sizes=True))
-        at_once = self._runs_at_once or len(requests)
-        pending = []
-        for first in range(0, len(requests), at_once):
-            for sums in self._pass(requests[first : first + at_once]):
-                sums.of_all_rows(data)
-                run = Running(sums, groups, settings)
-                pending.append(PendingRun(groups, running=run))
-        return pending
+        return SharedPass(pending, self.plan.settings, self.look.sums, tol=self.tol)
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""

@@ -92,8 +92,9 @@ class MemoryBudget:
         lines = (n_clusters + 1) * n_batches
         one = lines * n_columns * 8 * (OF_RUN + 2 * threads)
         if 4 * one > self.limit:
+            in_batches = f" and {n_batches} batches" if n_batches > 1 else ""
             sentence = (
-                f"The sums of {n_clusters} clusters{_in_batches(n_batches)} in "
+                f"The sums of {n_clusters} clusters{in_batches} in "
                 f"{n_columns} columns take about "
                 f"{as_text(one)} while a run goes on, more than a quarter of "
                 f"max_memory={as_text(self.limit)}: allow {{needed}}."
@@ -178,10 +179,6 @@ def budget_of(given: Any) -> MemoryBudget:
                 return MemoryBudget(size)
     message = f"max_memory={given!r} must be a size such as '2GB' or '500MB'."
     raise ValueError(message)
-
-
-def _in_batches(n_batches: int) -> str:
-    return f" and {n_batches} batches" if n_batches > 1 else ""
 
 
 def _rounded_up(size: float) -> int:

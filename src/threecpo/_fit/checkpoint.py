@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from .shared_pass import PendingRun
 
 FORMAT = "threecpo-checkpoint"
-VERSIONS = {"version": 2, "numerics": stored.NUMERICS_VERSION}
+VERSIONS = {"version": 3, "numerics": stored.NUMERICS_VERSION}
 STATE = "state.json"
 LOCK = "lock"
 _OURS = re.compile(r"state\.json(\.part)?|lock|(sums|run-\d+)-\d+\.npz")
@@ -95,10 +95,9 @@ class Checkpoint:
                 [self._run(i, facts, data) for i, facts in enumerate(listed)],
                 self._settings,
                 data,
-                drop_hopeless=bool(state["fit"]["drop_hopeless"]),
                 n_passes=int(stored.finite("n_passes", state["n_passes"], 0)),
                 tol=stored.finite("tol", state["fit"]["tol"], 0),
-                n_looks=int(stored.finite("n_looks", state.get("n_looks", 0), 0)),
+                n_looks=int(stored.finite("n_looks", state["n_looks"], 0)),
             )
             if not shared.keeps_the_best:
                 self._refuse("the best run has no sums")
@@ -184,15 +183,14 @@ class Checkpoint:
             self._refuse(f"{STATE} is no file")
         try:
             outer = json.loads(path.read_bytes())
-            # Version 1 had neither a digest nor a frame around the state.
-            text = outer.get("state") if isinstance(outer, dict) else None
-            state = outer if text is None else json.loads(text)
+            text, digest = outer["state"], outer["digest"]
+            state = json.loads(text)
             known = state["format"] == FORMAT
         except (ValueError, KeyError, TypeError, RecursionError):
             self._refuse(f"{STATE} cannot be read")
         if not known:
             self._refuse(f"{STATE} is of another kind")
-        if text is not None and _digest(_bytes_of(text)) != outer.get("digest"):
+        if _digest(text.encode("utf-8", "surrogatepass")) != digest:
             self._refuse(f"{STATE} is half-written or changed")
         return (
             state if isinstance(state, dict) else self._refuse(f"{STATE} is no state")
@@ -305,11 +303,6 @@ def _arrays_of(content: bytes) -> dict[str, Any]:
             raise ValueError(message)
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         return {key: arrays[key] for key in arrays.files}
-
-
-def _bytes_of(text: str) -> bytes:
-    """Bytes of any text that JSON can hold."""
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _digest(content: bytes) -> str:

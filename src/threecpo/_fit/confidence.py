@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core import confidence as numerics
-from .._core.codes import inner_labels
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
-from .._core.dispersion import of_ratio_sums, ratio_sums, ratio_terms, typical
-from .._core.loops.records import RatioSums
+from .._core.dispersion import RatioTerms, added, typical
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .._writing import new_folder
@@ -27,9 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .._core.dispersion import RatioTerms
     from .._core.loops.left_out import LeftOut
-    from .._core.loops.records import Profile
+    from .._core.loops.records import Profile, RatioSums
     from .._core.workers import Workers
     from .engine import Engine
     from .record import FitRecord
@@ -109,7 +106,7 @@ class SureDescriber:
         exact = None
         if record.settings.rule is not EXACT or not _same(record):
             exact = EXACT.profile(sums, groups)
-        terms = numerics.left_out_terms(sums, groups), ratio_terms(sums, groups)
+        terms = numerics.left_out_terms(sums, groups), RatioTerms.of(sums, groups)
         return cls(record.describer, *terms, exact, every_score)
 
     def __call__(
@@ -124,8 +121,7 @@ class SureDescriber:
         owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
         every = left_out_scores(counts, owner, self.terms, found, workers)
         scored = every if self.every_score else every.leads
-        inner = inner_labels(owner, describer.profile.n_clusters)
-        return rows, scored, ratio_sums(counts, inner, self.ratios)
+        return rows, scored, self.ratios.ratio_sums(counts, owner)
 
 
 def described(
@@ -193,7 +189,7 @@ def _describe_surely(
 def _with_sums(
     a: tuple[list[Any], RatioSums], b: tuple[list[Any], RatioSums]
 ) -> tuple[list[Any], RatioSums]:
-    return a[0] + b[0], RatioSums(*map(np.add, a[1], b[1]))
+    return a[0] + b[0], added(a[1], b[1])
 
 
 def _describe_block(
@@ -217,7 +213,8 @@ def _with(
 ) -> FitRecord:
     sums, groups = record.smoothed, record.groups
     value = numerics.temperature(found, sums, groups)
-    dispersion = typical(of_ratio_sums(ratios, sums, groups), record.sums.totals)
+    of_columns = RatioTerms.of(sums, groups).dispersions(ratios)
+    dispersion = typical(of_columns, record.sums.totals)
     shares = None
     if isinstance(found, LeftOutScores):
         shares = numerics.probabilities(found.scores, value)

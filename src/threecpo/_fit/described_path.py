@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._core.codes import inner_labels
-from .._core.dispersion import RatioTerms, few_digits
-from .._core.loops.records import RatioSums
+from .._core.dispersion import RatioTerms, added, few_digits
 from .row_results import RowResults
 
 if TYPE_CHECKING:
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.loops.records import RatioSums
     from .engine import Engine
     from .record import FitRecord
     from .row_results import RowDescriber
@@ -79,8 +78,7 @@ class _Describer:
         counts = self.describer.in_batches(counts)
         rows = self.describer(counts)
         labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
-        inner = inner_labels(labels, self.n_clusters)
-        ratios = self.expected.ratio_sums(counts, inner)
+        ratios = self.expected.ratio_sums(counts, labels)
         small = np.min_scalar_type(-self.n_clusters)
         return _Part([rows if self.with_rows else rows.labels.astype(small)], ratios)
 
@@ -91,7 +89,7 @@ def _describe(work: Sequence[_Describer], _: int, counts: Counts) -> list[_Part]
 
 def _added(a: list[_Part], b: list[_Part]) -> list[_Part]:
     return [
-        _Part(own.rows + other.rows, RatioSums(*map(np.add, own.ratios, other.ratios)))
+        _Part(own.rows + other.rows, added(own.ratios, other.ratios))
         for own, other in zip(a, b, strict=True)
     ]
 

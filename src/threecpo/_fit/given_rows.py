@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import all_held
-from .._core.row_checks import without_deepest
 from .._core.rules import EXACT
 from .starting import given_labels
 
@@ -28,15 +27,6 @@ def check_rule(settings: Settings, n_batches: int) -> None:
             "assignment='exact' (of PoissonC and PoissonL: PoissonL)."
         )
         raise ValueError(message)
-
-
-def held_out(plan: Plan, counts: Counts) -> Counts:
-    """Give the deepest rows weight 0, as far as the plan leaves them out."""
-    if not plan.hold_out:
-        return counts
-    sums = counts.row_lengths(1)
-    weights = without_deepest(sums, counts.weights, plan.hold_out)
-    return counts.with_rows(weights, counts.batches, counts.batch_names)
 
 
 def check_known_clusters(
@@ -60,7 +50,7 @@ def check_known_clusters(
     if not sizes.all():
         lost = int(np.flatnonzero(sizes == 0)[0])
         message = (
-            f"All known rows of {_called(names, lost)} have weight 0 or are held out; "
+            f"All known rows of {_called(names, lost)} have weight 0; "
             "a known cluster needs a row that counts."
         )
         raise ValueError(message)

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._core.codes import inner_labels
-from .._core.dispersion import RatioTerms, column_weights
-from .._core.loops.records import RatioSums
+from .._core.dispersion import RatioTerms, added, column_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.loops.records import RatioSums
     from .engine import Engine
     from .record import FitRecord
     from .row_results import RowDescriber
@@ -25,8 +24,7 @@ def weights_by(
 ) -> NDArray[np.float64] | None:
     """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
     expected = RatioTerms.of(record.smoothed, record.groups)
-    labels = inner_labels(record.labels_of_rates, record.n_clusters)
-    found = expected.ratio_sums(as_fitted(record, counts), labels)
+    found = expected.ratio_sums(as_fitted(record, counts), record.labels_of_rates)
     return column_weights(expected.dispersions(found), max_dispersion)
 
 
@@ -36,7 +34,7 @@ def weights_over(
     """Return the same of the rows of all blocks."""
     expected = RatioTerms.of(record.smoothed, record.groups)
     work = partial(_ratio_sums, record.describer, expected)
-    found = engine.fold(work, _added)
+    found = engine.fold(work, added)
     return column_weights(expected.dispersions(found), max_dispersion)
 
 
@@ -46,12 +44,7 @@ def _ratio_sums(
     counts = counts.with_column_weights(describer.column_weights)
     rows = describer(counts)
     labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-    labels = inner_labels(labels, int(describer.clusters.max()) + 1)
     return expected.ratio_sums(counts, labels)
-
-
-def _added(a: RatioSums, b: RatioSums) -> RatioSums:
-    return RatioSums(*(own + other for own, other in zip(a, b, strict=True)))
 
 
 class HeldRows(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .._core.search import best_of
+from .._core.crossing import best_of
 from .._core.workers import Workers
 from .confidence import described
 from .given_rows import check_known_clusters, weighted_rows

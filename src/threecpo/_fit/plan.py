@@ -29,10 +29,8 @@ class Plan:
     ``init`` and ``column_init`` are names, or labels and groups as they were given, or
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
-    as plain values, for files and reports. ``order`` is how the clusters that are found
-    are numbered, ``hold_out`` the share of the deepest rows that the fit leaves out;
-    ``with_confidence`` asks how sure the fit is of its rows.
-    Columns with a dispersion above ``max_dispersion`` are held back,
+    as plain values, for files and reports. ``with_confidence`` asks how sure the fit
+    is of its rows. Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
     median. ``fixed_groups`` are columns, by name or number, that stay in their groups;
     ``hold_labels`` says whether rows of known clusters stay in them. ``given_seeds``
@@ -47,11 +45,9 @@ class Plan:
     entropy: tuple[int, ...]
     n_jobs: int
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    order: str = "size"
     max_dispersion: float | None = None
     column_weights: NDArray[np.float64] | None = None
     max_row_size: float | None = None
-    hold_out: float = 0.0
     with_confidence: bool = False
     fixed_groups: Fixed | None = None
     hold_labels: bool = True
@@ -85,12 +81,6 @@ class Plan:
 
     def with_known(self, n_known: int) -> Plan:
         """Return the same plan for counts with so many known clusters."""
-        if n_known and self.order == "kinship":
-            message = (
-                "Known clusters have their numbers, and order='kinship' gives others; "
-                "leave one of them out."
-            )
-            raise ValueError(message)
         return replace(self, settings=replace(self.settings, n_known=n_known))
 
     def with_clusters(self, n_clusters: int) -> Plan:

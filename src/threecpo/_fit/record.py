@@ -12,13 +12,11 @@ from .._core import model
 from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT
 from .._core.markers import Markers
+from .._core.merging import cluster_tree
 from .._core.row_checks import known_batches
 from .._core.rules import EXACT
-from .._core.tree import cluster_tree
 from .._core.workers import SERIAL
-from . import stored_names
 from .choosing import Chooser
-from .frozen import with_read_only_arrays
 from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
 
 if TYPE_CHECKING:
@@ -28,10 +26,10 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.loops.records import Profile
+    from .._core.merging import Tree
     from .._core.model import Rates, SmoothedSums
     from .._core.run import Run, Settings
     from .._core.sums import Sums
-    from .._core.tree import Tree
     from .._core.workers import Workers
     from .confidence import Confidence
     from .held_back import HeldRows
@@ -110,7 +108,7 @@ class FitRecord:
         smoothed = run.sums.smoothed(settings.prior)
         n_clusters, n_rows = smoothed.n_clusters, smoothed.n_rows
         prices = settings.price(smoothed.totals, n_clusters, n_rows)
-        record = cls(
+        return cls(
             settings=settings,
             sums=run.sums,
             profile_sums=run.profile_sums,
@@ -123,9 +121,8 @@ class FitRecord:
             converged=bool(run.converged),
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
-            cluster_names=stored_names.of_known(run.numbers, known_names),
+            cluster_names=_names_of_known(run.numbers, known_names),
         )
-        return record if plan.order == "size" else record.numbered(plan.order)
 
     @property
     def n_clusters(self) -> int:
@@ -266,12 +263,9 @@ class FitRecord:
         smoothed = sums.smoothed(self.settings.prior)
         return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
 
-    def numbered(self, order: str) -> FitRecord:
-        """Return the same fit with its clusters numbered by size, kinship or rank."""
-        if order == "kinship":
-            return self.taken(np.array(self.tree.leaves, dtype=np.intp))
-        by = self.ranks if order == "given" else -self.sums.cluster_sizes
-        return self.taken(np.argsort(by, kind="stable"))
+    def numbered_as_at_the_start(self) -> FitRecord:
+        """Return the same fit with its clusters numbered as its start had them."""
+        return self.taken(np.argsort(self.ranks, kind="stable"))
 
     def taken(self, order: NDArray[np.intp]) -> FitRecord:
         """Return the same fit with its clusters in this order."""
@@ -315,3 +309,26 @@ class FitRecord:
     def with_parameters(self, parameters: Mapping[str, Any]) -> FitRecord:
         """Return the same fit with other parameters on record."""
         return replace(self, parameters=parameters)
+
+
+def with_read_only_arrays(sums: Sums) -> Sums:
+    """Return the same sums in views that cannot be written to."""
+    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
+    return replace(_frozen(sums), **parts)
+
+
+def _frozen(sums: Any) -> Any:
+    arrays: dict[str, Any] = {
+        each.name: read_only(value)
+        for each in fields(sums)
+        if isinstance(value := getattr(sums, each.name), np.ndarray)
+    }
+    return replace(sums, **arrays)
+
+
+def _names_of_known(
+    numbers: NDArray[np.intp], known: tuple[str, ...]
+) -> tuple[str, ...] | None:
+    """Names of known clusters, by the numbers that they had; None without any."""
+    names = tuple(known[k] if k < len(known) else "" for k in numbers.tolist())
+    return names if any(names) else None

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .._core.run import Settings
     from .._core.sums import Sums
 
-DIGEST_BYTES = 64
 # Of finite numbers above 0, in absolute value.
 _LARGEST_LOGARITHM = 746.0
 
@@ -33,7 +32,6 @@ def facts_of(run: PendingRun) -> dict[str, Any]:
     if run.running is not None:
         facts |= {
             "history": run.running.lines,
-            "seen": sorted(digest.hex() for digest in run.running.seen),
             "finished": run.running.finished,
             "converged": bool(run.running.converged),
             "numbers": run.running.numbers.tolist(),
@@ -114,7 +112,6 @@ def _running(
     running.behind = behind
     running.numbers = _numbers(facts["numbers"], sums.n_clusters, settings)
     running.lines = [_line(line) for line in facts["history"]]
-    running.seen = {_digest(text) for text in facts["seen"]}
     running.finished = _flag("finished", facts["finished"])
     running.converged = _flag("converged", facts["converged"])
     if running.finished and not running.lines:
@@ -174,14 +171,3 @@ def _line(line: dict[str, Any]) -> dict[str, float]:
             message = f"history has {name} {value!r}"
             raise stored.DamagedFieldError(message)
     return line
-
-
-def _digest(text: Any) -> bytes:
-    try:
-        digest = bytes.fromhex(text)
-    except ValueError:
-        digest = b""
-    if len(digest) != DIGEST_BYTES:
-        message = f"seen has {str(text)[:40]!r}"
-        raise stored.DamagedFieldError(message)
-    return digest

@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core.codes import FREE, NOWHERE
-from .._core.loops.misfit import misfit_rows
+from .._core.crossing import best_of
+from .._core.loops.over_blocks import misfit_rows
 from .._core.loops.records import rows_of as loop_rows
 from .._core.merging import merge_clusters
 from .._core.run import Running
-from .._core.search import best_of
 from .._core.sums import sum_by_labels, sums_by_profile
 from .block_work import rows_of
 from .shared_pass import PendingRun, SharedPass

@@ -69,7 +69,6 @@ class SharedPass:
     runs: list[PendingRun]
     settings: Settings
     data: Sums
-    drop_hopeless: bool = False
     n_passes: int = 0
     tol: float = 0.0
     n_looks: int = 0
@@ -169,7 +168,7 @@ class SharedPass:
                 first = met.setdefault(state, i)
                 if first != i:
                     run.ended, run.same_as, run.loss = True, first, np.inf
-        if self.drop_hopeless or self.n_looks:
+        if self.n_looks:
             self._drop_hopeless(going)
         ended = [i for i in self._all if self.runs[i].ended]
         for i in set(ended) - {self._best(ended)}:

@@ -18,9 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._core.codes import NOISE
-from .._core.joined_model import DENSE_SHARE
 from .._core.overlaps import best_jaccards, shared_rows
-from .._core.split_test import split_result
+from .._core.split_test import DENSE_SHARE, split_result
 from .._core.workers import Workers
 from . import memory
 from .progress import Step

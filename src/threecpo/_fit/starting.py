@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core import seeding
-from .._core.agreeing import (
+from .._core.codes import NOISE, OUTLIER, RELEVANT, SHARED, all_relevant, with_fixed
+from .._core.search import (
     MOST_RUNS,
+    Starts,
+    merges,
     merges_until_agreed,
+    restarts,
     restarts_until_agreed,
 )
-from .._core.codes import NOISE, OUTLIER, RELEVANT, SHARED, all_relevant, with_fixed
-from .._core.search import Starts, merges, restarts
 from .record import FitRecord
 
 if TYPE_CHECKING:
@@ -172,16 +174,9 @@ def first_columns(
         return all_relevant(n_columns)
     if column_init == "random":
         return partial(_random_columns, n_columns)
-    return seeding.most_informative(_unless_shared(information(), settings))
-
-
-def _unless_shared(
-    information: NDArray[np.float64], settings: Settings
-) -> NDArray[np.float64]:
-    """The same, nothing for columns that are held in C0."""
-    held = [j for j, group in settings.fixed_groups if group == SHARED]
-    information[held] = -np.inf
-    return information
+    found = information()
+    found[[j for j, group in settings.fixed_groups if group == SHARED]] = -np.inf
+    return seeding.most_informative(found)
 
 
 def _random_columns(n_columns: int, rng: np.random.Generator) -> NDArray[np.int8]:

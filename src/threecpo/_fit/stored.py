@@ -92,8 +92,7 @@ def _into(values: NDArray[Any], sizes: Sizes) -> bool:
 
 
 def _sums_of_logarithms(values: NDArray[Any], _: Sizes) -> bool:
-    """Below infinity, or unknown, as in model files of format 1."""
-    return bool((values < np.inf).all() or np.isnan(values).all())
+    return bool((values < np.inf).all())
 
 
 _SUMS = Field("f8", "om", "finite and 0 or more", _counted)

@@ -1,19 +1,28 @@
-"""A record as files hold it: arrays, and facts beside them."""
+"""A record as files hold it: arrays, and facts beside them; names and settings, too."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import stored, stored_names, stored_settings
+import numpy as np
+
+from .._core import prices, rules
+from .._core.codes import GROUPS, RELEVANT
+from .._core.run import Settings
+from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
 from .record import FitRecord
 from .row_results import RowResults
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from numpy.typing import NDArray
+
+    from .._core.batch_sums import BatchSums
+    from .._core.prices import Price
+    from .stored import Arrays
 
 
 def record_to_arrays(
@@ -34,10 +43,10 @@ def record_to_arrays(
     if record.confidence is not None and record.confidence.probabilities is not None:
         arrays["probabilities"] = record.confidence.probabilities
     for names in ("row_names", "column_names", "cluster_names"):
-        arrays |= stored_names.names_to_arrays(names, getattr(record, names))
+        arrays |= names_to_arrays(names, getattr(record, names))
     facts = {
         "numerics": stored.NUMERICS_VERSION,
-        "settings": stored_settings.settings_to_facts(record.settings),
+        "settings": settings_to_facts(record.settings),
         "n_rows": record.sums.n_rows,
         "n_described": record.n_rows,
         "loss": record.loss,
@@ -68,10 +77,10 @@ def record_from_arrays(
         "r": len(arrays["restart_losses"]),
         "i": len(arrays["history_loss"]),
     }
-    sizes["d"] = int(facts.get("n_described", sizes["n"]))
+    sizes["d"] = int(facts["n_described"])
     fields = stored.OF_RECORD | stored.fields_of_rows(arrays, sizes)
     found = stored.checked(arrays, fields, sizes)
-    settings = stored_settings.settings_from_facts(facts["settings"], found["groups"])
+    settings = settings_from_facts(facts["settings"], found["groups"])
     stored.check_totals(found, found["totals"])
     stored.check_log_sizes(found, settings.prior)
     lines = stored.checked(arrays, stored.of_history(history), sizes)
@@ -89,15 +98,157 @@ def record_from_arrays(
         converged=bool(facts["converged"]),
         restart_losses=found["restart_losses"],
         rows=RowResults.from_arrays(arrays, sizes),
-        row_names=stored_names.names_from_arrays("row_names", arrays, sizes["d"]),
-        column_names=stored_names.names_from_arrays("column_names", arrays, sizes["m"]),
-        cluster_names=stored_names.cluster_names_from_arrays(arrays, sizes["k"]),
+        row_names=names_from_arrays("row_names", arrays, sizes["d"]),
+        column_names=names_from_arrays("column_names", arrays, sizes["m"]),
+        cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
         parameters=dict(facts["parameters"]),
-        batch_names=stored_names.batch_names_from(
-            facts.get("batches", []), sums.batches
-        ),
-        drift=stored.shares("drift", facts.get("drift", [])),
-        longest_row=stored.longest_row(facts.get("longest_row")),
+        batch_names=batch_names_from(facts["batches"], sums.batches),
+        drift=stored.shares("drift", facts["drift"]),
+        longest_row=stored.longest_row(facts["longest_row"]),
         fine=Chooser.from_arrays(arrays, sums, sizes),
         confidence=Confidence.from_arrays(arrays, facts, sizes),
     )
+
+
+def names_to_arrays(field: str, names: Iterable[str] | None) -> Arrays:
+    """Names as bytes and where each ends: a long one does not widen the others."""
+    if names is None:
+        return {}
+    encoded = [name.encode("utf-8", "surrogatepass") for name in names]
+    return {
+        field: np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        f"{field}_ends": np.cumsum([len(name) for name in encoded], dtype=np.int64),
+    }
+
+
+def names_from_arrays(
+    field: str, arrays: Mapping[str, Any], length: int
+) -> NDArray[np.object_] | None:
+    """Names again, None where there are none."""
+    if field not in arrays:
+        return None
+    content, ends = arrays[field], arrays[f"{field}_ends"]
+    if content.dtype != np.uint8 or content.ndim != 1:
+        message = f"{field} is no text"
+        raise stored.DamagedFieldError(message)
+    if ends.shape != (length,) or ends.dtype != np.int64:
+        message = f"{field} has {ends.shape} names, not {length}"
+        raise stored.DamagedFieldError(message)
+    bounds = np.concatenate([[0], ends])
+    if (np.diff(bounds) < 0).any() or bounds[-1] != len(content):
+        message = f"{field} has ends that do not fit"
+        raise stored.DamagedFieldError(message)
+    text = content.tobytes()
+    names = np.empty(length, dtype=object)
+    names[:] = [
+        text[start:end].decode("utf-8", "surrogatepass")
+        for start, end in zip(bounds[:-1].tolist(), ends.tolist(), strict=True)
+    ]
+    return names
+
+
+def cluster_names_from_arrays(
+    arrays: Mapping[str, Any], n_clusters: int
+) -> tuple[str, ...] | None:
+    """Names that were given to clusters, which tell them apart."""
+    names = names_from_arrays("cluster_names", arrays, n_clusters)
+    if names is None:
+        return None
+    given = [name for name in names if name]
+    if len(set(given)) < len(given):
+        message = "cluster_names has a name twice"
+        raise stored.DamagedFieldError(message)
+    return tuple(names)
+
+
+def batch_names_from(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
+    """Names of the batches of a file, as many as the sums have."""
+    names = tuple(map(str, given)) if isinstance(given, list) else ()
+    n_batches = 1 if batches is None else batches.n_batches
+    if len(names) > n_batches or len(names) < n_batches > 1:
+        message = f"batches has {len(names)} names for {n_batches} batches"
+        raise stored.DamagedFieldError(message)
+    return names
+
+
+def settings_to_facts(settings: Settings) -> dict[str, Any]:
+    """Settings by the names of prices and rules."""
+    return {
+        "n_clusters": settings.n_clusters,
+        "max_iter": settings.max_iter,
+        "price": prices.named(settings.price),
+        "groups": list(settings.groups),
+        "rule": settings.rule.name,
+        "outliers": settings.outliers,
+        "threshold": settings.threshold,
+        "prior": settings.prior,
+        "n_known": settings.n_known,
+        "fixed_groups": [list(pair) for pair in settings.fixed_groups],
+    }
+
+
+def settings_from_facts(
+    facts: Mapping[str, Any], column_groups: NDArray[np.int8]
+) -> Settings:
+    """Settings of a fit with these groups again; what is none is refused."""
+    known: dict[str, Price] = {
+        prices.named(price): price for price in prices.NAMED.values()
+    }
+    known[prices.CUSTOM] = lost_price
+    choices: dict[str, Any] = {
+        "price": known,
+        "rule": rules.NAMED,
+        "outliers": {None: None, "iterative": "iterative", "final": "final"},
+    }
+    chosen = {}
+    for name, named in choices.items():
+        if facts[name] not in named:
+            message = f"{name} is {facts[name]!r}"
+            raise stored.DamagedFieldError(message)
+        chosen[name] = named[facts[name]]
+    groups = tuple(facts["groups"])
+    if RELEVANT not in groups or any(group not in GROUPS for group in groups):
+        message = f"groups is {groups}"
+        raise stored.DamagedFieldError(message)
+    numbers = {
+        name: stored.finite(name, facts[name], least)
+        for name, least in (
+            ("n_clusters", 1),
+            ("n_known", 0),
+            ("max_iter", 1),
+            ("threshold", 0),
+            ("prior", 0),
+        )
+    }
+    return Settings(
+        n_clusters=int(numbers["n_clusters"]),
+        n_known=int(numbers["n_known"]),
+        max_iter=int(numbers["max_iter"]),
+        groups=groups,
+        threshold=numbers["threshold"],
+        prior=numbers["prior"],
+        fixed_groups=_fixed_groups(facts["fixed_groups"], column_groups),
+        **chosen,
+    )
+
+
+def _fixed_groups(
+    pairs: Any, column_groups: NDArray[np.int8]
+) -> tuple[tuple[int, int], ...]:
+    """Columns whose groups were given, each in its group."""
+    found = []
+    for column, group in pairs:
+        there = type(column) is int and 0 <= column < len(column_groups)
+        if not there or column_groups[column] != group:
+            message = f"fixed_groups has column {column!r} in {group!r}"
+            raise stored.DamagedFieldError(message)
+        found.append((column, int(group)))
+    return tuple(found)
+
+
+def lost_price(*_: Any) -> NDArray[np.float64]:
+    message = (
+        "The price of a relevant column was a function of the user's, which model "
+        "files do not hold; fit again."
+    )
+    raise ValueError(message)

@@ -46,11 +46,6 @@ _OPTIONS = {
         type=AT_LEAST_ONE,
         help="Rows to start from where FILE is read in blocks. [default: 20000]",
     ),
-    "seeding": click.option(
-        "--seeding",
-        type=click.Choice(["sample", "all"]),
-        help="Start from a sample, or from rows drawn from all. [default: sample]",
-    ),
     "second_look": click.option(
         "--second-look/--no-second-look",
         default=None,
@@ -79,9 +74,7 @@ _OPTIONS = {
 }
 BLOCK_OPTIONS = tuple(_OPTIONS)
 # Those of commands that fit several numbers of clusters.
-PATH_OPTIONS = tuple(
-    name for name in _OPTIONS if name not in ("seeding", "second_look")
-)
+PATH_OPTIONS = tuple(name for name in _OPTIONS if name != "second_look")
 # Those of commands that fit nothing.
 READING_OPTIONS = ("max_memory", "dask", "workers", "patience")
 block_options = together(*_OPTIONS.values())

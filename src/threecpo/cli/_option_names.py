@@ -8,7 +8,7 @@ from ._block_input import BLOCK_OPTIONS
 from ._input_file import READING
 from ._text_options import TEXT_OPTIONS
 
-_OTHERS = ("force", "max_unpacked", "hold_out_deepest")
+_OTHERS = ("force", "max_unpacked", "max_row_size")
 _NAMES = "|".join((*_OTHERS, *READING, *TEXT_OPTIONS, *BLOCK_OPTIONS))
 _QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
 _SEVERAL = rf"\[({_QUOTED}(?:, {_QUOTED})*)\]"

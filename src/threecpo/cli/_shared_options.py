@@ -68,26 +68,6 @@ class Digits(click.ParamType):  # type: ignore[type-arg]
         return int(value)
 
 
-class Share(click.ParamType):  # type: ignore[type-arg]
-    """A part of the rows: 5% or 0.05."""
-
-    name = "share"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        if isinstance(value, float):
-            return value
-        number = value.strip().removesuffix("%")
-        try:
-            share = float(number) / (1 if number == value.strip() else 100)
-        except ValueError:
-            share = -1.0
-        if not 0 <= share < 1:
-            self.fail(
-                f"{value!r} is no part of the rows, such as 5% or 0.05.", param, ctx
-            )
-        return share
-
-
 AT_LEAST_ONE = click.IntRange(min=1)
 NOT_NEGATIVE = click.FloatRange(min=0)
 LIMIT = click.FloatRange(min=1)
@@ -209,13 +189,6 @@ def run_options(n_init: str) -> Decorator:
             type=LIMIT,
             help="Hold back rows of more counts than this many median ones. "
             "[default: none]",
-        ),
-        click.option(
-            "--hold-out-deepest",
-            type=Share(),
-            metavar="SHARE",
-            help="Leave out the rows with most counts, such as 5%, and put them in "
-            "clusters afterwards. [default: none]",
         ),
         seed_option,
         jobs_option,

@@ -154,15 +154,16 @@ class ArrivingRows(RowConfidence):
                     "or counts in memory."
                 )
                 raise ValueError(message)
-            plan = self._plan_to_go_on("given")
-            return self._refined_over_blocks(record, X, rows, plan)
+            plan = self._plan_to_go_on()
+            model = self._refined_over_blocks(record, X, rows, plan)
+            return self._fitted_by(model.record_.numbered_as_at_the_start())
         counts = self._with_known_rows(self._counts_to_go_on(X, **rows), known_labels)
         names = record.cluster_names or ("",) * record.n_clusters
         codes = counts.known
         if codes is None:
             codes = np.full(counts.n_rows, FREE, np.int32)
         named = counts.with_known(codes, names)
-        found = refined(self._plan_to_go_on("size"), record, named)
+        found = refined(self._plan_to_go_on(), record, named)
         if counts.known is None and found.rows is not None:
             found = found.with_rows(replace(found.rows, known=None))
         return self._went_on(found, X)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
-    from .._fit.row_results import RowResults
 
 # Longer arrays of parameters are a digest in records.
 LONGEST_PARAMETER = 10
@@ -86,7 +85,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import memory
-        from .._fit.given_rows import check_rule, held_out
+        from .._fit.given_rows import check_rule
         from .fitting import progress_of, warn_if_confounded, warn_unless_converged
 
         self.__dict__.pop("k_path_", None)
@@ -107,7 +106,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         plan = plan.for_columns(names, counts.n_columns)
         check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
-        counts = held_out(plan, counts)
         record = memory.fit(plan, counts, progress or progress_of(self))
         self._keep(
             record.with_names(
@@ -140,7 +138,9 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             model was fitted on get ``labels_`` again, unless they were held in a
             cluster by ``known_labels``: then what the counts say.
         """
-        return self._describe(X, batch).labels
+        counts = self._counts_of(X, batch)
+        with self._workers() as workers:
+            return self.record_.describe(counts, workers).labels
 
     def score(
         self,
@@ -223,14 +223,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
-            order=self._checked_order(),
             max_dispersion=self._checked_limit("max_dispersion"),
             max_row_size=self._checked_limit("max_row_size"),
             hold_labels=self._checked_hold(),
             given_seeds=check_seeds(getattr(self, "seed_columns", None)),
-            hold_out=_options.check_share(
-                "hold_out_deepest", getattr(self, "hold_out_deepest", 0.0)
-            ),
             with_confidence=hasattr(type(self), "predict_proba"),
             fixed_groups=check_fixed(
                 getattr(self, "fixed_groups", None), settings.groups
@@ -261,17 +257,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         _options.check_choice("column_init", column_init, _names.COLUMN_INITS)
         return column_init
 
-    def _checked_order(self) -> str:
-        order: str = getattr(self, "order", "size")
-        _options.check_choice("order", order, _names.ORDERS)
-        if order == "given" and isinstance(self.init, str):
-            message = (
-                "order='given' keeps the numbers of the clusters that init gives: "
-                f"labels or a fitted model; init is {self.init!r}."
-            )
-            raise ValueError(message)
-        return order
-
     def _checked_hold(self) -> bool:
         hold = getattr(self, "hold_labels", True)
         _options.check_choice("hold_labels", hold, (True, False))
@@ -294,11 +279,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         counts = check_counts(X, self, reset=False)
         weights = check_weights(sample_weight, counts.n_rows)
         return self.record_.in_batches(counts.with_rows(weights), batch)
-
-    def _describe(self, X: ArrayLike | Any, batch: Any = None) -> RowResults:
-        counts = self._counts_of(X, batch)
-        with self._workers() as workers:
-            return self.record_.describe(counts, workers)
 
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""

@@ -118,8 +118,8 @@ class RowConfidence(ClusterTree):
     ) -> Self:
         """Return the same fit with ``temperature_`` and ``probabilities_``.
 
-        For fits that come without them: those of a path over K, of model files of
-        earlier formats, or of rows that were written elsewhere.
+        For fits that come without them: those of a path over K, or of rows that were
+        written elsewhere.
 
         Parameters
         ----------
@@ -164,7 +164,6 @@ class RowConfidence(ClusterTree):
         """Fit with how sure it is of its rows."""
         from .._fit.confidence import described
 
-        counts = self._without_deepest(counts, record)
         with self._workers() as workers:
             return described(record, counts, workers, sure=True)
 

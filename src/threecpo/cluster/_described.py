@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _names, _options
 from .._extras import frame
 from ._base import PoissonClusterer
-from .markers import marker_table
 from .naming import cluster_names_of, given_names, names_array
+from .tables import marker_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

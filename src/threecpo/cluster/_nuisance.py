@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _options
 from .._extras import frame
 from ._base import PoissonClusterer
-from .batch_columns import batch_columns
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -126,4 +125,26 @@ def _held_columns(
         "group": record.groups[held].tolist(),
         "dispersion": (most / weights[held]).tolist(),
         "weight": weights[held].tolist(),
+    }
+
+
+def batch_columns(record: FitRecord, n: int) -> dict[str, list[Any]]:
+    """List the columns whose batches explain the most likelihood."""
+    from .._core.model import log
+
+    names, effects = record.batch_names, record.batch_effects
+    if record.sums.batches is None:
+        keys = ("column", "batch", "effect", "least_batch", "least_effect", "evidence")
+        return {key: [] for key in keys}
+    evidence = (record.sums.batches.totals * log(effects)).sum(axis=0)
+    best = np.argsort(-evidence, kind="stable")[:n]
+    most, least = effects.argmax(axis=0), effects.argmin(axis=0)
+    columns = record.column_names
+    return {
+        "column": [int(j) if columns is None else columns[j] for j in best],
+        "batch": [names[most[j]] for j in best],
+        "effect": [float(effects[most[j], j]) for j in best],
+        "least_batch": [names[least[j]] for j in best],
+        "least_effect": [float(effects[least[j], j]) for j in best],
+        "evidence": [float(evidence[j]) for j in best],
     }

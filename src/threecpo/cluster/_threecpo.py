@@ -95,13 +95,6 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
-    hold_out_deepest : float, default=0.0
-        Share of the rows, those with the largest sums, to leave out of the fit; they
-        are put in its clusters afterwards. 0.05 helps where a few rows hold most of the
-        counts, and costs elsewhere (docs/files.md). Such a fit has no probabilities.
-    order : {"size", "kinship", "given"}, default="size"
-        How clusters are numbered: the largest first, neighbours in the tree next to
-        each other, or as ``init`` numbers them, where that is labels or a model.
     max_dispersion : float or None, default=None
         Hold back columns that vary more than this many times as much as Poisson counts,
         in a first fit: their likelihood counts with the weight ``max_dispersion`` over
@@ -130,7 +123,7 @@ default="information"
     Attributes
     ----------
     labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, the largest first (see ``order``); -1 for an outlier.
+        Cluster of each row, the largest first; -1 for an outlier.
     nearest_labels_ : ndarray of shape (n_rows,)
         Best cluster of each row, outliers too.
     outlier_scores_ : ndarray of shape (n_rows,)
@@ -255,8 +248,6 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
-        hold_out_deepest: float = 0.0,
-        order: str = "size",
         max_dispersion: float | None = None,
         max_row_size: float | None = None,
         hold_labels: bool = True,
@@ -279,8 +270,6 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
-        self.hold_out_deepest = hold_out_deepest
-        self.order = order
         self.max_dispersion = max_dispersion
         self.max_row_size = max_row_size
         self.hold_labels = hold_labels

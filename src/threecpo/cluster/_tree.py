@@ -10,12 +10,12 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _names, _options
+from .. import _options
 from .._extras import frame
 from .._validation import check_counts, with_given_rows
 from ._base import PoissonClusterer
 from .fitting import fitted, plan_of, warn_unless_converged
-from .tree_table import tree_table
+from .tables import tree_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 class ClusterTree(PoissonClusterer):
     """Which clusters belong together, and what follows for fewer or more of them."""
-
-    order: str
 
     @property
     def tree_(self) -> NDArray[np.float64]:
@@ -71,7 +69,6 @@ class ClusterTree(PoissonClusterer):
         X: ArrayLike | Any = None,
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
-        order: str | None = None,
     ) -> Self:
         """Return a fit of fewer clusters: those that the tree joins below a cut.
 
@@ -90,9 +87,6 @@ class ClusterTree(PoissonClusterer):
         sample_weight, batch : array-like of shape (n_rows,) or None, default=None
             Weights and batches of these rows, as in :meth:`fit`; a model of several
             batches needs those of X.
-        order : {"size", "kinship", "given"}, default=None
-            How the clusters are numbered; "given" is the order of the lowest numbers
-            that they had. None takes the parameter ``order``.
 
         Returns
         -------
@@ -125,7 +119,7 @@ class ClusterTree(PoissonClusterer):
             )
             raise ValueError(message)
         rows = {"sample_weight": sample_weight, "batch": batch}
-        return self._joined(tree.cut(n_left), X, rows, order)
+        return self._joined(tree.cut(n_left), X, rows)
 
     def merge(
         self,
@@ -134,7 +128,6 @@ class ClusterTree(PoissonClusterer):
         X: ArrayLike | Any = None,
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
-        order: str | None = None,
     ) -> Self:
         """Return a fit with these clusters joined, chosen by hand.
 
@@ -146,8 +139,6 @@ class ClusterTree(PoissonClusterer):
             Counts to go on with, as in :meth:`cut`.
         sample_weight, batch : array-like of shape (n_rows,) or None, default=None
             Weights and batches of these rows, as in :meth:`cut`.
-        order : {"size", "kinship", "given"}, default=None
-            How the clusters are numbered, as in :meth:`cut`.
 
         Returns
         -------
@@ -166,7 +157,7 @@ class ClusterTree(PoissonClusterer):
         check_is_fitted(self)
         rows = {"sample_weight": sample_weight, "batch": batch}
         into = _checked_unions(clusters, self.n_clusters_)
-        return self._joined(into, X, rows, order)
+        return self._joined(into, X, rows)
 
     def split(
         self,
@@ -176,7 +167,6 @@ class ClusterTree(PoissonClusterer):
         *,
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
-        order: str | None = None,
     ) -> Self:
         """Return a fit with one cluster divided.
 
@@ -195,9 +185,6 @@ class ClusterTree(PoissonClusterer):
             Number of clusters that it becomes.
         sample_weight, batch : array-like of shape (n_rows,) or None, default=None
             Weights and batches of these rows, as in :meth:`cut`.
-        order : {"size", "kinship", "given"}, default=None
-            How the clusters are numbered; with "given" the old ones keep their numbers
-            and new ones follow. None takes the parameter ``order``.
 
         Returns
         -------
@@ -214,10 +201,10 @@ class ClusterTree(PoissonClusterer):
         """
         from .._fit.refined import divided
 
-        division = self._division(cluster, into, order, batch)
+        division = self._division(cluster, into, batch)
         if hasattr(X, "__dask_graph__"):
             rows = {"sample_weight": sample_weight, "batch": batch}
-            return self._split_blocks(X, cluster, into, order=order, **rows)
+            return self._split_blocks(X, cluster, into, **rows)
         counts = self._counts_to_go_on(X, sample_weight, batch)
         return self._went_on(divided(division, counts), X)
 
@@ -226,9 +213,7 @@ class ClusterTree(PoissonClusterer):
 
         return split(self, X, cluster, into, **options)
 
-    def _division(
-        self, cluster: int, into: int, order: str | None, batch: Any
-    ) -> Division:
+    def _division(self, cluster: int, into: int, batch: Any) -> Division:
         """How a cluster is to be divided, checked."""
         from .._fit.refined import Division
 
@@ -236,21 +221,19 @@ class ClusterTree(PoissonClusterer):
         self._check_batches_given(batch)
         into = _options.check_integer("into", into, 2)
         (cluster,) = _checked_clusters([cluster], self.record_.n_clusters)
-        return Division(self._plan_to_go_on(order), self.record_, cluster, into)
+        return Division(self._plan_to_go_on(), self.record_, cluster, into)
 
     def _joined(
         self,
         into: NDArray[np.int32],
         X: ArrayLike | Any,
         rows: dict[str, Any],
-        order: str | None,
     ) -> Self:
         """Fit with clusters in these new ones, refined where there are counts."""
-        from .._fit.joined import joined
-        from .._fit.refined import refined
+        from .._fit.refined import joined, refined
 
-        plan = self._plan_to_go_on(order)
-        record = joined(self.record_, into, plan.order)
+        plan = self._plan_to_go_on()
+        record = joined(self.record_, into)
         if X is None:
             return self._fitted_by(record)
         if hasattr(X, "__dask_graph__"):
@@ -264,9 +247,7 @@ class ClusterTree(PoissonClusterer):
         """Fit to the rows of a Dask array that starts from a record."""
         self._check_batches_given(rows["batch"])
         start = self._fitted_by(record)
-        going_on = clone(start).set_params(
-            init=start, column_init="information", order=plan.order
-        )
+        going_on = clone(start).set_params(init=start, column_init="information")
         # By number: the columns of a Dask array have no names.
         fixed = dict(self.record_.settings.fixed_groups)
         going_on.set_params(fixed_groups=fixed or None, seed_columns=None)
@@ -284,30 +265,20 @@ class ClusterTree(PoissonClusterer):
         """Counts with weights and batches of their rows."""
         self._check_batches_given(batch)
         counts = check_counts(X, self, reset=False)
-        counts = with_given_rows(counts, sample_weight, batch)
-        return self._without_deepest(counts, self.record_)
-
-    def _without_deepest(self, counts: Counts, record: FitRecord) -> Counts:
-        """Counts in which rows that the fit holds out have no weight."""
-        from .._fit.given_rows import held_out
-
-        alone = clone(self).set_params(init="merge", order="size")
-        return held_out(plan_of(alone.set_params(n_clusters=record.n_clusters)), counts)
+        return with_given_rows(counts, sample_weight, batch)
 
     def _check_batches_given(self, batch: Any) -> None:
         if batch is None and self.record_.sums.batches is not None:
             message = "This model was fitted with batch=; pass that of X here, too."
             raise ValueError(message)
 
-    def _plan_to_go_on(self, order: str | None) -> Plan:
+    def _plan_to_go_on(self) -> Plan:
         """Plan of this estimator, the start still to be set."""
-        order = self.order if order is None else order
-        _options.check_choice("order", order, _names.ORDERS)
-        start = {"init": "merge", "column_init": "information", "order": "size"}
+        start = {"init": "merge", "column_init": "information"}
         n_clusters = self.record_.settings.n_clusters
         plain = clone(self).set_params(n_clusters=n_clusters, **start)
-        parameters = {**self.record_.parameters, **start, "order": order}
-        return replace(plan_of(plain), order=order, parameters=parameters)
+        parameters = {**self.record_.parameters, **start}
+        return replace(plan_of(plain), parameters=parameters)
 
     def _went_on(self, record: FitRecord, X: ArrayLike | Any) -> Self:
         """Estimator of a fit to these rows."""
@@ -320,7 +291,7 @@ class ClusterTree(PoissonClusterer):
         """Return a new estimator of this record, without a start of its own."""
         new = fitted(self, record)
         if not isinstance(new.init, str):
-            new.set_params(init="merge", order="size")
+            new.set_params(init="merge")
         return new
 
 

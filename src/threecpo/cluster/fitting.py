@@ -53,14 +53,12 @@ def plan_of(estimator: PoissonClusterer) -> Plan:
     return estimator._plan()
 
 
-def division_of(
-    estimator: Any, cluster: Any, into: Any, order: str | None, batch: Any
-) -> Division:
+def division_of(estimator: Any, cluster: Any, into: Any, batch: Any) -> Division:
     """Check how a cluster of a fitted estimator is to be divided."""
     if not hasattr(estimator, "split"):
         message = f"{estimator!r} has no clusters to divide: it is no ThreeCPO."
         raise TypeError(message)
-    return estimator._division(cluster, into, order, batch)
+    return estimator._division(cluster, into, batch)
 
 
 def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..table import CountTable
-from .typical_rows import clearest_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,3 +183,21 @@ def names_array(
     names = np.empty(length, dtype=object)
     names[:] = listed
     return names
+
+
+def clearest_rows(record: FitRecord, cluster: int, n: int) -> NDArray[np.intp]:
+    """Rows of a cluster with the largest margins, the clearest first."""
+    return _by_margin(record, cluster, -1)[:n]
+
+
+def least_clear_rows(record: FitRecord, cluster: int, n: int) -> NDArray[np.intp]:
+    """Rows of a cluster with the smallest margins, the least clear first."""
+    return _by_margin(record, cluster, 1)[:n]
+
+
+def _by_margin(record: FitRecord, cluster: int, sign: int) -> NDArray[np.intp]:
+    if record.rows is None:
+        return np.empty(0, dtype=np.intp)
+    places = np.flatnonzero(record.rows.labels == cluster)
+    margins = record.rows.margins[places]
+    return places[np.argsort(sign * margins, kind="stable")]

@@ -50,11 +50,9 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
-    seeding: str = "sample",
     second_look: bool = True,
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
-    drop_hopeless: bool = False,
     patience: float = SECONDS,
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
@@ -101,7 +99,8 @@ def fit(
         about 0.3 GB more.
     checkpoint : str or path-like, default=None
         Folder that keeps the state of all runs after each pass. The same call goes on
-        from there after a crash, and ends with the same result.
+        from there after a crash, and ends with the same result (under
+        ``assignment="printed"``, a run in a cycle may end elsewhere in it).
     scratch : str or path-like, default=None
         Existing folder with room for the counts of an h5ad, zarr or 10x file without
         compression, about 4 bytes a stored count (logger ``threecpo.io.blocks`` tells
@@ -110,10 +109,6 @@ def fit(
     sample_rows : int or None, default=20000
         Number of rows to start from, drawn at random by their number; None for all
         rows, which must fit into memory then.
-    seeding : {"sample", "all"}, default="sample"
-        ``"all"`` starts every run from rows that are drawn from all rows, far from each
-        other (k-means|| with the distance of :func:`poisson_distance`), in place of a
-        sample and of ``init``: eight readings, and no rows but those in memory.
     second_look : bool, default=True
         When the runs have ended, look for clusters that are too rare for the sample in
         the rows that fit their clusters worst, as many as half of ``sample_rows``,
@@ -126,8 +121,6 @@ def fit(
     tol : float, default=1e-6
         End a run when a pass over all rows lowers its loss by less than this part of
         it; 0 goes on until nothing changes. Fits of the sample are not concerned.
-    drop_hopeless : bool, default=False
-        End runs that would need ten times their last gain to become the best.
     patience : float, default=300
         Seconds that one pass waits, in all, for a Dask cluster without workers or
         without its scheduler. When that is back at the same address, the pass is asked
@@ -179,10 +172,8 @@ default=None
         batch,
         known_labels,
         check_non_negative("tol", tol),
-        seeding,
         second_look,
     )
-    given.check_seeding(estimator)
     target = row_files.target_of(write_to)
     if isinstance(estimator.n_clusters, str):
         from ._path import fit_auto
@@ -190,7 +181,7 @@ default=None
         fit_auto(estimator, given, target, progress)
         return estimator
     heard = progress_of(estimator) if progress is None else progress
-    record = _fit(estimator, given, target, heard, drop_hopeless=drop_hopeless)
+    record = _fit(estimator, given, target, heard)
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
@@ -201,8 +192,6 @@ def _fit(
     given: GivenFit,
     target: Path | None,
     progress: Progress | None,
-    *,
-    drop_hopeless: bool,
 ) -> FitRecord:
     """Fit one number of clusters."""
     plan, sample_rows = plan_of(estimator), given.sample_rows
@@ -219,9 +208,8 @@ def _fit(
         fitting.check_memory(sample_rows, n_gathered=gathered)
 
         def one(fitting: BlockFit, ending: str) -> FitRecord:
-            options = {"drop_hopeless": drop_hopeless}
-            kept = given.checkpoint_of(fitting.plan, rows, ending, **options)
-            found = fitting.fit(sample_rows, kept, **options)
+            kept = given.checkpoint_of(fitting.plan, rows, ending)
+            found = fitting.fit(sample_rows, kept)
             return found.with_batches(rows.batch_names)
 
         def fitted(fitting: BlockFit, ending: str = "") -> FitRecord:

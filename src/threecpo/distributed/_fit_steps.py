@@ -10,8 +10,7 @@ from .._fit.block_rows import HeldRows
 from .._fit.blocks import BlockFit
 from .._fit.budget import OF_ROW
 from .._fit.confidence import described_over, written_over
-from .._fit.engine import WeightedColumns
-from .._fit.first_look import FirstLook, look_at
+from .._fit.engine import FirstLook, WeightedColumns, look_at
 from .._fit.held_back import weights_over
 from ..cluster.fitting import keep
 
@@ -36,9 +35,7 @@ def block_fit(fitted: FitRows, given: GivenFit, progress: Progress | None) -> Bl
     place, plan, rows, _ = fitted
     seen = place.fitted, place.look, given.budget, place.threads
     known = rows.known_of_kept, rows.known_names
-    how = given.tol, given.of_all_rows
-    look = given.second_look
-    return BlockFit(plan, *seen, progress, *known, *how, second_look=look)
+    return BlockFit(plan, *seen, progress, *known, given.tol, given.second_look)
 
 
 def holding(fitting: BlockFit) -> BlockFit:

@@ -256,7 +256,7 @@ class PathOverBlocks:
             return fitting
         first = first_of_two(fitting)
         checkpoint = given.checkpoint_of(first.plan, rows, "-first", path=True)
-        record = first.fit(given.sample_rows, checkpoint, drop_hopeless=False)
+        record = first.fit(given.sample_rows, checkpoint)
         return held_back(fitting, record.with_batches(rows.batch_names))
 
     def _released(self, first: FitRecord, progress: Progress | None) -> FitRecord:
@@ -268,7 +268,7 @@ class PathOverBlocks:
         if weights is not None:
             fitting = with_columns(fitting, weights)
         fitting = released(replace(fitting, plan=plan), first)
-        found = fitting.fit(self.given.sample_rows, None, drop_hopeless=False)
+        found = fitting.fit(self.given.sample_rows, None)
         return self.blocks.named(found).with_batches(self.fitted.rows.batch_names)
 
     def _checkpoints(self, plan: Plan, wanted: Sequence[int]) -> list[Checkpoint]:

@@ -17,13 +17,12 @@ from .._fit.block_rows import BlockRows, WeightedRows
 from .._fit.block_work import sample
 from .._fit.budget import budget_of, check_all
 from .._fit.checkpoint import Checkpoint
-from .._fit.engine import ThreadEngine, UnchangedBlocks
-from .._fit.first_look import FirstLook, look_at
+from .._fit.engine import FirstLook, ThreadEngine, UnchangedBlocks, look_at
 from .._fit.given_rows import check_known_clusters, check_rule, without_rows
 from .._fit.held_back import held_rows_over
 from .._fit.plan import check_enough_rows
 from .._fit.seed_rows import with_seed_blocks
-from .._options import check_choice, check_non_negative
+from .._options import check_non_negative
 from .._validation import bad_entry_message, fractional_message, held_codes
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
 from ..table import CountTable
@@ -62,28 +61,7 @@ class GivenFit:
     batch: ArrayLike | None
     known_labels: ArrayLike | None = None
     tol: float = TOL
-    seeding: str = "sample"
     second_look: bool = True
-
-    @property
-    def of_all_rows(self) -> bool:
-        """Whether runs start from rows that are drawn from all of them."""
-        return self.seeding == "all"
-
-    def check_seeding(self, estimator: Any) -> None:
-        """Refuse what does not go with rows that are drawn from all of them."""
-        check_choice("seeding", self.seeding, ("sample", "all"))
-        reasons = {
-            "a number of clusters": isinstance(estimator.n_clusters, str),
-            "init by name": not isinstance(estimator.init, str),
-            "a number for n_init": estimator.n_init == "auto",
-            "rows without batch": self.batch is not None,
-            "rows without known_labels": self.known_labels is not None,
-        }
-        for needed, missing in reasons.items():
-            if self.of_all_rows and missing:
-                message = f"seeding='all' needs {needed}; seeding='sample' does not."
-                raise ValueError(message)
 
     @property
     def budget(self) -> MemoryBudget:
@@ -96,9 +74,7 @@ class GivenFit:
         if self.checkpoint is None:
             return None
         always = {"sample_rows": self.sample_rows, "tol": self.tol}
-        options = always | {"drop_hopeless": False} | options
-        if self.of_all_rows:
-            options["seeding"] = self.seeding
+        options = always | options
         if not self.second_look:
             options["second_look"] = False
         if rows.given:
@@ -131,7 +107,6 @@ class GivenFit:
         source, place = blocks
         plan = plan.for_columns(source.column_names, max(place.look.n_columns))
         rows = self._given_rows(plan, place.look.sums.n_rows)
-        rows = rows.without_deepest(place.engine, plan.hold_out)
         held = held_rows_over(place.engine, rows.weights, plan.max_row_size)
         rows = rows.held_back(held.weights)
         rows = with_seed_blocks(plan, rows, place.engine, place.look.sums.totals)

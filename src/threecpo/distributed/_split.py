@@ -55,7 +55,6 @@ def split(
     patience: float = SECONDS,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
-    order: str | None = None,
 ) -> Model:
     """Return a fit with one cluster divided, to rows that come in blocks.
 
@@ -77,9 +76,6 @@ def split(
         As in :func:`fit`.
     sample_weight, batch : array-like of shape (n_rows,) or None, default=None
         Weights and batches of these rows; a model of several batches needs theirs.
-    order : {"size", "kinship", "given"}, default=None
-        How the clusters are numbered; with "given" the old ones keep their numbers and
-        new ones follow. None takes the parameter ``order`` of the model.
 
     Returns
     -------
@@ -96,7 +92,7 @@ def split(
     >>> distributed.split(model, readers, 0, sample_rows=400).n_clusters_
     3
     """
-    division = division_of(model, cluster, into, order, batch)
+    division = division_of(model, cluster, into, batch)
     if sample_rows is not None:
         check_integer("sample_rows", sample_rows, into)
     given = GivenFit(
@@ -112,7 +108,7 @@ def split(
         batch,
         tol=check_non_negative("tol", tol),
     )
-    rows = {"sample_weight": sample_weight, "batch": batch, "order": order}
+    rows = {"sample_weight": sample_weight, "batch": batch}
     budget, plan = given.budget, division.plan
     with ExitStack() as stack:
         # Seeds and fixed columns are those of the record.
@@ -176,7 +172,7 @@ def _run(start: Plan, fitted: FitRows, given: GivenFit) -> FitRecord:
     fitting = replace(block_fit(fitted, given, None), plan=start)
     if start.column_weights is not None:
         fitting = with_columns(fitting, start.column_weights)
-    return fitting.fit(given.sample_rows, None, drop_hopeless=False)
+    return fitting.fit(given.sample_rows, None)
 
 
 def _nearest(

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cluster.naming import cluster_names_of
-from ..cluster.typical_rows import clearest_rows, least_clear_rows
+from ..cluster.naming import clearest_rows, cluster_names_of, least_clear_rows
 from ..results import figure_data
 from ..results.fitted import mean_confidence
 from ._formatting import cut, finite, shown

@@ -10,7 +10,7 @@ from .._core.workers import Workers
 from .._names import MARKER_ORDERS
 from .._options import check_choice, check_integer, resolve_n_jobs
 from .._validation import check_counts
-from ..cluster.markers import marker_table
+from ..cluster.tables import marker_table
 from ..table import CountTable
 from ._row_coordinates import row_map
 from .fitted import (

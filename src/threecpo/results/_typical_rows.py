@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options import check_integer
-from ..cluster.naming import cluster_names_of
-from ..cluster.typical_rows import clearest_rows, least_clear_rows
+from ..cluster.naming import clearest_rows, cluster_names_of, least_clear_rows
 from .fitted import record_of, row_names_of, rows_of
 
 if TYPE_CHECKING:

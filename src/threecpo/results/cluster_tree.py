@@ -8,7 +8,7 @@ import numpy as np
 
 from .._plain import plain
 from ..cluster.naming import SEPARATOR, cluster_names_of
-from ..cluster.tree_table import tree_table
+from ..cluster.tables import tree_table
 from .fitted import column_names_of, record_of
 
 if TYPE_CHECKING:

@@ -146,7 +146,7 @@ def _steering(facts: dict[str, Any]) -> Iterator[str]:
     if facts["deepest_rows"] >= _DEEP:
         yield (
             f"5 % of the rows hold {facts['deepest_rows']:.0%} of the counts and will "
-            "make the clusters: compare with hold_out_deepest=0.05"
+            "make the clusters: compare with max_row_size=5"
         )
     if n_columns >= FEWEST_COLUMNS:
         yield from _large(facts["largest_columns"])

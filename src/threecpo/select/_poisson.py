@@ -1,4 +1,7 @@
-"""Paths of the Poisson clusterers."""
+"""Paths of the Poisson clusterers, and description lengths that choose along them.
+
+Derivation and evidence: docs/number-of-clusters.md.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from .._core.codes import RELEVANT, inner_labels
+from .._core.codes import RELEVANT
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, fitted, plan_of
-from . import _mdl
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +26,53 @@ if TYPE_CHECKING:
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
+
+
+def label_cost(n_clusters: int, n_rows: float) -> float:
+    """v(K) = L0(K) + n log K, with Rissanen's universal prior for whole numbers."""
+    cost, term = np.log(2.865064), np.log(n_clusters)
+    while term > 0:
+        cost, term = cost + term, np.log(term)
+    return float(cost + n_rows * np.log(n_clusters))
+
+
+def mdl(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
+    """Loss plus v(K) of every fit (the paper's criterion)."""
+    return np.array([fit.loss + fit.label_cost for fit in fits])
+
+
+def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
+    """The same for counts in units of their dispersion, column by column.
+
+    The dispersions are those of one fit, the reference, which must choose itself: from
+    the smallest K with several clusters, the choice becomes the reference until it
+    repeats (or until choices take turns: then the smallest of them is chosen).
+    """
+    reference = next((i for i, fit in enumerate(fits) if fit.n_found > 1), 0)
+    seen: list[int] = []
+    while reference not in seen:
+        seen.append(reference)
+        reference = int(np.argmin(_scaled(fits, fits[reference].dispersions)))
+    turns = seen[seen.index(reference) :]
+    before_smallest = turns[turns.index(min(turns)) - 1]
+    return _scaled(fits, fits[before_smallest].dispersions)
+
+
+def _scaled(
+    fits: Sequence[PoissonFit], dispersions: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Totals of counts over their dispersions, groups chosen again.
+
+    What holds a column back already, its weight, is a part of that.
+    """
+    totals = []
+    for fit in fits:
+        unit = np.maximum(fit.least_dispersion, dispersions) * fit.column_weights
+        scores = fit.likelihoods / unit[:, None]
+        scores[:, 2] -= fit.prices_in(unit)
+        totals.append(fit.label_cost - scores.max(axis=1).sum())
+    return np.array(totals)
+
 
 # The least dispersion of values that are no whole counts, such as their logarithms.
 OF_FRACTIONS = 1e-3
@@ -58,7 +107,7 @@ class PoissonFit:
 
     @property
     def label_cost(self) -> float:
-        return _mdl.label_cost(self.record.n_clusters, self.record.sums.mass)
+        return label_cost(self.record.n_clusters, self.record.sums.mass)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
@@ -97,8 +146,8 @@ class PoissonFit:
 
         assert record.rows is not None
         sums = record.smoothed, record.groups
-        inner = inner_labels(record.labels_of_rates, record.n_clusters)
-        found = dispersions(as_fitted(record, counts), inner, *sums)
+        labels = record.labels_of_rates
+        found = dispersions(as_fitted(record, counts), labels, *sums)
         facts = record.rows.labels, found, seconds
         return cls.described(record, *facts, fractional=counts.fractional)
 
@@ -110,7 +159,7 @@ class PoissonFit:
 class PoissonFamily:
     """How 3CPO and its relatives are fitted for each K, and what a path lists."""
 
-    criteria: ClassVar = {"mdl-dispersion": _mdl.mdl_dispersion, "mdl": _mdl.mdl}
+    criteria: ClassVar = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
 
     def __init__(self, estimator: PoissonClusterer) -> None:
         self.estimator = self.last = estimator
@@ -137,15 +186,15 @@ class PoissonFamily:
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once."""
-        from .._fit.given_rows import check_rule, held_out
+        from .._fit.given_rows import check_rule
         from .._fit.memory import fit_path
 
         plan = self.plan(n_clusters[0])
         table = as_table(X, self.estimator)
         plan = plan.for_columns(table.column_names, table.shape[1])
         check_rule(plan.settings, table.counts.n_batches)
-        warn_if_fractional(table.counts, plan.name)
-        counts = held_out(plan, table.counts)
+        counts = table.counts
+        warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
