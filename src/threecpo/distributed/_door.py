@@ -24,7 +24,6 @@ from ._fit_steps import (
     keep_over,
     released,
 )
-from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
@@ -55,7 +54,6 @@ def fit(
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
     drop_hopeless: bool = False,
-    patience: float = SECONDS,
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
@@ -94,6 +92,8 @@ def fit(
     client : distributed.Client, default=None
         Dask cluster to work on; it reads the blocks there. Without one, threads of this
         process do (``n_jobs`` of the estimator); a Dask array uses the current client.
+        Dask runs tasks again whose worker died, and waits for workers as long as its
+        setting ``distributed.scheduler.no-workers-timeout`` says, by default for ever.
     max_memory : int or str, default=None
         Budget of each process for all that grows with the data, such as ``"2GB"``. It
         decides the size of blocks, the number of threads and how many runs share a
@@ -128,11 +128,6 @@ def fit(
         it; 0 goes on until nothing changes. Fits of the sample are not concerned.
     drop_hopeless : bool, default=False
         End runs that would need ten times their last gain to become the best.
-    patience : float, default=300
-        Seconds that one pass waits, in all, for a Dask cluster without workers or
-        without its scheduler. When that is back at the same address, the pass is asked
-        for again, and the result is the same. Logger ``threecpo.distributed`` warns
-        every 10 seconds meanwhile. Without ``client`` there is nothing to wait for.
     progress : Progress or None, default=None
         Listens to the runs; None prints them if the estimator is ``verbose``.
     sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
@@ -151,8 +146,8 @@ default=None
     Raises
     ------
     ClusterLostError
-        The Dask cluster did not come back in time. With ``checkpoint`` the same call
-        goes on after the last finished pass.
+        The connection to the Dask scheduler was lost, or Dask gave up a task. With
+        ``checkpoint`` the same call resumes after the last finished pass.
 
     Examples
     --------
@@ -174,7 +169,6 @@ default=None
         checkpoint,
         sample_rows,
         scratch,
-        patience,
         sample_weight,
         batch,
         known_labels,
