@@ -179,7 +179,10 @@ class DaskEngine:
                 "threads per worker."
             )
         if isinstance(error, (NoValidWorkerError, NoWorkerError)):
-            return f"Dask gave up waiting for workers (no-workers-timeout): {error}"
+            return (
+                f"Dask found no worker for a task within {error.timeout:g} s "
+                "(distributed.scheduler.no-workers-timeout)."
+            )
         lost = isinstance(error, (CancelledError, OSError))
         if from_task or not (lost or self._client.status != "running"):
             return None
