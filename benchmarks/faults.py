@@ -214,7 +214,6 @@ def restarts(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
             hooked = strike.client(client, rng, sending=bool(tally.runs % 2))
             resumed = partial(_resumed, folder, state, hooked, dask_folder)
             tally.add(strike, expected, resumed)
-        tally.resumed += _passes_of(state) > 0
 
 
 def _resumed(folder: Path, state: Path, client: Any, dask_folder: Path) -> Any:
