@@ -6,10 +6,11 @@
 
 Kinds: workers (one of two is killed), gone (all workers are killed, and others start
 when Dask's own time-out for connections is over), restarts (scheduler and workers are
-killed and started again at the same address, as late) and drivers (the process that
-fits is killed up to three times and started again with the same checkpoint; every
-other one works on a Dask cluster). All are ended by SIGKILL at a random moment: after
-a random time, or in every other fit while something is sent to the cluster.
+killed, which ends the fit; others are started and the same call resumes from its
+checkpoint) and drivers (the process that fits is killed up to three times and started
+again with the same checkpoint; every other one works on a Dask cluster). All are ended
+by SIGKILL at a random moment: after a random time, or in every other fit while
+something is sent to the cluster.
 
 Before each such fit there is one that nothing happens to; the table has the median of
 the seconds that the other takes more, without those of the outage. A fit that ends
@@ -49,7 +50,7 @@ from block_fits import assert_same_bits, fit, shapeless, write
 
 import distributed
 import threecpo
-from threecpo.distributed import _shares
+from threecpo.distributed import ClusterLostError, _dask
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,9 +64,8 @@ OPTIONS: dict[str, Any] = {
     "column_penalty": None,
 }
 ROWS = {"cluster": 400, "driver": 3000}
-PATIENCE = 240
-# What Dask waits for a connection by itself; all workers are away for longer.
-DASK_SECONDS = 30.0
+TIMEOUT = 240
+# Dask waits 30 s for a connection by itself; all workers are away for longer.
 AWAY_SECONDS = 45.0
 # Tasks that send something in a fit: eight shares, then one request for each reading.
 SENT = (1, 20)
@@ -148,7 +148,7 @@ class Strike:
         if sending:
             moment = {str(rng.choice(["before", "after"])): self}
             number = int(rng.integers(*SENT))
-            return dasks.Hooked(client, _shares.unpickled, number, **moment)
+            return dasks.Hooked(client, _dask.unpickled, number, **moment)
         self._timer = threading.Timer(self.usual * rng.random(), self)
         self._timer.start()
         return client
@@ -174,9 +174,9 @@ def workers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
         dasks.local_cluster() as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        client.wait_for_workers(2, timeout=PATIENCE)
+        client.wait_for_workers(2, timeout=TIMEOUT)
         while tally.left:
-            client.wait_for_workers(2, timeout=PATIENCE)
+            client.wait_for_workers(2, timeout=TIMEOUT)
             one = int(rng.integers(2))
             kill = partial(dasks.kill_worker_of, cluster, one)
             strike = Strike(_usual(folder, client), kill)
@@ -184,31 +184,47 @@ def workers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
 
 
 def gone(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
-    """All workers die, and others come when Dask would have given up."""
-    _outages(folder, expected, rng, tally, with_scheduler=False)
+    """All workers die, and others come when Dask would have given up connecting."""
+
+    def kill() -> int:
+        processes.kill_workers()
+        threading.Timer(AWAY_SECONDS, processes.start_workers).start()
+        return 1
+
+    with dasks.started(folder.parent / "dask") as (processes, client):
+        while tally.left:
+            client.wait_for_workers(2, timeout=TIMEOUT)
+            strike = Strike(_usual(folder, client), kill, AWAY_SECONDS)
+            _struck(folder, client, expected, rng, strike, tally)
 
 
 def restarts(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
-    """Scheduler and workers die, and come again at the same address."""
-    _outages(folder, expected, rng, tally, with_scheduler=True)
+    """Scheduler and workers die; the same call resumes on others."""
+    numbers = iter(range(10**6))
+    while tally.left:
+        dask_folder = folder.parent / "dask"
+        state = folder.parent / f"state-{next(numbers)}"
+        with dasks.started(dask_folder) as (processes, client):
+
+            def kill(processes: dasks.Processes = processes) -> int:
+                processes.kill_all()
+                return 1
+
+            strike = Strike(_usual(folder, client), kill)
+            hooked = strike.client(client, rng, sending=bool(tally.runs % 2))
+            resumed = partial(_resumed, folder, state, hooked, dask_folder)
+            tally.add(strike, expected, resumed)
 
 
-def _outages(
-    folder: Path, expected: Any, rng: Any, tally: Tally, *, with_scheduler: bool
-) -> None:
-    with ExitStack() as stack:
-        processes, client = stack.enter_context(dasks.started(folder.parent / "dask"))
-        while tally.left:
-            kill = partial(_outage, processes, with_scheduler)
-            strike = Strike(_usual(folder, client), kill, AWAY_SECONDS)
-            _struck(folder, client, expected, rng, strike, tally)
-            if client.status != "running":
-                client = stack.enter_context(
-                    distributed.Client(
-                        processes.address, timeout=PATIENCE, set_as_default=False
-                    )
-                )
-            client.wait_for_workers(2, timeout=PATIENCE)
+def _resumed(folder: Path, state: Path, client: Any, dask_folder: Path) -> Any:
+    """Fit; after a lost scheduler make the same call on another cluster."""
+    fitting = {"client": client, "checkpoint": state}
+    try:
+        return fit(folder, fitting=fitting, **OPTIONS)
+    except ClusterLostError as error:
+        say(f"  {error}")
+    with dasks.started(dask_folder) as (_, other):
+        return fit(folder, fitting=fitting | {"client": other}, **OPTIONS)
 
 
 def _usual(folder: Path, client: Any) -> float:
@@ -221,21 +237,8 @@ def _struck(
 ) -> None:
     """Fit on a cluster that is struck, every other time while something is sent."""
     hooked = strike.client(client, rng, sending=bool(tally.runs % 2))
-    fitting = {"client": hooked, "patience": PATIENCE}
+    fitting = {"client": hooked}
     tally.add(strike, expected, lambda: fit(folder, fitting=fitting, **OPTIONS))
-
-
-def _outage(processes: dasks.Processes, with_scheduler: bool) -> int:
-    """Kill processes; start others when Dask would have given up."""
-    (processes.kill_all if with_scheduler else processes.kill_workers)()
-
-    def start() -> None:
-        if with_scheduler:
-            processes.start_scheduler()
-        processes.start_workers()
-
-    threading.Timer(AWAY_SECONDS, start).start()
-    return 1
 
 
 def drive(folder: Path, state: Path, target: Path, address: str | None) -> None:
@@ -263,12 +266,12 @@ def drivers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
             tally.resumed += before > 0
             child = context.Process(target=drive, args=(folder, state, target, address))
             child.start()
-            seconds = PATIENCE if strike is None else strike.usual * rng.random()
-            child.join(seconds if left else PATIENCE)
+            seconds = TIMEOUT if strike is None else strike.usual * rng.random()
+            child.join(seconds if left else TIMEOUT)
             if left and strike is not None and child.exitcode is None:
                 os.kill(child.pid or 0, signal.SIGKILL)
                 strike()
-            child.join(PATIENCE)
+            child.join(TIMEOUT)
             if child.exitcode is None:
                 child.kill()
                 message = "a driver hangs"
@@ -331,7 +334,6 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="threecpo-faults-") as scratch,
         busy_loops(options.load),
-        dasks.short_timeouts(DASK_SECONDS),
     ):
         for tally in tallies:
             rows = ROWS["driver" if tally.kind == "drivers" else "cluster"]

@@ -35,10 +35,9 @@ from threecpo._fit.block_work import add_each, answer
 from threecpo.distributed._dask import (
     ADDED_AT_ONCE,
     SHARES_PER_THREAD,
-    Cluster,
+    DaskEngine,
     local_client,
 )
-from threecpo.distributed._patience import Patience
 from threecpo.io.blocks import open_blocks
 
 if TYPE_CHECKING:
@@ -159,7 +158,7 @@ def passes_on(
     The latter reads the blocks all the same.
     """
     with local_client(n_workers) as client:
-        engine = Cluster(client, readers, Patience(300.0, ""))
+        engine = DaskEngine(client, readers, "")
         found = []
         for asked in (requests, []):
             work = partial(answer, asked)
@@ -168,7 +167,6 @@ def passes_on(
             for _ in range(REPEATS):
                 engine.fold(work, add_each)
             found.append((processor_seconds(client) - before) / REPEATS)
-        engine.close()
     return found[0], found[1]
 
 

@@ -38,8 +38,7 @@ from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers
 from threecpo._fit import block_work as work
 from threecpo._fit.engine import ThreadEngine
-from threecpo.distributed._dask import Cluster
-from threecpo.distributed._patience import Patience
+from threecpo.distributed._dask import DaskEngine
 from threecpo.io.blocks import open_blocks
 
 if TYPE_CHECKING:
@@ -314,7 +313,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
         for n in (1, 2):
             with ExitStack() as stack:
                 client = start_cluster(stack, n)
-                cluster = Cluster(client, base, Patience(300.0, ""))
+                cluster = DaskEngine(client, base, "")
                 found["workers"].append((n, seconds_of_pass(cluster, ask(10))))
         found["columns"] = []
         for n_columns in (5000, 10_000, 20_000, 40_000, 80_000):

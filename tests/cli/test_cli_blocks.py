@@ -223,9 +223,6 @@ class TestPredict:
         (["--max-memory", "1MB", "--labels", "kind"], "--labels does not go with"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "pass one"),
         (["--workers", "0"], "0"),
-        (["--patience", "60"], "pass --dask or --workers"),
-        (["--workers", "1", "--patience", "-1"], "-1"),
-        (["--workers", "1", "--patience", "long"], "long"),
         (["--tol", "-1"], "-1"),
     ],
 )
@@ -236,24 +233,27 @@ def test_bad_options_are_one_line(run, folder, options, message):
     assert_one_line(done)
 
 
-def test_patience_with_a_cluster_that_is_away(run, folder, monkeypatch):
-    dask = pytest.importorskip("distributed")
-    # A busy machine is no cluster that is away.
-    monkeypatch.setattr("threecpo.distributed._connection.ANSWER_SECONDS", 600)
-    with dask.LocalCluster(
-        n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0"
-    ) as cluster:
+def test_a_cluster_that_stays_without_workers(run, folder):
+    dask = pytest.importorskip("dask")
+    distributed = pytest.importorskip("distributed")
+    with (
+        dask.config.set({"distributed.scheduler.no-workers-timeout": "500ms"}),
+        distributed.LocalCluster(
+            n_workers=0, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+        ) as cluster,
+    ):
         address = cluster.scheduler_address
-        options = ["--dask", address, "--patience", 0.5, "--checkpoint", "kept"]
-        done = run("fit", folder, "-k", 3, *options)
+        done = run("fit", folder, "-k", 3, "--dask", address, "--checkpoint", "kept")
     assert done.code == 2
     waiting, end = (x for x in done.err.splitlines() if x.startswith("threecpo:"))
-    has_none = f"The Dask scheduler at {address} has 0 workers"
-    assert waiting.startswith(f"threecpo: note: {has_none}. The pass has waited for 0")
+    assert waiting == (
+        f"threecpo: note: The Dask cluster at {address} has no workers; waiting for "
+        "one."
+    )
     assert end == (
-        f"threecpo: {has_none}; --patience 0.5 s of waiting are over. The state after "
-        "the last finished pass is in kept: make the same call when the cluster is "
-        "back, and it goes on from there."
+        "threecpo: Dask found no worker for a task within 0.5 s "
+        "(distributed.scheduler.no-workers-timeout). Run the same call again to resume "
+        "from kept."
     )
 
 

@@ -122,11 +122,6 @@ ON_THE_COMMAND_LINE = {
         ["fit", "t.h5ad", *K, "--max-memory", "1GB"],
         ["fit", "t.h5ad", *K, "--stability", "--force"],
     ),
-    "patience without Dask": (
-        ["fit", "t.h5ad", *K, "--patience", "60"],
-        "pass --dask or --workers, too",
-        ["fit", "t.h5ad", *K, "--patience", "60", "--workers", "1"],
-    ),
     "two places to work": (
         ["fit", "t.h5ad", *K, "--workers", "1", "--dask", "tcp://localhost:1"],
         "two ways to say where to work; pass one",

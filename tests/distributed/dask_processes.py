@@ -1,4 +1,4 @@
-"""Dask clusters that are ended and started again, and what a fit does meanwhile."""
+"""Schedulers and workers as processes that tests can kill."""
 
 import logging
 import os
@@ -6,7 +6,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager, suppress
 
@@ -95,11 +94,6 @@ def started(folder, n_workers=2):
         processes.kill_all()
 
 
-def short_timeouts(seconds=1.0):
-    """Dask's own time-outs made small, so that a short outage is longer than they."""
-    return dask.config.set({"distributed.comm.timeouts.connect": f"{seconds}s"})
-
-
 @contextmanager
 def local_cluster(n_workers=2):
     """Workers whose nannies start others when they die, however long that takes."""
@@ -122,42 +116,17 @@ def kill_worker_of(cluster, number=0):
     A nanny gives up if its worker dies before it has started. Returns whether there was
     one to kill.
     """
-    running = pids_of(cluster)
-    if running:
-        with suppress(ProcessLookupError):
-            os.kill(running[number % len(running)], signal.SIGKILL)
-    return bool(running)
-
-
-def pids_of(cluster):
-    """Processes of the workers that run."""
     processes = [nanny.process for nanny in list(cluster.workers.values())]
-    return [
+    running = [
         pid
         for process in processes
         if process is not None and process.status == distributed.Status.running
         if (pid := process.pid) is not None
     ]
-
-
-class Reports(logging.Handler):
-    """What is reported while a fit waits; others can wait for more of it."""
-
-    def __init__(self):
-        super().__init__()
-        self.texts, self._more = [], threading.Condition()
-
-    def emit(self, record):
-        with self._more:
-            self.texts.append(record.getMessage())
-            self._more.notify_all()
-
-    def wait_for(self, text, often=1):
-        def enough():
-            return sum(text in each for each in self.texts) >= often
-
-        with self._more:
-            assert self._more.wait_for(enough, TIMEOUT), self.texts
+    if running:
+        with suppress(ProcessLookupError):
+            os.kill(running[number % len(running)], signal.SIGKILL)
+    return bool(running)
 
 
 class Hooked:
@@ -180,25 +149,3 @@ class Hooked:
         if now and self._after is not None:
             self._after()
         return future
-
-
-class InThread(threading.Thread):
-    """A call in another thread; ``result`` waits for it."""
-
-    def __init__(self, function):
-        super().__init__(daemon=True)
-        self._function, self._result, self._error = function, None, None
-        self.start()
-
-    def run(self):
-        try:
-            self._result = self._function()
-        except BaseException as error:  # noqa: BLE001 - raised by ``result``
-            self._error = error
-
-    def result(self):
-        self.join(TIMEOUT)
-        assert not self.is_alive(), "it hangs"
-        if self._error is not None:
-            raise self._error
-        return self._result

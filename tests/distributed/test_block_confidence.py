@@ -33,7 +33,7 @@ def test_a_budget_with_room_leaves_the_probabilities(X, expected):
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("options", [{}, {"outliers": "iterative"}, {"batch": 2}])
+@pytest.mark.parametrize("options", [{"outliers": "iterative"}, {"batch": 2}])
 def test_without_room_t_is_the_same_and_probabilities_are_elsewhere(
     X, options, tmp_path
 ):

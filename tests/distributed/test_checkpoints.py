@@ -90,13 +90,12 @@ def write_state(folder, state):
     (folder / "state.json").write_text(json.dumps(content))
 
 
-@pytest.mark.parametrize("number", [0, 1, 4, 9])
-def test_a_fit_goes_on_where_it_ended(X, folder, crash_at, monkeypatch, number):
+def test_a_fit_goes_on_where_it_ended(X, folder, crash_at, monkeypatch):
     expected = fit(X, **LONG)
-    crash_at(number)
+    crash_at(4)
     with pytest.raises(Crash):
         kept(evenly(X, 3), folder)
-    assert state_of(folder)["n_passes"] == number
+    assert state_of(folder)["n_passes"] == 4
     monkeypatch.undo()
     # Other blocks, other threads: the data are the same.
     assert_same_bits(kept(evenly(X, 7), folder, n_jobs=1), expected)
@@ -173,11 +172,8 @@ class TestForeign:
         [
             ("n_clusters", 4),
             ("random_state", 1),
-            ("prior", 0.01),
-            ("column_penalty", "bic"),
             ("column_penalty", lambda totals, *_: np.zeros_like(totals)),
             ("column_init", np.ones(12, dtype=int)),
-            ("outlier_threshold", np.float64(2.0)),
             ("sample_rows", 61),
         ],
     )
@@ -209,11 +205,11 @@ class TestForeign:
         with pytest.raises(ValueError, match="written by another threecpo"):
             kept(X, begun)
 
-    @pytest.mark.parametrize("keep", [0, 10, 0.5, 0.999])
+    @pytest.mark.parametrize("keep", [0.0, 0.5])
     def test_half_a_state(self, X, begun, keep):
         path = begun / "state.json"
         content = path.read_bytes()
-        path.write_bytes(content[: int(keep if keep >= 1 else keep * len(content))])
+        path.write_bytes(content[: int(keep * len(content))])
         with pytest.raises(ValueError, match=r"is damaged: state\.json cannot be read"):
             kept(X, begun)
 

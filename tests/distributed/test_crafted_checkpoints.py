@@ -94,8 +94,15 @@ def test_arrays_that_lie_column_by_column_are_taken(folder):
     fit(folder)
 
 
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e300, -1e9])
-@pytest.mark.parametrize("name", ["log_sizes", "log_size_total"])
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("log_sizes", np.nan),
+        ("log_sizes", 1e300),
+        ("log_size_total", np.inf),
+        ("log_size_total", -1e9),
+    ],
+)
 def test_sums_of_logarithms_that_no_rows_have(folder, name, value):
     def change(arrays):
         arrays[name].flat[-1] = value
@@ -104,8 +111,7 @@ def test_sums_of_logarithms_that_no_rows_have(folder, name, value):
     refused(folder, f"is damaged: {name} must hold")
 
 
-@pytest.mark.parametrize("n_passes", [0, 3])
-@pytest.mark.parametrize("value", [1e300, 0.0])
+@pytest.mark.parametrize(("n_passes", "value"), [(0, 1e300), (3, 0.0)])
 def test_clusters_that_do_not_add_up_to_all_rows(
     tmp_path, monkeypatch, n_passes, value
 ):
@@ -128,9 +134,8 @@ def test_runs_that_all_ended_without_sums(folder):
     refused(folder, "is damaged: the best run has no sums")
 
 
-@pytest.mark.parametrize("text", ['"\ud800"', '{"format": "\udfff"}'])
-def test_half_a_letter_in_the_state(folder, text):
-    write_text(folder, text)
+def test_half_a_letter_in_the_state(folder):
+    write_text(folder, '{"format": "\udfff"}')
     refused(folder, "is damaged")
 
 

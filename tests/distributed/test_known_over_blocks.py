@@ -21,8 +21,7 @@ def asked(**options):
     return ThreeCPO(4, **{"random_state": 0, "n_init": 2} | options)
 
 
-@pytest.mark.parametrize("hold", [True, False])
-@pytest.mark.parametrize("size", [30, 1000])
+@pytest.mark.parametrize(("hold", "size"), [(True, 30), (False, 1000), (False, 30)])
 def test_blocks_give_the_fit_in_memory(hold, size):
     expected = asked(hold_labels=hold).fit(X, known_labels=KNOWN)
     found = asked(hold_labels=hold)
@@ -114,8 +113,9 @@ def test_rows_written_to_files(tmp_path):
     np.testing.assert_array_equal(labels[KNOWN >= 0], KNOWN[KNOWN >= 0])
 
 
-@pytest.mark.parametrize("hold", [True, False])
-@pytest.mark.parametrize("sample_rows", [None, 80])
+@pytest.mark.parametrize(
+    ("hold", "sample_rows"), [(True, None), (True, 80), (False, 80)]
+)
 def test_paths_over_the_number_of_clusters(hold, sample_rows):
     estimator = asked(hold_labels=hold)
     options = {"estimator": estimator, "known_labels": KNOWN, "random_state": 0}

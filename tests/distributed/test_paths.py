@@ -29,9 +29,7 @@ def auto(**options):
     "options",
     [
         {},
-        {"criterion": "mdl"},
-        {"estimator": ThreeCPO(init="poisson-k-means++")},
-        {"estimator": ThreeCPO(outliers="iterative")},
+        {"criterion": "mdl", "estimator": ThreeCPO(outliers="iterative")},
         {"estimator": ThreeCPO(max_dispersion=1.2, max_row_size=1.5)},
         {"estimator": PoissonL()},
     ],
@@ -189,7 +187,7 @@ class CrashError(Exception):
     pass
 
 
-@pytest.mark.parametrize("n_saved", [1, 3, 5, 6, 9, 12])
+@pytest.mark.parametrize("n_saved", [1, 6, 12])
 def test_a_path_goes_on_from_its_checkpoint(n_saved, tmp_path, monkeypatch):
     X = shapeless()
     expected = path_of(X)
@@ -247,12 +245,8 @@ def test_labels_of_too_many_rows_are_refused():
     ("arguments", "message"),
     [
         ({"wanted": []}, "n_clusters is empty"),
-        ({"wanted": 3}, "must be several numbers"),
-        ({"wanted": [2, 0]}, "n_clusters=0"),
         ({"sample_rows": 4}, "sample_rows=4 must be .* 5 or more"),
         ({"wanted": [500]}, "n_samples=300 should be >= n_clusters=500"),
-        ({"n_init": 0}, "n_init=0"),
-        ({"criterion": "bic"}, "criterion='bic'"),
         ({"estimator": ThreeCPO(init=np.zeros(300, int))}, "needs init by name"),
     ],
     ids=str,

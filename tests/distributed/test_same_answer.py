@@ -24,10 +24,8 @@ OPTIONS = [
     {"outliers": "iterative"},
     {"outliers": "final", "outlier_threshold": 1.0},
     {"assignment": "printed"},
-    {"init": "poisson-k-means++"},
-    {"init": "random-labels", "column_init": "random"},
-    {"column_penalty": "bic", "groups": (1, -1)},
-    {"prior": 0.0},
+    {"init": "poisson-k-means++", "column_penalty": "bic", "groups": (1, -1)},
+    {"init": "random-labels", "column_init": "random", "prior": 0.0},
     {"max_iter": 2},
     {"n_init": "auto"},
 ]
@@ -101,8 +99,9 @@ def test_relatives_fit_blocks_too(kind, seed):
 
 
 class TestStarts:
-    @pytest.mark.parametrize("outliers", [None, "iterative"])
-    @pytest.mark.parametrize("before", [None, "final"])
+    @pytest.mark.parametrize(
+        ("before", "outliers"), [(None, "iterative"), ("final", None)]
+    )
     def test_a_model_goes_on_with_new_rows_as_in_memory(self, outliers, before, seed):
         old, _ = counts_of(seed, n_rows=80)
         X, _ = counts_of(seed)
@@ -121,7 +120,7 @@ class TestStarts:
         expected = model_of(**options).fit(X)
         assert_same_bits(fit(evenly(X, 3), **options), expected, history=False)
 
-    @pytest.mark.parametrize("column_init", ["information", "random", [1, 1, 1] * 2])
+    @pytest.mark.parametrize("column_init", ["random", [1, 1, 1] * 2])
     def test_labels_go_on_as_in_memory(self, column_init, seed):
         X, _ = counts_of(seed)
         if not isinstance(column_init, str):
@@ -204,10 +203,7 @@ def put(value):
 CHANGES = {
     "one more count": lambda block: np.add.at(block, (7, 1), 1),
     "rows in another order": swap_rows,
-    "columns in another order": lambda block: np.copyto(block, block[:, ::-1].copy()),
-    "negative": put(-3.0),
     "not a number": put(np.nan),
-    "half a count": put(2.5),
     "nothing": lambda block: block.fill(0.0),
 }
 
@@ -231,7 +227,6 @@ class TestRefusals:
         ("value", "message"),
         [
             (-2.0, "Negative values .* row 217, column 3 holds -2"),
-            (np.nan, "contains NaN: row 217, column 3"),
             (np.inf, "contains infinity: row 217, column 3"),
         ],
     )

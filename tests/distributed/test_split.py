@@ -31,18 +31,16 @@ def unclear(model):
     return int((table > 20).sum(axis=1).argmax())
 
 
-@pytest.mark.parametrize("n_blocks", [1, 5])
-def test_up_to_the_sample_it_is_that_of_memory(n_blocks):
+def test_up_to_the_sample_it_is_that_of_memory():
     Y = shapeless()
     model = model_of(3).fit(Y)
-    found = distributed.split(model, evenly(Y, n_blocks), 1)
+    found = distributed.split(model, evenly(Y, 5), 1)
     assert_same_bits(found, model.split(Y, 1))
 
 
-@pytest.mark.parametrize("sample_rows", [50, 500])
-def test_beyond_the_sample_the_planted_clusters_are_found(joined, sample_rows):
+def test_beyond_the_sample_the_planted_clusters_are_found(joined):
     blocks = evenly(X, 6)
-    found = distributed.split(joined, blocks, unclear(joined), sample_rows=sample_rows)
+    found = distributed.split(joined, blocks, unclear(joined), sample_rows=50)
     assert found.n_clusters_ == 4
     assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
     np.testing.assert_array_equal(found.predict(X), found.labels_)

@@ -64,19 +64,12 @@ _OPTIONS = {
     "workers": click.option(
         "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
     ),
-    "patience": click.option(
-        "--patience",
-        type=NOT_NEGATIVE,
-        metavar="SECONDS",
-        help="How long a pass waits for workers or a scheduler that are away. "
-        "[default: 300]",
-    ),
 }
 BLOCK_OPTIONS = tuple(_OPTIONS)
 # Those of commands that fit several numbers of clusters.
 PATH_OPTIONS = tuple(name for name in _OPTIONS if name != "second_look")
 # Those of commands that fit nothing.
-READING_OPTIONS = ("max_memory", "dask", "workers", "patience")
+READING_OPTIONS = ("max_memory", "dask", "workers")
 block_options = together(*_OPTIONS.values())
 path_options = together(*(_OPTIONS[name] for name in PATH_OPTIONS))
 reading_options = together(*(_OPTIONS[name] for name in READING_OPTIONS))
@@ -188,9 +181,6 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
             raise click.UsageError(message)
     if "dask" in options and "workers" in options:
         message = "--dask and --workers are two ways to say where to work; pass one."
-        raise click.UsageError(message)
-    if "patience" in options and not options.keys() & set(ON_DASK):
-        message = "--patience is for fits on Dask: pass --dask or --workers, too."
         raise click.UsageError(message)
     layer = {name: source.options[name] for name in source.options if name == "layer"}
     return BlockInput(source, options | layer)

@@ -2,40 +2,45 @@
 
 A task reads its share of the blocks one by one and adds up as it goes, so that what
 moves is one result a share, not one a block; those are added on workers, few by few.
-Readers are what tasks get, never data: a worker that dies costs its shares once more.
-What a pass asks for is a task too, so that no worker has to be alive at any moment. A
-pass that is lost with all workers or with the scheduler is asked for again.
+Tasks depend on readers and requests that are tasks too, never on data, so that Dask
+itself runs all of them again when a worker dies. Without its scheduler a fit ends.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
-import time
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from itertools import pairwise
+from copy import deepcopy
+from functools import reduce
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import numpy as np
+
 from .._extras import require
-from ._answer import DeadlyTaskError, LostPassError, answer_of
-from ._connection import POLL_SECONDS, Connection
-from ._shares import combined, fold_share, pickled, unpickled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from .._fit.engine import Reader, Work
-    from ._patience import Patience
 
 T = TypeVar("T")
 
+logger = logging.getLogger("threecpo.distributed")
+
 SHARES_PER_THREAD = 4
 ADDED_AT_ONCE = 8
-# Dask gives up a task whose worker has died four times; we ask so often for that.
-DEADLY_ATTEMPTS = 3
-LONGEST_PAUSE = 10.0
+
+
+class ClusterLostError(OSError):
+    """The Dask cluster was lost during a fit, or gave up a task.
+
+    The message says how to continue.
+    """
 
 
 def current_client() -> Any:
@@ -87,44 +92,37 @@ class _Share(NamedTuple):
     persisted: list[Any]
 
 
-class Cluster:
-    """An engine on the workers of a client."""
+class DaskEngine:
+    """An engine on the workers of a client; ``advice`` ends its ClusterLostError."""
 
-    def __init__(
-        self, client: Any, readers: Sequence[Reader], patience: Patience
-    ) -> None:
+    def __init__(self, client: Any, readers: Sequence[Reader], advice: str) -> None:
         require("distributed", "dask", "Working on a Dask cluster")
-        self._connection = Connection(client)
+        self._client = client
+        self._address = client.scheduler.address
         self._readers = readers
-        self._patience = patience
+        self._advice = advice
         # Sent once; the scheduler keeps them for workers that come later.
         self._shares: list[_Share] = []
 
-    def close(self) -> None:
-        self._shares = []
-        self._connection.close()
-
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        """Work on every block; combine what comes out in the order of the blocks."""
-        request = pickled(work)
-        self._patience.start()
-        n_lost = n_deadly = 0
-        while True:
-            try:
-                return self._fold(request, combine)
-            except LostPassError as fault:
-                n_lost += 1
-                n_deadly += isinstance(fault, DeadlyTaskError)
-                if n_deadly == DEADLY_ATTEMPTS:
-                    raise self._patience.error(str(fault)) from fault
-                self._shares = []
-                self._pause(min(POLL_SECONDS * 2**n_lost, LONGEST_PAUSE), fault)
-                self._check_persisted()
+        """Work on every block; combine the results in the order of the blocks."""
+        result = None
+        try:
+            result = self._submit_pass(pickled(work), combine)
+            return result.result()
+        except Exception as error:
+            from_task = result is not None and result.status == "error"
+            if reason := self._reason_of_loss(error, from_task=from_task):
+                message = f"{reason} {self._advice}"
+                raise ClusterLostError(message) from error
+            raise
 
-    def _fold(self, request: NDArray[np.uint8], combine: Callable[[T, T], T]) -> T:
-        threads = self._connection.await_workers(self._patience)
+    def _submit_pass(
+        self, request: NDArray[np.uint8], combine: Callable[[T, T], T]
+    ) -> Any:
+        """Submit all tasks of a pass and return the future of its result."""
         if not self._shares:
-            self._shares = list(self._sent_shares(threads))
+            self._shares = list(self._sent_shares())
         asked = self._send(request)
         parts = [
             self._submit(fold_share, *share, asked, combine) for share in self._shares
@@ -134,16 +132,25 @@ class Cluster:
                 self._submit(combined, combine, parts[i : i + ADDED_AT_ONCE])
                 for i in range(0, len(parts), ADDED_AT_ONCE)
             ]
-        return answer_of(parts[0], self._connection, self._patience)
+        return parts[0]
 
-    def _sent_shares(self, threads: int) -> Iterator[_Share]:
+    def _sent_shares(self) -> Iterator[_Share]:
         readers = self._readers
-        n_shares = min(len(readers), SHARES_PER_THREAD * threads)
+        n_shares = min(len(readers), SHARES_PER_THREAD * self._n_threads())
         bounds = [i * len(readers) // n_shares for i in range(n_shares + 1)]
         for first, end in pairwise(bounds):
             share = tuple(readers[first:end])
             futures = [each for read in share for each in _futures_of(read)]
             yield _Share(self._send(pickled(share)), first, futures)
+
+    def _n_threads(self) -> int:
+        """Threads of all workers; wait for the first worker, as Dask does."""
+        while not (threads := sum(self._client.nthreads().values())):
+            message = "The Dask cluster at %s has no workers; waiting for one."
+            logger.warning(message, self._address)
+            # A task makes adaptive clusters grow and obeys Dask's no-workers-timeout.
+            self._submit(int).result()
+        return threads
 
     def _send(self, content: NDArray[np.uint8]) -> Any:
         """Have a value made on a worker; the scheduler can have it made again."""
@@ -155,34 +162,83 @@ class Cluster:
             return self._submit(unpickled, content)
 
     def _submit(self, task: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return self._connection.client.submit(task, *arguments, pure=False)
-        except Exception as error:
-            # A client that is closed meanwhile raises errors of many kinds.
-            if not self._connection.lost:
-                raise
-            raise LostPassError(self._connection.state(None)) from error
+        return self._client.submit(task, *arguments, pure=False)
 
-    def _pause(self, seconds: float, fault: LostPassError) -> None:
-        """Do not ask again at once; the time counts as waiting."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            self._patience.wait(str(fault), fault)
-            time.sleep(min(POLL_SECONDS, left))
+    def _reason_of_loss(self, error: Exception, *, from_task: bool) -> str | None:
+        """What happened to the cluster; None for an error of our own or of a task."""
+        from distributed.scheduler import (
+            KilledWorker,
+            NoValidWorkerError,
+            NoWorkerError,
+        )
 
-    def _check_persisted(self) -> None:
-        """What only the cluster had cannot be asked for again."""
-        futures = [future for read in self._readers for future in _futures_of(read)]
-        if futures and (
-            self._connection.renewed or any(future.cancelled() for future in futures)
-        ):
-            reason = (
-                "The Dask array was persisted on the cluster and is lost with it; "
-                "persist it again"
+        if isinstance(error, KilledWorker):
+            return (
+                f"{error.allowed_failures + 1} Dask workers died while running the "
+                "same task, probably out of memory: use smaller blocks or fewer "
+                "threads per worker."
             )
-            raise self._patience.error(reason)
+        if isinstance(error, (NoValidWorkerError, NoWorkerError)):
+            return (
+                f"Dask found no worker for a task within {error.timeout:g} s "
+                "(distributed.scheduler.no-workers-timeout)."
+            )
+        lost = isinstance(error, (CancelledError, OSError))
+        if from_task or not (lost or self._client.status != "running"):
+            return None
+        futures = [future for read in self._readers for future in _futures_of(read)]
+        if any(future.cancelled() for future in futures):
+            return (
+                "The Dask array was persisted on the cluster and was lost with it: "
+                "persist it again."
+            )
+        return f"The connection to the Dask scheduler at {self._address} was lost."
 
 
 def _futures_of(read: Reader) -> Sequence[Any]:
     """Futures of a chunk that was persisted."""
     return getattr(read, "futures", ())
+
+
+def pickled(value: Any) -> NDArray[np.uint8]:
+    """Bytes of a value, as an array, which Dask sends without copies."""
+    from distributed.protocol import pickle
+
+    return np.frombuffer(pickle.dumps(value), dtype=np.uint8)
+
+
+def unpickled(content: NDArray[np.uint8]) -> Any:
+    """The value, made on the worker that the scheduler chooses.
+
+    The scheduler keeps the bytes as long as the value is wanted, and has it made again
+    where a worker takes it along.
+    """
+    from distributed.protocol import pickle
+
+    return pickle.loads(content)
+
+
+def fold_share(
+    readers: Sequence[Reader],
+    first: int,
+    persisted: Sequence[Any],
+    work: Work[T],
+    combine: Callable[[T, T], T],
+) -> T:
+    """Work on the blocks of a share, one by one."""
+    values = iter(persisted)
+    results = (
+        work(first + i, read(*islice(values, getattr(read, "n_values", 0))))
+        for i, read in enumerate(readers)
+    )
+    return reduce(combine, results)
+
+
+def combined(combine: Callable[[T, T], T], parts: Sequence[T]) -> T:
+    """Combine results of shares; they stay as they are.
+
+    Combining may add to its first argument. A worker keeps it for this task to be run
+    again, if the result is lost with another worker.
+    """
+    first, *others = parts
+    return reduce(combine, others, deepcopy(first))

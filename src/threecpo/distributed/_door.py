@@ -24,7 +24,6 @@ from ._fit_steps import (
     keep_over,
     released,
 )
-from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ def fit(
     second_look: bool = True,
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
-    patience: float = SECONDS,
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
@@ -92,6 +90,8 @@ def fit(
     client : distributed.Client, default=None
         Dask cluster to work on; it reads the blocks there. Without one, threads of this
         process do (``n_jobs`` of the estimator); a Dask array uses the current client.
+        Dask runs tasks again whose worker died, and waits for workers as long as its
+        setting ``distributed.scheduler.no-workers-timeout`` says, by default for ever.
     max_memory : int or str, default=None
         Budget of each process for all that grows with the data, such as ``"2GB"``. It
         decides the size of blocks, the number of threads and how many runs share a
@@ -121,11 +121,6 @@ def fit(
     tol : float, default=1e-6
         End a run when a pass over all rows lowers its loss by less than this part of
         it; 0 goes on until nothing changes. Fits of the sample are not concerned.
-    patience : float, default=300
-        Seconds that one pass waits, in all, for a Dask cluster without workers or
-        without its scheduler. When that is back at the same address, the pass is asked
-        for again, and the result is the same. Logger ``threecpo.distributed`` warns
-        every 10 seconds meanwhile. Without ``client`` there is nothing to wait for.
     progress : Progress or None, default=None
         Listens to the runs; None prints them if the estimator is ``verbose``.
     sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
@@ -144,8 +139,8 @@ default=None
     Raises
     ------
     ClusterLostError
-        The Dask cluster did not come back in time. With ``checkpoint`` the same call
-        goes on after the last finished pass.
+        The connection to the Dask scheduler was lost, or Dask gave up a task. With
+        ``checkpoint`` the same call resumes after the last finished pass.
 
     Examples
     --------
@@ -167,7 +162,6 @@ default=None
         checkpoint,
         sample_rows,
         scratch,
-        patience,
         sample_weight,
         batch,
         known_labels,

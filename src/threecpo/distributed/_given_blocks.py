@@ -18,10 +18,9 @@ from .._core.workers import Workers
 from .._fit.block_rows import BlockRows
 from .._fit.budget import budget_of
 from .._fit.engine import ThreadEngine
-from .._options import check_choice, check_non_negative, resolve_n_jobs
+from .._options import check_choice, resolve_n_jobs
 from .._validation import bad_entry_message
 from ..io.blocks import BLOCK_COUNTS, open_blocks
-from ._patience import Patience
 from ._place import current_client_for
 
 if TYPE_CHECKING:
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("threecpo.distributed")
 
-_ADVICE = "Call it again when the cluster is back."
-
 
 @dataclass(frozen=True)
 class GivenBlocks:
@@ -50,7 +47,6 @@ class GivenBlocks:
     layer: str | None
     client: Any
     max_memory: int | str | None
-    patience: float
     batch: ArrayLike | None
     missing: str = "error"
 
@@ -61,13 +57,12 @@ def opened(model: PoissonClusterer, given: GivenBlocks) -> Iterator[CheckedBlock
     check_is_fitted(model)
     record, budget = model.record_, budget_of(given.max_memory)
     n_jobs = resolve_n_jobs(model.n_jobs)
-    waiting = Patience(check_non_negative("patience", given.patience), _ADVICE)
     block_counts = budget.block_counts(n_jobs, BLOCK_COUNTS)
     with ExitStack() as stack:
         source = stack.enter_context(
             open_blocks(given.blocks, layer=given.layer, block_counts=block_counts)
         )
-        over = _engine_of(source, given, n_jobs, budget, waiting, stack)
+        over = _engine_of(source, given, n_jobs, budget, stack)
         readers: Sequence[Reader] = source.readers
         check_choice("missing", given.missing, ("error", "zero"))
         if given.missing == "zero":
@@ -84,20 +79,14 @@ def _engine_of(
     given: GivenBlocks,
     n_jobs: int,
     budget: MemoryBudget,
-    waiting: Patience,
     stack: ExitStack,
 ) -> Callable[[Sequence[Reader]], Engine]:
     """What makes engines over readers: on a cluster, or on threads of this process."""
     client = given.client or current_client_for(given.blocks)
     if client is not None:
-        from ._dask import Cluster
+        from ._dask import DaskEngine
 
-        def on_cluster(readers: Sequence[Reader]) -> Engine:
-            cluster = Cluster(client, readers, waiting)
-            stack.callback(cluster.close)
-            return cluster
-
-        return on_cluster
+        return partial(DaskEngine, client, advice="Run the same call again.")
     # Blocks of unknown size are worked on one by one where memory is short.
     threads = 1 if source.largest is None and budget.limit else n_jobs
     threads = budget.threads(threads, source.largest or 1)

@@ -11,7 +11,6 @@ import scipy.sparse as sp
 from .._fit import row_files
 from .._writing import new_folder
 from ._given_blocks import GivenBlocks, opened
-from ._patience import SECONDS
 
 if TYPE_CHECKING:
     import os
@@ -33,7 +32,6 @@ def predict(
     client: Any = None,
     max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
-    patience: float = SECONDS,
     batch: ArrayLike | None = None,
 ) -> NDArray[np.int32] | None:
     """Cluster of each row that comes in blocks, under a fitted model.
@@ -46,7 +44,7 @@ def predict(
         A fitted model, of a fit in memory or over blocks.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         Counts of the same columns, as in :func:`fit`.
-    layer, client, max_memory, patience
+    layer, client, max_memory
         As in :func:`fit`.
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
@@ -69,7 +67,7 @@ def predict(
     >>> bool((distributed.predict(model, readers) == model.labels_).all())
     True
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    given = GivenBlocks(blocks, layer, client, max_memory, batch)
     target = row_files.target_of(write_to)
     with opened(model, given) as engine:
         describer = model.record_.describer
@@ -88,14 +86,13 @@ def row_scores(
     client: Any = None,
     max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
-    patience: float = SECONDS,
     batch: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Score in each cluster of each row that comes in blocks.
 
     Parameters
     ----------
-    model, blocks, layer, client, max_memory, patience, batch
+    model, blocks, layer, client, max_memory, batch
         As in :func:`predict`.
     write_to : str or path-like, default=None
         New folder for the scores, one file for each block, instead of an array:
@@ -116,7 +113,7 @@ def row_scores(
     >>> distributed.row_scores(model, readers).shape
     (1000, 3)
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    given = GivenBlocks(blocks, layer, client, max_memory, batch)
     return _scored(model, given, write_to, "scores")
 
 
@@ -128,14 +125,13 @@ def predict_proba(
     client: Any = None,
     max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
-    patience: float = SECONDS,
     batch: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Probability of each cluster for rows that come in blocks.
 
     Parameters
     ----------
-    model, blocks, layer, client, max_memory, patience, batch
+    model, blocks, layer, client, max_memory, batch
         As in :func:`predict`; the model is a ThreeCPO with a ``temperature_``.
     write_to : str or path-like, default=None
         New folder for them, one file for each block, instead of an array:
@@ -156,7 +152,7 @@ def predict_proba(
     >>> distributed.predict_proba(model, readers).sum(axis=1).round(9).tolist()[:2]
     [1.0, 1.0]
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    given = GivenBlocks(blocks, layer, client, max_memory, batch)
     return _scored(model, given, write_to, "probabilities")
 
 
@@ -167,14 +163,13 @@ def score(
     layer: str | None = None,
     client: Any = None,
     max_memory: int | str | None = None,
-    patience: float = SECONDS,
     batch: ArrayLike | None = None,
 ) -> float:
     """Minus the loss of rows that come in blocks, under a fitted model.
 
     Parameters
     ----------
-    model, blocks, layer, client, max_memory, patience, batch
+    model, blocks, layer, client, max_memory, batch
         As in :func:`predict`.
 
     Returns
@@ -192,7 +187,7 @@ def score(
     >>> abs(found + model.loss_) < 1e-6
     True
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch)
+    given = GivenBlocks(blocks, layer, client, max_memory, batch)
     with opened(model, given) as engine:
         record = model.record_
         return record.score_of(engine.fold(partial(_sums, record.placing), _added))
@@ -206,13 +201,12 @@ def transform(
     client: Any = None,
     max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
-    patience: float = SECONDS,
 ) -> sp.csr_array | None:
     """Relevant columns of rows that come in blocks.
 
     Parameters
     ----------
-    model, blocks, layer, client, max_memory, patience
+    model, blocks, layer, client, max_memory
         As in :func:`predict`; the model is a ThreeCPO.
     write_to : str or path-like, default=None
         New folder of npz files, one for each block, which :func:`fit` reads, instead of
@@ -232,7 +226,7 @@ def transform(
     >>> distributed.transform(model, [lambda: X[:400], lambda: X[400:]]).shape
     (1000, 2)
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, None)
+    given = GivenBlocks(blocks, layer, client, max_memory, None)
     target = row_files.target_of(write_to)
     with opened(model, given) as engine:
         mask = model.get_support()

@@ -29,7 +29,6 @@ from ._fit_steps import (
     released,
     with_columns,
 )
-from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
@@ -67,7 +66,6 @@ def select_n_clusters(
     sample_rows: int | None = SAMPLE_ROWS,
     tol: float = TOL,
     scratch: str | os.PathLike[str] | None = None,
-    patience: float = SECONDS,
     verbose: int = 0,
     progress: Progress | None = None,
     sample_weight: ArrayLike | None = None,
@@ -89,7 +87,7 @@ def select_n_clusters(
         As in :func:`threecpo.select_n_clusters`.
     estimator : ThreeCPO, PoissonL, PoissonC or None, default=None
         Its options are kept. None is ``ThreeCPO()``.
-    layer, client, max_memory, sample_rows, tol, scratch, patience
+    layer, client, max_memory, sample_rows, tol, scratch
         As in :func:`fit`.
     checkpoint : str or path-like, default=None
         Folder that keeps the state of every number of clusters after each pass. The
@@ -129,7 +127,6 @@ default=None
         checkpoint,
         sample_rows,
         scratch,
-        patience,
         sample_weight,
         batch,
         known_labels,

@@ -22,11 +22,9 @@ from .._fit.given_rows import check_known_clusters, check_rule, without_rows
 from .._fit.held_back import held_rows_over
 from .._fit.plan import check_enough_rows
 from .._fit.seed_rows import with_seed_blocks
-from .._options import check_non_negative
 from .._validation import bad_entry_message, fractional_message, held_codes
 from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
 from ..table import CountTable
-from ._patience import Patience
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,7 +54,6 @@ class GivenFit:
     checkpoint: str | os.PathLike[str] | None
     sample_rows: int | None
     scratch: str | os.PathLike[str] | None
-    patience: float
     sample_weight: ArrayLike | None
     batch: ArrayLike | None
     known_labels: ArrayLike | None = None
@@ -84,8 +81,6 @@ class GivenFit:
     def opened(self, plan: Plan, stack: ExitStack) -> OpenedBlocks:
         """Open the blocks until the stack is closed, and look at all of them once."""
         budget, blocks = self.budget, self.blocks
-        patience = check_non_negative("patience", self.patience)
-        waiting = Patience(patience, _advice(self.checkpoint))
         block_counts = budget.block_counts(plan.n_jobs, BLOCK_COUNTS)
         source = stack.enter_context(
             open_blocks(
@@ -99,7 +94,8 @@ class GivenFit:
         if client is None:
             place = _on_threads(plan, source, budget, stack)
         else:
-            place = _on_cluster(plan, source, budget, client, waiting, stack)
+            advice = _advice(self.checkpoint)
+            place = _on_cluster(plan, source, budget, client, advice)
         return OpenedBlocks(source, place)
 
     def with_rows(self, blocks: OpenedBlocks, plan: Plan) -> FitRows:
@@ -241,16 +237,13 @@ def _on_cluster(
     source: BlockSource,
     budget: MemoryBudget,
     client: Any,
-    patience: Patience,
-    stack: ExitStack,
+    advice: str,
 ) -> Place:
     """Look at all blocks once, by the workers of a client."""
-    from ._dask import Cluster
+    from ._dask import DaskEngine
 
-    def over(readers: Sequence[Reader]) -> Cluster:
-        cluster = Cluster(client, readers, patience)
-        stack.callback(cluster.close)
-        return cluster
+    def over(readers: Sequence[Reader]) -> DaskEngine:
+        return DaskEngine(client, readers, advice)
 
     cluster = over(source.readers)
     look = _first_look(plan, source, cluster)
@@ -260,16 +253,10 @@ def _on_cluster(
 
 
 def _advice(checkpoint: str | os.PathLike[str] | None) -> str:
-    """How to go on after the cluster is lost."""
+    """How to continue after the cluster is lost."""
     if checkpoint is None:
-        return (
-            "Call fit again when the cluster is back; with checkpoint= such a call "
-            "goes on after the last finished pass."
-        )
-    return (
-        f"The state after the last finished pass is in {os.fspath(checkpoint)}: make "
-        "the same call when the cluster is back, and it goes on from there."
-    )
+        return "Run the fit again, with checkpoint= to be able to resume it next time."
+    return f"Run the same call again to resume from {os.fspath(checkpoint)}."
 
 
 def _first_look(plan: Plan, source: BlockSource, engine: Engine) -> FirstLook:

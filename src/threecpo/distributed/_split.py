@@ -21,7 +21,6 @@ from ..cluster.fitting import (
 )
 from ._fit_steps import block_fit, keep_over, with_columns
 from ._given_blocks import CheckedBlocks, check_names
-from ._patience import SECONDS
 from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
@@ -52,7 +51,6 @@ def split(
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
     tol: float = TOL,
-    patience: float = SECONDS,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
 ) -> Model:
@@ -72,7 +70,7 @@ def split(
         The cluster to divide.
     into : int, default=2
         Number of clusters that it becomes.
-    layer, client, max_memory, scratch, sample_rows, tol, patience
+    layer, client, max_memory, scratch, sample_rows, tol
         As in :func:`fit`.
     sample_weight, batch : array-like of shape (n_rows,) or None, default=None
         Weights and batches of these rows; a model of several batches needs theirs.
@@ -103,7 +101,6 @@ def split(
         None,
         sample_rows,
         scratch,
-        patience,
         sample_weight,
         batch,
         tol=check_non_negative("tol", tol),

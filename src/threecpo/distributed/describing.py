@@ -11,7 +11,6 @@ import numpy as np
 from .._fit.block_work import rows_of
 from .._fit.row_results import RowResults
 from ._given_blocks import GivenBlocks, lengths, opened
-from ._patience import SECONDS
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -35,7 +34,6 @@ def described_rows(
     layer: str | None = None,
     client: Any = None,
     max_memory: int | str | None = None,
-    patience: float = SECONDS,
     batch: ArrayLike | None = None,
     missing: str = "error",
 ) -> DescribedRows:
@@ -44,7 +42,7 @@ def described_rows(
     Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
     by their names, with zeros for those that are missing.
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, patience, batch, missing)
+    given = GivenBlocks(blocks, layer, client, max_memory, batch, missing)
     with opened(model, given) as engine:
         describer = model.record_.describer
         parts = engine.fold(partial(_describe, describer), list.__add__)
@@ -68,7 +66,7 @@ def drawn_rows(
     max_memory: int | str | None = None,
 ) -> DrawnRows:
     """At most so many rows, drawn by their number, the same for any blocks."""
-    given = GivenBlocks(blocks, layer, None, max_memory, SECONDS, None)
+    given = GivenBlocks(blocks, layer, None, max_memory, None)
     with opened(model, given) as engine:
         firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
         n_rows = int(firsts[-1])

@@ -36,7 +36,7 @@ def predicted_block_rows(
     row_names : sequence of str, default=None
         Names of the rows; None takes those of a 10x file, else their numbers, from 0.
     **options
-        ``layer``, ``client``, ``max_memory``, ``patience`` and ``batch`` of
+        ``layer``, ``client``, ``max_memory`` and ``batch`` of
         :func:`threecpo.distributed.predict`; with ``missing="zero"`` columns are found
         by their names, those that are missing taken for zeros and others left out.
 
