@@ -79,7 +79,10 @@ def test_columns_are_chosen_of_sound_matrices_alone(fitted):
             "csr_array of 32 bits: pointers fall",
             "X is a damaged sparse matrix: its row pointers fall behind row 3; build",
         ),
-        ("csc_array of 64 bits: pointers start at 2", "column pointers start at 2, not"),
+        (
+            "csc_array of 64 bits: pointers start at 2",
+            "column pointers start at 2, not",
+        ),
         (
             "csr_array of 64 bits: an index that wraps to 1",
             f"row 0 has a count in column 4294967297, but there are {N_COLUMNS} col",

@@ -206,7 +206,9 @@ def test_a_door_upward_is_one_call():
             node
             for node in found.body
             if node is not imported
-            and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+            and not (
+                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            )
             and "check_is_fitted" not in ast.unparse(node)
         ]
         assert len(calls) == 1, file

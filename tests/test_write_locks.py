@@ -1,6 +1,5 @@
 """What killed processes leave is removed by the next one, and nothing else is."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -99,10 +98,3 @@ def test_files_of_others_with_such_names_stay(tmp_path):
         (tmp_path / name).write_text("mine")
     write(tmp_path / "other")
     assert len(list(tmp_path.iterdir())) == 5
-
-
-def test_a_name_as_long_as_the_file_system_allows(tmp_path):
-    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
-    target = tmp_path / ("n" * longest)
-    write(target, "long")
-    assert target.read_text() == "long"

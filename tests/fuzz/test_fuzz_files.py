@@ -58,21 +58,20 @@ def test_damaged_hdf5_files(tmp_path):
         assert counts["own error"] > 5
 
 
-# Files of zarr are the slowest to make, and changed like others.
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "zarr"])
-def test_an_input_can_be_made_again(name):
-    first, again = registry()[name], TARGETS[name]
-    made = [first.make(number, 1) for number in range(12)]
-    assert made == [again.make(number, 1) for number in range(12)]
-    assert made != [again.make(number, 2) for number in range(12)]
+def test_an_input_can_be_made_again():
+    first = registry()
+    for name in ("csv", "npz", "h5ad-csr", "xlsx", "parquet", "checkpoint"):
+        made = [first[name].make(number, 1) for number in range(12)]
+        assert made == [TARGETS[name].make(number, 1) for number in range(12)]
+        assert made != [TARGETS[name].make(number, 2) for number in range(12)]
 
 
 def test_what_was_made_before_changes_nothing():
     first, again = registry()["biom-json"], registry()["biom-json"]
-    expected = first.make(500, 1)
-    for number in range(500):
+    expected = first.make(100, 1)
+    for number in range(100):
         again.make(number, 1)
-    assert again.make(500, 1) == expected
+    assert again.make(100, 1) == expected
 
 
 def test_a_door_that_raises_something_else_is_noticed(tmp_path):

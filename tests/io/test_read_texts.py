@@ -132,14 +132,13 @@ def read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "name"),
     [
-        ['"cats and dogs"', '"dogs"'],
-        ['{"text": "cats and dogs"}', "", '{"text": "dogs", "n": 1}'],
-        ['{"body": "cats and dogs"}', '{"body": "dogs"}'],
+        (['"cats and dogs"', '"dogs"'], "t.ndjson.gz"),
+        (['{"text": "cats and dogs"}', "", '{"text": "dogs", "n": 1}'], "t.jsonl"),
+        (['{"body": "cats and dogs"}', '{"body": "dogs"}'], "t.jsonl"),
     ],
 )
-@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson.gz"])
 def test_a_line_is_a_row(lines, name, read):
     table = read(lines, name)
     assert table.column_names.tolist() == ["and", "cats", "dogs"]
@@ -163,13 +162,11 @@ def test_fields_are_names_and_labels(read):
     [
         ("{", "line 2 is no JSON"),
         ("[" * 100_000, "line 2 is no JSON"),
-        ("7", "line 2 holds '7', which is no text"),
         ('{"text": null}', "line 2 holds 'None', which is no text"),
         (
             '{"a": "x", "b": "y"}',
             "line 2 has no field \"text\", but 'a', 'b'; pass text=",
         ),
-        ("{}", 'line 2 has no field "text", but nothing'),
         ("\udce9", "line 2 is not in UTF-8"),
     ],
 )
