@@ -3,16 +3,13 @@
 ``make fuzz`` reads many more of them.
 """
 
-import json
 import sys
 import warnings
-from hashlib import blake2b
 
 import pytest
 
 from fuzz.child import Batch
 from fuzz.kept import Tally
-from fuzz.mutations import digests
 from fuzz.outcomes import Limits
 from fuzz.pool import Pool
 from fuzz.target import write
@@ -89,27 +86,3 @@ def test_an_own_error_must_name_the_file_in_one_line(tmp_path):
     assert not target.is_own(DataFormatError("It is damaged."), tmp_path)
     assert not target.is_own(DataFormatError(f"{path} is\ndamaged."), tmp_path)
     assert not target.is_own(ValueError(f"{path} is damaged."), tmp_path)
-
-
-class TestDigests:
-    def digest(self, content):
-        return blake2b(content).hexdigest()
-
-    def test_of_a_file_that_changed(self):
-        old = {"a.npz": b"old", "s.json": self.framed({"a": self.digest(b"old")})}
-        new = digests.refreshed(old, old | {"a.npz": b"new"})
-        outer = json.loads(new["s.json"])
-        assert json.loads(outer["state"]) == {"a": self.digest(b"new")}
-        assert outer["digest"] == self.digest(outer["state"].encode())
-
-    def test_of_a_text_that_changed(self):
-        old = {"s.json": self.framed({"a": 1})}
-        changed = json.loads(old["s.json"]) | {"state": '{"a": 2}'}
-        new = digests.refreshed(old, {"s.json": json.dumps(changed).encode()})
-        outer = json.loads(new["s.json"])
-        assert outer["digest"] == self.digest(b'{"a": 2}')
-
-    def framed(self, state):
-        text = json.dumps(state)
-        frame = {"digest": self.digest(text.encode()), "state": text}
-        return json.dumps(frame).encode()

@@ -164,6 +164,7 @@ def _tables():
     yield case("ids.csv", "sample_id,a,b\n1,3,0\n2,0,12\n", COUNTS, rows=("1", "2"))
     yield case("otus.tsv", "# from biom\n#OTU ID\ts\tt\no\t3\t0\np\t0\t12\n", COUNTS)
     bare = "3,0\n0,12\n"
+    yield case("other-delimiters.csv", "k,a;b;c,d\nx;y;z,3,0\ny,0,12\n", COUNTS)
     yield case("no-header.csv", bare, COUNTS, "pass header=False if", header=False)
     yield case("bar.txt", "k|a|b\nx|3|0\ny|0|12\n", COUNTS)
     yield case(

@@ -125,16 +125,6 @@ def test_links_in_circles_and_to_nowhere_are_refused(target, tmp_path):
         read_counts(path)
 
 
-def test_a_group_in_itself_is_no_trouble(tmp_path):
-    path = written(tmp_path, "h5ad")
-    with h5py.File(path, "r+") as file:
-        file["X/again"] = file["X"]
-        file["layers/all"] = file["/"]
-    np.testing.assert_array_equal(read_counts(path, layer="X").X.toarray(), Y)
-    with pytest.raises(DataFormatError):
-        read_counts(path, layer="all")
-
-
 def test_the_column_of_names_is_one_of_the_frame(tmp_path):
     path = written(tmp_path, "h5ad")
     for name in ("../var/_index", "/var/_index", "kind/categories", "", "x"):

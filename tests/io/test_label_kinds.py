@@ -93,15 +93,6 @@ def test_lines_that_are_not_tidy_keep_the_order_of_rows(tmp_path):
     }
 
 
-def test_a_kind_that_is_missing_is_named(tmp_path):
-    path = written(tmp_path / "t.csv")
-    with pytest.raises(DataFormatError, match="no column 'habitat' for labels="):
-        read_counts(path, labels=["type", "habitat"])
-    path = written(tmp_path / "t.h5ad")
-    with pytest.raises(DataFormatError, match="no column 'habitat' for labels="):
-        read_counts(path, labels=["type", "habitat"])
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [

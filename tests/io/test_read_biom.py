@@ -3,7 +3,6 @@
 import gzip
 import json
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -138,10 +137,3 @@ def test_the_two_kinds_of_hdf5_are_not_mistaken(biom_table, tmp_path):
         file.create_group("obs")
     with pytest.raises(DataFormatError, match="of BIOM; pass format='h5ad'"):
         read_counts(tmp_path / "t.biom")
-
-
-def test_without_h5py_the_extra_is_named(biom_table, tmp_path, monkeypatch):
-    path = in_hdf5(tmp_path / "t.biom", biom_table)
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ImportError, match=r'pip install "threecpo\[io\]"'):
-        read_counts(path)

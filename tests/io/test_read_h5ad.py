@@ -10,7 +10,6 @@ from tables import Planted
 
 from threecpo import read_counts
 from threecpo.io import DataFormatError
-from threecpo.io._h5ad import open_h5ad
 from threecpo.io.guarded import Array
 
 anndata = pytest.importorskip("anndata")
@@ -111,18 +110,6 @@ def test_labels_are_a_column_of_obs(column, labels, names, write):
     assert table.label_names.tolist() == names
 
 
-def test_labels_that_are_not_there_are_told(write):
-    with pytest.raises(DataFormatError, match="obs has no column 'type' for labels="):
-        read_counts(write(adata(sp.csr_matrix(Y))), labels="type")
-
-
-def test_names_that_are_not_different_are_told(write):
-    data = adata(sp.csr_matrix(Y))
-    data.var_names = ["g", "g", "h"]
-    with pytest.raises(DataFormatError, match="columns 1 and 2 are both called 'g'"):
-        read_counts(write(data))
-
-
 def test_files_from_before_version_0_7_are_read(tmp_path):
     path = tmp_path / "old.h5ad"
     matrix = sp.csr_matrix(Y)
@@ -164,13 +151,6 @@ def test_a_dense_matrix_is_read_by_blocks(write, monkeypatch):
 
     monkeypatch.setattr(_h5ad, "_CELLS", 4)
     np.testing.assert_array_equal(read_counts(write(adata(Y))).X.toarray(), Y)
-
-
-def test_a_file_may_be_opened_without_reading_it(write):
-    with open_h5ad(write(adata(sp.csr_matrix(Y)))) as (file, matrix):
-        assert matrix.called == "X"
-        assert matrix.element["data"].shape == (3,)
-        assert file["obs"] is not None
 
 
 def damaged(path, change):
@@ -234,3 +214,8 @@ def test_h5ad_is_never_unpickled(write, tmp_path):
         with pytest.raises(DataFormatError):
             read_counts(path, **options)
     assert not mark.exists()
+
+
+def test_labels_that_are_not_there_are_told(write):
+    with pytest.raises(DataFormatError, match="obs has no column 'type' for labels="):
+        read_counts(write(adata(sp.csr_matrix(Y))), labels="type")

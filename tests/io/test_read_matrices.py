@@ -123,14 +123,6 @@ def test_npz_is_never_unpickled(tmp_path, refused):
     assert mark.exists()
 
 
-def test_a_saved_model_is_no_table(tmp_path, refused):
-    from threecpo import ThreeCPO
-
-    model = ThreeCPO(1, n_init=1, init="random-labels").fit(Y + 1)
-    model.save(tmp_path / "model.npz")
-    refused(tmp_path / "model.npz", "not a sparse matrix")
-
-
 MTX = (
     b"%%MatrixMarket matrix coordinate integer general\n% remark\n"
     b"2 3 3\n1 1 3\n1 3 1\n2 2 5\n"
@@ -171,12 +163,6 @@ def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
     scipy.io.mmwrite(path, matrix.astype(dtype))
     expected = scipy.io.mmread(path).toarray()
     np.testing.assert_array_equal(read_counts(path).X.toarray(), expected)
-
-
-def test_a_matrix_without_counts(tmp_path):
-    path = tmp_path / "m.mtx"
-    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
-    assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
@@ -266,15 +252,6 @@ def test_10x_folders_are_turned_round(prefix, genes, pack, tmp_path):
     assert read_counts(path).name == "raw"
 
 
-def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
-    path = folder(tmp_path / "raw", gene_lines=[b"a", b"b", b"c"])
-    (path / "barcodes.tsv").unlink()
-    (path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c1\r\nc2\r\n"))
-    table = read_counts(path)
-    assert table.column_names.tolist() == ["a", "b", "c"]
-    assert table.row_names.tolist() == ["c1", "c2"]
-
-
 def test_a_folder_of_cells_x_genes_is_not_turned(tmp_path):
     table = read_counts(folder(tmp_path / "raw", matrix=MTX))
     np.testing.assert_array_equal(table.X.toarray(), Y)
@@ -305,3 +282,9 @@ def test_folders_that_lack_something_are_told(tmp_path, refused):
     (tmp_path / "g").mkdir()
     refused(tmp_path / "g", "a folder with neither a matrix.mtx")
     refused(tmp_path / "g", "it holds no matrix.mtx", format="10x")
+
+
+def test_a_matrix_without_counts(tmp_path):
+    path = tmp_path / "m.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
+    assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]

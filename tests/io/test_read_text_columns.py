@@ -152,14 +152,3 @@ def test_a_long_text_is_read(tmp_path):
 def test_what_does_not_fit_is_told(options, reason, tmp_path):
     with pytest.raises(DataFormatError, match=reason):
         read_counts(write(tmp_path / "t.csv"), **options)
-
-
-def test_a_record_of_another_width_is_told(tmp_path):
-    (tmp_path / "t.csv").write_text(csv_text() + "r5,too few\n")
-    with pytest.raises(DataFormatError, match="line 6 has 2 fields, not 4"):
-        read_counts(tmp_path / "t.csv")
-
-
-def test_numbers_are_no_text(tmp_path):
-    with pytest.raises(DataFormatError, match="holds '1', no text"):
-        read_counts(write(tmp_path / "t.parquet"), text="stars")

@@ -75,12 +75,6 @@ def test_a_folder_that_may_not_be_looked_into_is_passed_over(tmp_path, monkeypat
     assert read_counts(tmp_path, text_options=OPTIONS).shape == (1, 1)
 
 
-def test_new_texts_are_counted_by_the_terms_of_others(folder):
-    options = {"vocabulary": ["dogs", "birds"], "stem": None}
-    table = read_counts(folder / "pets", text_options=options)
-    assert table.X.toarray().tolist() == [[1, 0], [0, 0]]
-
-
 def test_words_are_stemmed_unless_told(folder):
     pytest.importorskip("snowballstemmer")
     table = read_counts(folder)

@@ -1,7 +1,5 @@
 """One count a line: row, column, count."""
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from threecpo import read_counts
@@ -40,14 +38,6 @@ def test_triples_are_found_by_their_shape(text, read):
     is_basket(read(text))
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_name(read):
-    """Excel begins every file of "CSV UTF-8" with one."""
-    mark = "\ufeff"
-    is_basket(read(mark + TRIPLES, triples=("customer", "product", "quantity")))
-    is_basket(read(mark + TRIPLES.replace("customer,product,quantity\n", "")))
-    is_basket(read(mark + TRIPLES.replace("customer", '"customer"'), triples=True))
-
-
 def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
     text = "row,column,{}\n1,7,2\n1,8,3\n"
     table = read(text.format("count"))
@@ -56,12 +46,6 @@ def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
     assert read(text.format("sum")).shape == (2, 3)
     assert read(text.format("sum"), triples=True).shape == (1, 2)
     assert read(text.format("count"), triples=False).shape == (2, 3)
-
-
-def test_three_columns_may_be_named_of_many(read):
-    text = "day,item,who,n\n1,milk,ann,2\n1,bread,bob,1\n2,milk,ann,3\n"
-    is_basket(read(text, triples=("who", "item", "n")))
-    is_basket(read(text, triples=["who", "item", "n"]))
 
 
 def test_a_wide_table_of_three_columns_stays_wide(read):
@@ -73,17 +57,6 @@ def test_a_wide_table_of_three_columns_stays_wide(read):
 def test_triples_may_be_turned_round(read):
     table = read(TRIPLES, transpose=True)
     assert table.row_names.tolist() == ["milk", "bread"]
-
-
-def test_what_pandas_melts_is_read(read):
-    rng = np.random.default_rng(0)
-    wide = (
-        pd.DataFrame(rng.poisson(1, (20, 9))).add_prefix("c").rename(lambda i: f"r{i}")
-    )
-    long = wide.rename_axis("row").reset_index().melt("row")
-    table = read(long.to_csv(index=False))
-    assert table.row_names.tolist() == wide.index.tolist()
-    np.testing.assert_array_equal(table.X.toarray(), wide.to_numpy())
 
 
 @pytest.mark.parametrize(
@@ -110,11 +83,6 @@ def test_sums_beyond_exact_counts_are_refused(read):
     reason = "row 'a', column 'x' holds 9.0072e.15; counts must be"
     with pytest.raises(DataFormatError, match=reason):
         read(f"row,column,count\na,x,{half}\na,x,{half}\n")
-
-
-def test_tables_of_other_widths_are_told_what_to_do(read):
-    with pytest.raises(DataFormatError, match="4 columns, not the three of triples"):
-        read("a,b,c,d\nx,y,1,2\n", triples=True)
 
 
 def test_the_advice_about_more_columns_leads_to_a_table(read):
