@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no locks")
 
 # Writes half of a file or folder, says so, and waits to be killed.
 PROGRAM = """
-import sys, time
+import signal, sys
 from pathlib import Path
 from threecpo import _writing
 target = Path(sys.argv[1])
@@ -24,7 +24,7 @@ with (
 ) as beside:
     (beside / "half" if sys.argv[2] == "folder" else beside).write_text("half")
     print("ready", flush=True)
-    time.sleep(600)
+    signal.pause()
 """
 # Is killed between the two renames that replace a folder.
 BETWEEN = """

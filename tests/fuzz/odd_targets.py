@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-import time
+import threading
 
 import numpy as np
 
@@ -49,12 +49,11 @@ def crash():
 
 
 def hang():
-    time.sleep(60)
+    threading.Event().wait()
 
 
 def spin():
-    until = time.process_time() + 60
-    while time.process_time() < until:
+    while True:
         pass
 
 
@@ -65,7 +64,7 @@ def memory():
 def hungry():
     """Take memory and keep it until somebody looks."""
     held = [np.ones(25 << 20)]
-    time.sleep(60)
+    threading.Event().wait()
     del held
 
 
