@@ -288,3 +288,12 @@ def test_a_matrix_without_counts(tmp_path):
     path = tmp_path / "m.mtx"
     path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
     assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
+    path = folder(tmp_path / "raw", gene_lines=[b"a", b"b", b"c"])
+    (path / "barcodes.tsv").unlink()
+    (path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c1\r\nc2\r\n"))
+    table = read_counts(path)
+    assert table.column_names.tolist() == ["a", "b", "c"]
+    assert table.row_names.tolist() == ["c1", "c2"]

@@ -178,3 +178,9 @@ def test_fields_that_are_not_there_are_told(read):
         read(['"cats"'], labels="kind")
     with pytest.raises(DataFormatError, match="must be the name of a field"):
         read(['"cats"'], index=0)
+
+
+def test_new_texts_are_counted_by_the_terms_of_others(folder):
+    options = {"vocabulary": ["dogs", "birds"], "stem": None}
+    table = read_counts(folder / "pets", text_options=options)
+    assert table.X.toarray().tolist() == [[1, 0], [0, 0]]

@@ -322,3 +322,12 @@ def test_npz_keeps_what_has_no_name_and_scipy_reads_it(tmp_path):
 def test_only_tables_are_written(tmp_path):
     with pytest.raises(TypeError, match="table must be a CountTable, not ndarray"):
         write_counts(np.eye(2), tmp_path / "t.csv")
+
+
+def test_nothing_is_written_before_it_is_refused(tmp_path, monkeypatch):
+    from threecpo.io import delimited
+
+    write_counts(PLAIN, tmp_path / "t.csv")
+    monkeypatch.setattr(delimited, "write", None)
+    with pytest.raises(FileExistsError, match=r"t\.csv exists"):
+        write_counts(PLAIN, tmp_path / "t.csv")
