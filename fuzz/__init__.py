@@ -2,5 +2,5 @@
 
 ``make fuzz`` or ``python -m fuzz`` mutates small valid files and reads them in child
 processes; ``python -m fuzz.crafted`` passes sparse matrices that lie about themselves
-to the estimators; ``python -m fuzz.guided`` lets coverage choose the inputs.
+to the estimators.
 """

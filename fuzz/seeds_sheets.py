@@ -7,6 +7,8 @@ import zipfile
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from .target import Tree
 
 _SHEETML = "http://schemas.openxmlformats.org"
@@ -42,59 +44,69 @@ def ods() -> list[Tree]:
 
 
 def _xlsx(n_sheets: int) -> bytes:
+    strings = "".join(f"<si><t>{text}</t></si>" for text in _STRINGS)
+    main = f'xmlns="{_SHEETML}/spreadsheetml/2006/main"'
+    shared = f'<sst {main} count="7" uniqueCount="7">{strings}</sst>'
+    styles = (
+        f'<styleSheet {main}><cellXfs count="2"><xf numFmtId="0"/>'
+        '<xf numFmtId="14"/></cellXfs></styleSheet>'
+    )
+    more = {"xl/sharedStrings.xml": shared, "xl/styles.xml": styles}
+    return packed(xlsx_parts([_XLSX_ROWS] * n_sheets) | more)
+
+
+def xlsx_parts(sheets: list[str]) -> dict[str, str]:
+    """Parts of a workbook of Excel, whose rows are given as XML."""
     office = f"{_SHEETML}/officeDocument/2006/relationships"
     package = f"{_SHEETML}/package/2006"
     main = f'xmlns="{_SHEETML}/spreadsheetml/2006/main"'
-    numbers = range(1, n_sheets + 1)
-    sheets = "".join(f'<sheet name="s{i}" sheetId="{i}" r:id="r{i}"/>' for i in numbers)
+    numbers = range(1, len(sheets) + 1)
+    listed = "".join(f'<sheet name="s{i}" sheetId="{i}" r:id="r{i}"/>' for i in numbers)
     links = "".join(
         f'<Relationship Id="r{i}" Type="{office}/worksheet" '
         f'Target="worksheets/sheet{i}.xml"/>'
         for i in numbers
     )
-    links += f'<Relationship Id="s" Type="{office}/sharedStrings" Target="s.xml"/>'
-    strings = "".join(f"<si><t>{text}</t></si>" for text in _STRINGS)
+    relations = f'<Relationships xmlns="{package}/relationships">'
     parts = {
         "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship '
-        f'Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/>'
-        "</Relationships>",
-        "xl/workbook.xml": f'<workbook {main} xmlns:r="{office}"><sheets>{sheets}'
+        "_rels/.rels": f'{relations}<Relationship Id="r1" '
+        f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook {main} xmlns:r="{office}"><sheets>{listed}'
         "</sheets></workbook>",
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
-        f"{links}</Relationships>",
-        "xl/s.xml": f'<sst {main} count="7" uniqueCount="7">{strings}</sst>',
-        "xl/sharedStrings.xml": f'<sst {main} count="7">{strings}</sst>',
-        "xl/styles.xml": f'<styleSheet {main}><cellXfs count="2"><xf numFmtId="0"/>'
-        '<xf numFmtId="14"/></cellXfs></styleSheet>',
+        "xl/_rels/workbook.xml.rels": f"{relations}{links}</Relationships>",
     }
-    sheet = f"<worksheet {main}><sheetData>{_XLSX_ROWS}</sheetData></worksheet>"
-    for i in numbers:
+    for i, rows in zip(numbers, sheets, strict=True):
+        sheet = f"<worksheet {main}><sheetData>{rows}</sheetData></worksheet>"
         parts[f"xl/worksheets/sheet{i}.xml"] = sheet
-    return packed(parts)
+    return parts
 
 
 def _ods(n_sheets: int) -> bytes:
+    return packed(
+        ods_parts(
+            f'<table:table table:name="s{i}">{_ODS_ROWS}</table:table>'
+            for i in range(n_sheets)
+        )
+    )
+
+
+def ods_parts(tables: Iterable[str]) -> dict[str, str]:
+    """Parts of a workbook of OpenDocument, whose tables are given as XML."""
     spaces = " ".join(
         f'xmlns:{name}="{_OPEN}:{name}:1.0"' for name in ("office", "table", "text")
     )
-    tables = "".join(
-        f'<table:table table:name="s{i}">{_ODS_ROWS}</table:table>'
-        for i in range(n_sheets)
-    )
     content = (
         f'<?xml version="1.0"?><office:document-content {spaces}><office:body>'
-        f"<office:spreadsheet>{tables}</office:spreadsheet></office:body>"
+        f"<office:spreadsheet>{''.join(tables)}</office:spreadsheet></office:body>"
         "</office:document-content>"
     )
-    return packed(
-        {
-            "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
-            "META-INF/manifest.xml": "<manifest:manifest "
-            f'xmlns:manifest="{_OPEN}:manifest:1.0"/>',
-            "content.xml": content,
-        }
-    )
+    manifest = f'<manifest:manifest xmlns:manifest="{_OPEN}:manifest:1.0"/>'
+    return {
+        "mimetype": "application/vnd.oasis.opendocument.spreadsheet",
+        "META-INF/manifest.xml": manifest,
+        "content.xml": content,
+    }
 
 
 def packed(parts: dict[str, str]) -> bytes:

@@ -10,13 +10,16 @@ import pytest
 
 import threecpo
 
+# One loop is enough: all are compiled by the same decorator.
 PROGRAM = """
 import warnings
 warnings.simplefilter("error")
+import numpy as np
 import threecpo
-model = threecpo.ThreeCPO(2, init=[0, 1] * 5, groups=(1,))
-model.fit([[9, 0], [0, 9]] * 5)
-print(threecpo.__file__, model.labels_.tolist())
+from threecpo._core.loops.checksum import checksum
+ends, places = np.array([0, 1]), np.zeros(1, dtype=np.int32)
+found = checksum(ends, places, np.array([7]))
+print(threecpo.__file__, type(found).__name__)
 """
 
 
@@ -52,7 +55,7 @@ def test_a_chosen_cache_that_cannot_be_written_is_no_error(below_a_file):
     out = run(NUMBA_CACHE_DIR=below_a_file)
     assert out.stderr == ""
     assert out.returncode == 0
-    assert out.stdout.endswith(f"{[0, 1] * 5}\n")
+    assert out.stdout.endswith(" int\n")
 
 
 def test_no_place_for_a_cache_at_all_is_no_error(below_a_file, frozen_package):
@@ -64,4 +67,4 @@ def test_no_place_for_a_cache_at_all_is_no_error(below_a_file, frozen_package):
     )
     assert out.stderr == ""
     assert out.returncode == 0
-    assert out.stdout == f"{frozen_package / '__init__.py'} {[0, 1] * 5}\n"
+    assert out.stdout == f"{frozen_package / '__init__.py'} int\n"

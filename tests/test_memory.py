@@ -19,7 +19,7 @@ def peak():
 rng = np.random.default_rng(0)
 n, stored = 100_000, 1_000_000
 places = rng.integers(n, size=(2, stored))
-X = sp.coo_array((rng.integers(1, 5, stored), tuple(places)), shape=(n, n)).MAKE()
+X = sp.coo_array((rng.integers(1, 5, stored), tuple(places)), shape=(n, n)).tocsc()
 warnings.simplefilter("ignore")
 ThreeCPO(2, n_init=1).fit(sp.csr_array(X)[:50, :50])
 before = peak()
@@ -49,7 +49,7 @@ def fits(n):
         ThreeCPO(5, n_init=2, max_iter=3, n_jobs=2, random_state=i).fit(X).predict(X)
 fits(30)
 before = now()
-fits(200)
+fits(100)
 print(now() - before)
 """
 UNIT = 2**20 if sys.platform == "darwin" else 2**10
@@ -63,10 +63,8 @@ def measured(program):
     return float(out.stdout)
 
 
-@pytest.mark.parametrize("make", ["tocsr", "tocsc"])
-def test_a_large_sparse_fit_stays_below_its_ceiling(make):
-    program = LARGE_FIT.replace("UNIT", str(UNIT)).replace("MAKE", make)
-    assert measured(program) < CEILING_MB
+def test_a_large_sparse_fit_stays_below_its_ceiling():
+    assert measured(LARGE_FIT.replace("UNIT", str(UNIT))) < CEILING_MB
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

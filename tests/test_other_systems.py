@@ -49,7 +49,6 @@ def test_no_module_needs_a_posix_system_when_it_is_loaded():
         [sys.executable, "-W", "ignore", "-c", script],
         capture_output=True,
         text=True,
-        timeout=300,
         check=False,
     )
     assert done.stderr == ""

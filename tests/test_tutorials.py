@@ -71,41 +71,40 @@ def test_a_tutorial_runs(name, tmp_path):
         assert difference is None, difference
 
 
-@pytest.mark.parametrize("name", ["cells", "texts", "sites", "customers", "digits"])
-def test_pictures_are_small_and_shown(name):
-    page = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
-    pictures = list(FOLDER.glob(f"{name}-*.png"))
-    assert pictures
-    for picture in pictures:
-        assert f"]({picture.name})" in page
-        assert picture.stat().st_size < 150_000
-
-
-def test_every_tutorial_is_run_and_of_reasonable_length():
+def test_every_tutorial_is_run_of_reasonable_length_and_shows_its_pictures():
     pages = {
         path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")
     }
     del pages["index"]
     assert set(pages) == {"cells", "texts", "sites", "customers", "digits"}
-    for page in pages.values():
+    for name, page in pages.items():
+        pictures = list(FOLDER.glob(f"{name}-*.png"))
+        assert pictures
+        for picture in pictures:
+            assert f"]({picture.name})" in page
+            assert picture.stat().st_size < 150_000
         assert 60 <= len(page.splitlines()) <= 170
         assert "$ threecpo fit" in page
         for _, target in re.findall(r"\[([^]]*)\]\(([^)]*)\)", page):
             assert target.startswith("http") or (FOLDER / target).exists(), target
 
 
-@pytest.mark.parametrize(
-    ("block", "code"),
-    [
-        ("```python\n>>> 1 + 1\n2\n\n```\n", 0),
-        ("```python\n>>> 1 + 1\n3\n\n```\n", 1),
-        ("```python\n>>> 1 / 0\n\n```\n", 1),
-        ("```python\n>>> x = 1\n\n```\n\n```python\n>>> x\n1\n\n```\n", 0),
-        ("```console\n$ threecpo --version\nthreecpo ...\n```\n", 0),
-        ("```console\n$ threecpo --version\nfourcpo ...\n```\n", 1),
-        ("```console\n$ threecpo info nowhere.csv\n```\n", 1),
-    ],
-)
-def test_wrong_pages_fail(block, code, tmp_path):
-    (tmp_path / "page.md").write_text(block)
-    assert run(tmp_path / "page.md", tmp_path).returncode == code
+PAGES = {
+    "```python\n>>> 1 + 1\n2\n\n```\n": 0,
+    "```python\n>>> 1 + 1\n3\n\n```\n": 1,
+    "```python\n>>> x = 1\n\n```\n\n```python\n>>> x\n1\n\n```\n": 0,
+    "```console\n$ threecpo --version\nthreecpo ...\n```\n": 0,
+    "```console\n$ threecpo --version\nfourcpo ...\n```\n": 1,
+}
+
+
+def test_wrong_pages_fail(tmp_path):
+    page = tmp_path / "page.md"
+    for block, failures in PAGES.items():
+        page.write_text(block)
+        assert tutorial.run_page(page) == failures, block
+    page.write_text("```python\n>>> 1 / 0\n\n```\n")
+    with pytest.raises(ZeroDivisionError):
+        tutorial.run_page(page)
+    page.write_text("```console\n$ threecpo info nowhere.csv\n```\n")
+    assert run(page, tmp_path).returncode == 1

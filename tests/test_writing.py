@@ -2,7 +2,7 @@
 
 import pytest
 
-from threecpo import CountTable, ThreeCPO, load, read_counts, write_counts
+from threecpo import CountTable, read_counts, write_counts
 from threecpo._writing import new_folder, put_in_place, replaced
 from threecpo.io.blocks import write_blocks
 
@@ -20,8 +20,9 @@ def long_name(suffix, letter="a"):
     return letter * (room // len(letter.encode())) + suffix
 
 
-@pytest.mark.parametrize("letter", ["a", "ü"])
-@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz", ".npz", ".parquet", ".h5ad"])
+@pytest.mark.parametrize(
+    ("suffix", "letter"), [(".tsv.gz", "ü"), (".npz", "a"), (".h5ad", "a")]
+)
 def test_names_as_long_as_the_file_system_allows(suffix, letter, tmp_path):
     path = tmp_path / long_name(suffix, letter)
     write_counts(TABLE, path)
@@ -35,17 +36,6 @@ def test_folders_of_long_names(tmp_path):
     write_counts(TABLE, tmp_path / long_name("10x"), format="10x", force=True)
     write_blocks([TABLE], tmp_path / long_name("blocks"))
     assert left_in(tmp_path) == [long_name("10x"), long_name("blocks")]
-
-
-def test_a_model_of_a_long_name(tmp_path):
-    model = ThreeCPO(2, init=[0, 1], groups=(1,)).fit(TABLE)
-    model.save(tmp_path / long_name(".npz"))
-    model.save(tmp_path / long_name(".npz"))
-    assert load(tmp_path / long_name(".npz")).feature_names_in_.tolist() == [
-        "ants",
-        "bees",
-    ]
-    assert left_in(tmp_path) == [long_name(".npz")]
 
 
 def test_a_long_suffix_is_no_suffix(tmp_path):

@@ -1,5 +1,7 @@
 """The same counts in any container give the same model, and stay as they are."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,134 +16,95 @@ from containers import (
     snapshot,
     with_spare_room,
 )
-from threecpo import ThreeCPO, column_information, poisson_distance
+from threecpo import ThreeCPO
+from threecpo._validation import check_counts
+from threecpo.cluster import PoissonC, PoissonL
 
 SMALL, _ = planted(n_rows=15)
 SMALL[3] = 0
 SMALL[:, 8] = 0
 LARGE = SMALL.copy()
 LARGE[0, 0] = 300
-CASES = [
-    pytest.param(name, SMALL if name in NARROW else LARGE, id=name)
-    for name in CONTAINERS
-]
+ALL = CONTAINERS | {"csr with spare room": with_spare_room}
 
 
-@pytest.fixture(scope="module")
-def expected():
-    """Models of the plain arrays, by their largest count."""
-    return {int(X.max()): fit(X) for X in (SMALL, LARGE)}
+@contextmanager
+def nothing_made_dense():
+    def refuse(*args, **kwargs):
+        pytest.fail("sparse input was made dense")
+
+    kinds = (sp.csr_array, sp.csc_array, sp.coo_array, sp.bsr_array, sp.dok_array)
+    with pytest.MonkeyPatch.context() as patch:
+        for parent in {parent for kind in kinds for parent in kind.__mro__[:-1]}:
+            for method in {"toarray", "todense"} & set(vars(parent)):
+                patch.setattr(parent, method, refuse)
+        yield
 
 
-def fit(X):
-    return ThreeCPO(3, n_init=3, outliers="iterative", random_state=0).fit(X)
-
-
-@pytest.mark.parametrize(("name", "array"), CASES)
-def test_every_container_gives_the_same_model(name, array, expected):
-    model, reference = fit(CONTAINERS[name](array)), expected[int(array.max())]
-    np.testing.assert_array_equal(model.labels_, reference.labels_)
-    np.testing.assert_array_equal(model.column_groups_, reference.column_groups_)
-    np.testing.assert_array_equal(model.cluster_rates_, reference.cluster_rates_)
-    np.testing.assert_array_equal(model.row_scales_, reference.row_scales_)
-    assert model.loss_ == reference.loss_
-
-
-@pytest.mark.parametrize(("name", "array"), CASES)
-@pytest.mark.parametrize("method", ["predict", "row_scores", "score"])
-def test_every_container_can_be_predicted(method, name, array, expected):
-    model, X = expected[int(array.max())], CONTAINERS[name](array)
-    plain = array
-    if name in FRAMES:
-        plain = FRAMES["pandas"](array)
-        model = fit(plain)
-    np.testing.assert_array_equal(
-        getattr(model, method)(X), getattr(model, method)(plain)
-    )
-
-
-@pytest.mark.parametrize(("name", "array"), CASES)
-def test_every_container_has_the_same_distances_and_information(name, array):
-    X = CONTAINERS[name](array)
-    np.testing.assert_array_equal(poisson_distance(X), poisson_distance(array))
-    np.testing.assert_array_equal(column_information(X), column_information(array))
-
-
-@pytest.mark.parametrize(("name", "array"), CASES)
-def test_no_container_is_changed(name, array):
-    X = CONTAINERS[name](array)
+@pytest.mark.parametrize("name", ALL)
+def test_every_container_gives_the_same_counts(name):
+    array = SMALL if name in NARROW else LARGE
+    X, estimator, expected = ALL[name](array), ThreeCPO(), check_counts(array)
     before = snapshot(X)
-    model = fit(X)
-    model.predict(X)
-    model.score(X)
-    model.row_scores(X)
-    poisson_distance(X)
-    column_information(X)
+    with nothing_made_dense():
+        counts = check_counts(X, estimator)
+    for part in ("indptr", "indices", "data", "shape"):
+        np.testing.assert_array_equal(getattr(counts, part), getattr(expected, part))
+    assert (counts.indices.dtype, counts.data.dtype) == (np.int32, np.float64)
+    found = list(getattr(estimator, "feature_names_in_", ()))
+    assert found == (names(array) if name in FRAMES else [])
     assert snapshot(X) == before
 
 
-def test_entries_beyond_the_last_row_pointer_are_not_read(expected):
-    model = fit(with_spare_room(LARGE))
-    assert model.loss_ == expected[int(LARGE.max())].loss_
+@pytest.mark.parametrize("name", ["pandas sparse", "csc uint8 duplicates"])
+@pytest.mark.parametrize("kind", [ThreeCPO, PoissonL, PoissonC])
+def test_every_estimator_takes_containers(kind, name):
+    X = CONTAINERS[name](LARGE)
+    plain = FRAMES["pandas"](LARGE) if name in FRAMES else LARGE
+    model, reference = (kind(3, n_init=2, random_state=0) for _ in range(2))
+    before = snapshot(X)
+    with nothing_made_dense():
+        model.fit(X)
+    reference.fit(plain)
+    np.testing.assert_array_equal(model.labels_, reference.labels_)
+    assert model.loss_ == reference.loss_
+    for method in ("predict", "row_scores", "score"):
+        if hasattr(model, method):
+            with nothing_made_dense():
+                found = getattr(model, method)(X)
+            np.testing.assert_array_equal(found, getattr(reference, method)(plain))
+    assert snapshot(X) == before
 
 
 @pytest.mark.parametrize("init", ["k-means", "rf-k-means++", "random-labels"])
-@pytest.mark.parametrize("name", ["F order", "csr array", "csc uint8 duplicates"])
-def test_no_start_changes_its_input(init, name):
-    X = CONTAINERS[name](LARGE)
+def test_no_start_changes_its_input(init):
+    X = CONTAINERS["csc uint8 duplicates"](LARGE)
     before = snapshot(X)
     ThreeCPO(3, init=init, n_init=2, random_state=0).fit(X)
     assert snapshot(X) == before
 
 
-@pytest.mark.parametrize("name", FRAMES)
-def test_frames_keep_their_column_names(name):
-    model = fit(FRAMES[name](LARGE))
-    assert model.feature_names_in_.tolist() == names(LARGE)
-    chosen = np.array(names(LARGE))[model.column_groups_ == 1]
-    assert model.get_feature_names_out().tolist() == chosen.tolist()
+def test_transform_keeps_sparse_input_sparse_and_chooses_columns():
+    model = ThreeCPO(3, n_init=3, random_state=0).fit(FRAMES["pandas"](SMALL))
+    chosen = np.flatnonzero(model.column_groups_ == 1)
+    expected = [names(SMALL)[j] for j in chosen]
+    assert model.get_feature_names_out().tolist() == expected
+    model = ThreeCPO(3, n_init=3, random_state=0).fit(SMALL)
+    for make in SPARSE.values():
+        X = make(SMALL)
+        with nothing_made_dense():
+            found = model.transform(X)
+        assert sp.issparse(found)
+        np.testing.assert_array_equal(found.toarray(), SMALL[:, chosen])
 
 
-@pytest.mark.parametrize("name", [n for n in CONTAINERS if n not in FRAMES])
-def test_what_has_no_names_gets_none(name):
-    assert not hasattr(fit(CONTAINERS[name](SMALL)), "feature_names_in_")
-
-
-@pytest.mark.parametrize("name", ["pandas sparse", *SPARSE])
-def test_sparse_input_is_never_made_dense(name, monkeypatch):
-    X = CONTAINERS[name](SMALL)
-
-    def refuse(*args, **kwargs):
-        pytest.fail("sparse input was made dense")
-
-    for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.bsr_array, sp.dok_array):
-        for parent in kind.__mro__[:-1]:
-            for method in ("toarray", "todense"):
-                if method in vars(parent):
-                    monkeypatch.setattr(parent, method, refuse)
-    model = fit(X)
-    model.predict(X)
-    model.score(X)
-    model.row_scores(X)
-    model.transform(X)
-
-
-@pytest.mark.parametrize("name", SPARSE)
-def test_transform_keeps_sparse_input_sparse(name):
-    model = fit(SMALL)
-    X = SPARSE[name](SMALL)
-    chosen = model.transform(X)
-    assert sp.issparse(chosen)
-    np.testing.assert_array_equal(chosen.toarray(), SMALL[:, model.column_groups_ == 1])
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16, np.uint16, np.int32])
 @pytest.mark.parametrize("make", [np.array, sp.csr_array, sp.csc_matrix, sp.coo_array])
-def test_sums_do_not_wrap_round_in_narrow_types(dtype, make):
-    largest = np.iinfo(dtype).max
-    array = np.full((6, 2), largest, dtype=dtype)
-    model = ThreeCPO(1, groups=(1, -1), prior=0.0, n_init=1).fit(make(array))
-    np.testing.assert_array_equal(model.shared_rates_, [6.0 * largest] * 2)
+def test_sums_do_not_wrap_round_in_narrow_types(make):
+    for dtype in (np.uint8, np.int8, np.int16, np.uint16, np.int32):
+        largest = np.iinfo(dtype).max
+        array = np.full((6, 2), largest, dtype=dtype)
+        model = ThreeCPO(1, groups=(1, -1), prior=0.0, n_init=1).fit(make(array))
+        np.testing.assert_array_equal(model.shared_rates_, [6.0 * largest] * 2)
 
 
 def test_float32_counts_are_added_in_double_precision():

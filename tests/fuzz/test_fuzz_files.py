@@ -3,16 +3,13 @@
 ``make fuzz`` reads many more of them.
 """
 
-import json
 import sys
 import warnings
-from hashlib import blake2b
 
 import pytest
 
 from fuzz.child import Batch
 from fuzz.kept import Tally
-from fuzz.mutations import digests
 from fuzz.outcomes import Limits
 from fuzz.pool import Pool
 from fuzz.target import write
@@ -58,21 +55,20 @@ def test_damaged_hdf5_files(tmp_path):
         assert counts["own error"] > 5
 
 
-# Files of zarr are the slowest to make, and changed like others.
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "zarr"])
-def test_an_input_can_be_made_again(name):
-    first, again = registry()[name], TARGETS[name]
-    made = [first.make(number, 1) for number in range(12)]
-    assert made == [again.make(number, 1) for number in range(12)]
-    assert made != [again.make(number, 2) for number in range(12)]
+def test_an_input_can_be_made_again():
+    first = registry()
+    for name in ("csv", "npz", "h5ad-csr", "xlsx", "parquet", "checkpoint"):
+        made = [first[name].make(number, 1) for number in range(12)]
+        assert made == [TARGETS[name].make(number, 1) for number in range(12)]
+        assert made != [TARGETS[name].make(number, 2) for number in range(12)]
 
 
 def test_what_was_made_before_changes_nothing():
     first, again = registry()["biom-json"], registry()["biom-json"]
-    expected = first.make(500, 1)
-    for number in range(500):
+    expected = first.make(100, 1)
+    for number in range(100):
         again.make(number, 1)
-    assert again.make(500, 1) == expected
+    assert again.make(100, 1) == expected
 
 
 def test_a_door_that_raises_something_else_is_noticed(tmp_path):
@@ -90,27 +86,3 @@ def test_an_own_error_must_name_the_file_in_one_line(tmp_path):
     assert not target.is_own(DataFormatError("It is damaged."), tmp_path)
     assert not target.is_own(DataFormatError(f"{path} is\ndamaged."), tmp_path)
     assert not target.is_own(ValueError(f"{path} is damaged."), tmp_path)
-
-
-class TestDigests:
-    def digest(self, content):
-        return blake2b(content).hexdigest()
-
-    def test_of_a_file_that_changed(self):
-        old = {"a.npz": b"old", "s.json": self.framed({"a": self.digest(b"old")})}
-        new = digests.refreshed(old, old | {"a.npz": b"new"})
-        outer = json.loads(new["s.json"])
-        assert json.loads(outer["state"]) == {"a": self.digest(b"new")}
-        assert outer["digest"] == self.digest(outer["state"].encode())
-
-    def test_of_a_text_that_changed(self):
-        old = {"s.json": self.framed({"a": 1})}
-        changed = json.loads(old["s.json"]) | {"state": '{"a": 2}'}
-        new = digests.refreshed(old, {"s.json": json.dumps(changed).encode()})
-        outer = json.loads(new["s.json"])
-        assert outer["digest"] == self.digest(b'{"a": 2}')
-
-    def framed(self, state):
-        text = json.dumps(state)
-        frame = {"digest": self.digest(text.encode()), "state": text}
-        return json.dumps(frame).encode()

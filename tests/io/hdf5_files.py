@@ -58,17 +58,6 @@ def write_biom(path):
         file["observation/ids"] = np.array(["o1", "o2", "o3"], dtype=TEXT)
 
 
-IN_H5AD = (
-    *(({}, f"X{part}") for part in ("", "/data", "/indices", "/indptr")),
-    *(({}, f"{frame}{part}") for frame in ("obs", "var") for part in ("", "/_index")),
-    *(({"layer": "more"}, f"layers{part}") for part in ("", "/more", "/more/data")),
-    ({"layer": "dense"}, "layers/dense"),
-    *(({"layer": "raw"}, f"raw{part}") for part in ("", "/X", "/X/data")),
-    *(({"layer": "raw"}, f"raw/var{part}") for part in ("", "/_index")),
-    *(({"labels": "kind"}, f"obs/kind{p}") for p in ("", "/codes", "/categories")),
-)
-
-
 def written(tmp_path, kind):
     path = tmp_path / f"t.{kind}"
     (write_h5ad if kind == "h5ad" else write_biom)(path)

@@ -42,50 +42,31 @@ def case(
 
 
 def _languages():
-    texts = {"english": ENGLISH, "german": GERMAN, "french": FRENCH}
-    names = {
-        "english": ("Ann", "Bob"),
-        "german": ("Jörg", "Bärbel"),
-        "french": ("Zoé", "René"),
-    }
-    for language, text in texts.items():
-        rows = names[language]
-        yield case(f"{language}.csv", text, COUNTS, rows=rows)
-        yield case(f"{language}-bom.csv", text, COUNTS, rows=rows, encoding="utf-8-sig")
-        windows = text.replace("\n", "\r\n")
-        yield case(f"{language}-windows.csv", windows, COUNTS, rows=rows)
-        tabs = windows.replace(";", "\t").replace(",", "\t")
+    english, german, french = ("Ann", "Bob"), ("Jörg", "Bärbel"), ("Zoé", "René")
+    yield case("english.csv", ENGLISH, COUNTS, rows=english)
+    yield case("german-bom.csv", GERMAN, COUNTS, rows=german, encoding="utf-8-sig")
+    windows = FRENCH.replace("\n", "\r\n")
+    yield case("french-windows.csv", windows, COUNTS, rows=french)
+    tabs = windows.replace(";", "\t")
+    yield case("french-unicode.txt", tabs, COUNTS, rows=french, encoding="utf-16")
+    yield case("german-no-last-end.csv", GERMAN.rstrip(), COUNTS, rows=german)
+    packed = gzip.compress(GERMAN.encode(), mtime=0)
+    yield case("german.csv.gz", packed, COUNTS, rows=german)
+    for encoding in ("cp1252", "mac-roman"):
         yield case(
-            f"{language}-unicode.txt", tabs, COUNTS, rows=rows, encoding="utf-16"
-        )
-        yield case(f"{language}-no-last-end.csv", text.rstrip(), COUNTS, rows=rows)
-        packed = gzip.compress(text.encode(), mtime=0)
-        yield case(f"{language}.csv.gz", packed, COUNTS, rows=rows)
-    for language in ("german", "french"):
-        yield case(
-            f"{language}-cp1252.csv",
-            texts[language],
+            f"german-{encoding}.csv",
+            GERMAN,
             COUNTS,
             r"is not in UTF-8 \(byte 0x\w\w\); save the file as UTF-8, or pass "
             "encoding=, such as 'cp1252'",
-            names[language],
-            encoding="cp1252",
-            encoding_="cp1252",
+            german,
+            encoding=encoding,
+            encoding_=encoding,
         )
-    yield case(
-        "german-mac.csv",
-        GERMAN.replace("\n", "\r\n"),
-        COUNTS,
-        "is not in UTF-8",
-        names["german"],
-        encoding="mac-roman",
-        encoding_="mac-roman",
-    )
 
 
 def _excel():
     yield case("sep.csv", f"sep=;\r\n{GERMAN}", COUNTS, rows=("Jörg", "Bärbel"))
-    yield case("sep-comma.csv", f"sep=,\n{ENGLISH}", COUNTS)
     yield case("sep-tab.csv", "sep=\t\nk\ta,b\tc\nx\t3\t0\ny\t0\t12\n", COUNTS)
     yield case("sep-bom.csv", f"sep=;\n{GERMAN}", COUNTS, encoding="utf-8-sig")
     yield case("sep-quoted.csv", f'"sep=;"\n{GERMAN}', COUNTS)
@@ -114,7 +95,7 @@ def _numbers():
     yield case(
         "german-thousands.csv", grouped.format("."), LARGE, thousands, thousands="."
     )
-    for name, space in (("space", " "), ("nbsp", BREAKLESS), ("narrow", NARROW)):
+    for name, space in (("space", " "), ("narrow", NARROW)):
         yield case(
             f"french-{name}.csv",
             grouped.format(space),
@@ -129,20 +110,8 @@ def _numbers():
     yield case("us.csv", quoted, LARGE, "pass thousands=',' or decim", thousands=",")
     commas = "k;a;b\nx;1234,5;0\ny;3;0,75\n"
     yield case("comma.csv", commas, MONEY, "pass decimal=','", decimal=",")
-    yield case(
-        "comma.tsv", commas.replace(";", "\t"), MONEY, "decimal=','", decimal=","
-    )
     euros = "k;a;b\nx;1.234,50 €;0,00 €\ny;3,00 €;0,75 €\n"
     yield case("euros.csv", euros, MONEY, "pass thousands='.'", thousands=".")
-    yield case(
-        "euros-cp1252.csv",
-        euros,
-        MONEY,
-        "is not in UTF-8",
-        encoding="cp1252",
-        encoding_="cp1252",
-        thousands=".",
-    )
     narrow = f"k;a;b\nx;1{NARROW}234,50{BREAKLESS}€;0\ny;3;0,75\n"
     yield case(
         "euros-french.csv",
@@ -155,19 +124,20 @@ def _numbers():
     dollars = 'k,a,b\nx,"$1,234.50",$0.00\ny,$3.00,$0.75\n'
     yield case("dollars.csv", dollars, MONEY, "pass thousands=','", thousands=",")
     yield case("plain-dollars.csv", "k,a,b\nx,$3,$0\ny,$0,$12\n", COUNTS)
-    yield case("plain-euros.csv", "k;a;b\nx;3 €;0 €\ny;0 €;12 €\n", COUNTS)
     yield case("point-zero.csv", "k,a,b\nx,3.0,0.0\ny,0.0,12.0\n", COUNTS)
     yield case("exponents.csv", "k,a,b\nx,3e0,0\ny,0,1.2E+01\n", COUNTS)
     yield case("spaces.csv", "k, a, b\nx, 3, 0\ny, 0, 12\n", COUNTS)
-    for word in ("", "NA", "n/a", "-", "NULL", "#N/A", "NaN"):
-        called = word.replace("/", "").replace("#", "hash-") or "empty"
-        yield case(
-            f"missing-{called}.csv",
-            f"k;a;b\nx;3;{word}\ny;{word};12\n",
-            COUNTS,
-            "fill in 0 for no count, or pass empty='zero'",
-            empty="zero",
-        )
+    words = "".join(
+        f"{i};{w};{w}\n"
+        for i, w in enumerate(["NA", "n/a", "-", "NULL", "#N/A", "NaN"])
+    )
+    yield case(
+        "missing.csv",
+        f"k;a;b\nx;3;\ny;;12\n{words}",
+        [*COUNTS, *[[0, 0]] * 6],
+        "fill in 0 for no count, or pass empty='zero'",
+        empty="zero",
+    )
 
 
 def _tables():
@@ -194,6 +164,7 @@ def _tables():
     yield case("ids.csv", "sample_id,a,b\n1,3,0\n2,0,12\n", COUNTS, rows=("1", "2"))
     yield case("otus.tsv", "# from biom\n#OTU ID\ts\tt\no\t3\t0\np\t0\t12\n", COUNTS)
     bare = "3,0\n0,12\n"
+    yield case("other-delimiters.csv", "k,a;b;c,d\nx;y;z,3,0\ny,0,12\n", COUNTS)
     yield case("no-header.csv", bare, COUNTS, "pass header=False if", header=False)
     yield case("bar.txt", "k|a|b\nx|3|0\ny|0|12\n", COUNTS)
     yield case(

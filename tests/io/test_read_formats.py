@@ -26,14 +26,13 @@ def test_files_are_known_by_their_content(kind, tmp_path):
     assert table.name == "counts"
 
 
-@pytest.mark.parametrize("kind", HERE[1:])
-@pytest.mark.parametrize("suffix", [".csv", ".npz", ".h5ad", ".parquet", ".mtx"])
+@pytest.mark.parametrize(
+    ("kind", "suffix"),
+    [("npz", ".csv"), ("mtx", ".npz"), ("h5ad", ".parquet"), ("parquet", ".h5ad")],
+)
 def test_a_suffix_that_is_wrong_is_told(kind, suffix, tmp_path):
     path = tmp_path / f"counts{suffix}"
     write_counts(PLAIN, path, format=kind)
-    if suffix in FORMATS[kind].suffixes:
-        assert read_counts(path).shape == PLAIN.shape
-        return
     named = suffix.removeprefix(".")
     reason = f"named like {named} but holds {kind}; rename it or pass format='{kind}'"
     with pytest.raises(DataFormatError, match=reason):
@@ -41,31 +40,31 @@ def test_a_suffix_that_is_wrong_is_told(kind, suffix, tmp_path):
     assert read_counts(path, format=kind).shape == PLAIN.shape
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".h5ad", ".parquet", ".mtx", ".biom"])
-def test_text_of_another_suffix_is_refused(suffix, tmp_path):
-    path = tmp_path / f"counts{suffix}"
-    path.write_text("a,b\n1,2\n")
-    with pytest.raises(DataFormatError, match=r"of another kind|line 1 is not that of"):
-        read_counts(path)
+def test_text_of_another_suffix_is_refused(tmp_path):
+    for suffix in (".npz", ".h5ad", ".parquet", ".mtx", ".biom"):
+        path = tmp_path / f"counts{suffix}"
+        path.write_text("a,b\n1,2\n")
+        with pytest.raises(
+            DataFormatError, match=r"another kind|line 1 is not that of"
+        ):
+            read_counts(path)
 
 
-@pytest.mark.parametrize("kind", ["npz", "h5ad", "parquet"])
-def test_binary_files_that_are_packed_once_more_are_told(kind, tmp_path):
-    write_counts(PLAIN, tmp_path / "t", format=kind)
-    path = tmp_path / f"t.{kind}.gz"
-    path.write_bytes(gzip.compress((tmp_path / "t").read_bytes()))
-    with pytest.raises(DataFormatError, match=f"it is {kind} in compressed form"):
-        read_counts(path)
+def test_binary_files_that_are_packed_once_more_are_told(tmp_path):
+    for kind in ("npz", "h5ad", "parquet"):
+        write_counts(PLAIN, tmp_path / kind, format=kind)
+        path = tmp_path / f"t.{kind}.gz"
+        path.write_bytes(gzip.compress((tmp_path / kind).read_bytes()))
+        with pytest.raises(DataFormatError, match=f"it is {kind} in compressed form"):
+            read_counts(path)
 
 
-@pytest.mark.parametrize(
-    "suffix", ["", *(s for f in FORMATS.values() for s in f.suffixes)]
-)
-def test_an_empty_file_is_empty(suffix, tmp_path):
-    path = tmp_path / f"t{suffix}"
-    path.touch()
-    with pytest.raises(DataFormatError, match="it is empty"):
-        read_counts(path)
+def test_an_empty_file_is_empty(tmp_path):
+    for suffix in ("", *(s for f in FORMATS.values() for s in f.suffixes)):
+        path = tmp_path / f"t{suffix}"
+        path.touch()
+        with pytest.raises(DataFormatError, match="it is empty"):
+            read_counts(path)
 
 
 def test_a_missing_file_is_told(tmp_path):
@@ -163,31 +162,23 @@ def test_every_option_is_of_some_format():
     assert used == {field.name for field in fields(ReadOptions)}
 
 
-@pytest.mark.parametrize(
-    ("suffix", "advice"),
-    [
-        (".xls", "save it as xlsx"),
-        (".XLSB", "save it as xlsx"),
-        (".loom", "convert it to h5ad"),
-        (".rds", "write it from R"),
-    ],
-)
-def test_files_that_are_not_read_say_what_to_do(suffix, advice, tmp_path):
-    path = tmp_path / f"t{suffix}"
-    path.write_bytes(b"PK\x03\x04")
-    with pytest.raises(DataFormatError, match=f"files are not read; {advice}"):
-        read_counts(path)
+def test_files_that_are_not_read_say_what_to_do(tmp_path):
+    advices = {".xls": "save it as xlsx", ".XLSB": "save it as xlsx"}
+    advices |= {".loom": "convert it to h5ad", ".rds": "write it from R"}
+    for suffix, advice in advices.items():
+        path = tmp_path / f"t{suffix}"
+        path.write_bytes(b"PK\x03\x04")
+        with pytest.raises(DataFormatError, match=f"files are not read; {advice}"):
+            read_counts(path)
 
 
-@pytest.mark.parametrize("name", ["t.npz", "t.mtx", "t", "t.h5ad", "t.csv"])
+@pytest.mark.parametrize("name", ["t.npz", "t.mtx", "t.csv"])
 def test_the_advice_about_a_column_of_totals_leads_to_a_fit(name, tmp_path):
-    if name.endswith("h5ad"):
-        pytest.importorskip("anndata")
     X = np.random.default_rng(0).poisson(5, (20, 3))
     named = {"column_names": ["a", "b", "c", "Total"]}
     full = CountTable(np.c_[X, X.sum(axis=1)], **named)
     path = tmp_path / name
-    write_counts(full, path, format=None if path.suffix else "10x")
+    write_counts(full, path)
     table = read_counts(path)
     total = "4" if table.column_names is None else "Total"
     assert traps(table)[0].endswith(f"leave it out by drop=[{total!r}]")

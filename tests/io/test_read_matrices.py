@@ -27,9 +27,15 @@ def refused(tmp_path):
     return refusing
 
 
-@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
-@pytest.mark.parametrize("make", [sp.csr_array, sp.csr_matrix])
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool])
+@pytest.mark.parametrize(
+    ("kind", "make", "dtype"),
+    [
+        ("csr", sp.csr_matrix, np.uint8),
+        ("csc", sp.csr_array, np.float32),
+        ("coo", sp.csr_matrix, np.int64),
+        ("csr", sp.csr_array, bool),
+    ],
+)
 def test_what_scipy_saves_is_read(kind, make, dtype, tmp_path):
     matrix = make(Y.astype(dtype)).asformat(kind)
     sp.save_npz(tmp_path / "m.npz", matrix)
@@ -38,10 +44,9 @@ def test_what_scipy_saves_is_read(kind, make, dtype, tmp_path):
     assert table.row_names is None
 
 
-@pytest.mark.parametrize("name", ["bbcsports", "wholesales"])
-def test_the_data_sets_are_read_with_labels_and_names(name, data_dir, load_data):
-    X, labels = load_data(name)
-    table = read_counts(data_dir / f"{name}.npz")
+def test_a_data_set_is_read_with_labels_and_names(data_dir, load_data):
+    X, labels = load_data("bbcsports")
+    table = read_counts(data_dir / "bbcsports.npz")
     assert (table.X != X).nnz == 0
     np.testing.assert_array_equal(table.labels, labels)
     assert len(table.column_names) == X.shape[1]
@@ -83,21 +88,14 @@ def saved(path, **changes):
     [
         ({"indices": None}, "not a sparse matrix; write one with scipy"),
         ({"format": np.array("bsr")}, "in format csr, csc or coo"),
-        ({"format": np.array([1, 2])}, "in format csr|damaged"),
         ({"indices": np.array([0, 2, 99])}, "damaged or of another kind"),
-        ({"indices": np.array([0, -2, 1])}, "damaged or of another kind"),
-        ({"indptr": np.array([0, 2, 1])}, "damaged or of another kind"),
-        ({"indptr": np.array([0, 2, 99])}, "damaged or of another kind"),
         ({"shape": np.array([2, 2**40])}, "it claims 1099511627776 columns"),
         ({"shape": np.array([2])}, "damaged|dimensions"),
-        ({"shape": np.array([2, -3])}, "damaged"),
         ({"data": np.array([1.0, np.nan, 2])}, "row 1, column 3 holds NaN"),
         ({"data": np.array([1, 2, -3])}, "row 2, column 2 holds -3"),
         ({"data": np.array([1, 2, 2**60])}, "counts must be below"),
         ({"data": np.array([1, 2, 3j])}, "values of type complex128"),
-        ({"data": np.array(["1", "2", "3"])}, "damaged|type"),
         ({"feature_names": np.array(["a", "b"])}, "2 names for 3 columns"),
-        ({"feature_names": np.array(["a", "b", "b"])}, "columns 2 and 3 are both"),
         ({"feature_names": np.arange(3)}, "feature_names are of type int64"),
         ({"row_names": np.array(["a", "a"])}, "rows 1 and 2 are both called 'a'"),
         ({"labels": np.array([0])}, "labels"),
@@ -125,21 +123,13 @@ def test_npz_is_never_unpickled(tmp_path, refused):
     assert mark.exists()
 
 
-def test_a_saved_model_is_no_table(tmp_path, refused):
-    from threecpo import ThreeCPO
-
-    model = ThreeCPO(1, n_init=1, init="random-labels").fit(Y + 1)
-    model.save(tmp_path / "model.npz")
-    refused(tmp_path / "model.npz", "not a sparse matrix")
-
-
 MTX = (
     b"%%MatrixMarket matrix coordinate integer general\n% remark\n"
     b"2 3 3\n1 1 3\n1 3 1\n2 2 5\n"
 )
 
 
-@pytest.mark.parametrize("name", ["m.mtx", "m.mtx.gz", "m.mm", "matrix"])
+@pytest.mark.parametrize("name", ["m.mtx.gz", "m.mm", "matrix"])
 def test_a_matrix_market_file_is_read(name, tmp_path):
     content = gzip.compress(MTX) if name.endswith(".gz") else MTX
     (tmp_path / name).write_bytes(content)
@@ -163,8 +153,7 @@ def test_spaces_and_remarks_of_any_kind(content, tmp_path):
     np.testing.assert_array_equal(read_counts(tmp_path / "m.mtx").X.toarray(), Y)
 
 
-@pytest.mark.parametrize("block", [7, 1 << 20])
-@pytest.mark.parametrize("dtype", [int, float])
+@pytest.mark.parametrize(("block", "dtype"), [(7, int), (7, float), (1 << 20, float)])
 def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
     from threecpo.io.delimited import lines
 
@@ -174,12 +163,6 @@ def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
     scipy.io.mmwrite(path, matrix.astype(dtype))
     expected = scipy.io.mmread(path).toarray()
     np.testing.assert_array_equal(read_counts(path).X.toarray(), expected)
-
-
-def test_a_matrix_without_counts(tmp_path):
-    path = tmp_path / "m.mtx"
-    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
-    assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
 
 
 def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
@@ -203,15 +186,12 @@ def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
     [
         (b"2 3 3", b"2 3 9", "it holds 3 or more counts, not the 9 it says"),
         (b"2 3 3", b"2 3 2", "it holds 3 or more counts, not the 2 it says"),
-        (b"2 3 3", b"2 3 99999999999", "not the 99999999999 it says"),
         (b"2 3 3", b"2 99999999999 3", "it claims 99999999999 columns"),
         (b"2 3 3", b"999999999 3 3", "it claims 999999999 rows"),
         (b"2 3 3", b"0 3 0", "no rows"),
         (b"2 3 3", b"2 3", "line 3 is not one of sizes"),
-        (b"2 3 3", b"2 -3 3", "line 3 is not one of sizes"),
         (b"1 3 1", b"1 4 1", "line 5 has a count at row 1, column 4 of a matrix of 2"),
         (b"1 3 1", b"0 3 1", "line 5 has a count at row 0, column 3"),
-        (b"1 3 1", b"1.5 3 1", "line 5 has a count at row 1.5"),
         (b"1 3 1", b"1 3 -1", "line 5 holds -1; counts are 0 or more"),
         (b"1 3 1", b"1 3 nan", "line 5 holds NaN"),
         (b"1 3 1", b"1 3 one", "line 5 holds '1 3 one', not 3 numbers"),
@@ -219,8 +199,6 @@ def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
         (b"1 3 1", b"1 3 99999999999999999999", "line 5 holds 1e.20; counts must be"),
         (b"2 2 5", b"2 2 5\xff", "line 6 is not in UTF-8"),
         (b"integer", b"complex", "line 1 is not that of a MatrixMarket file"),
-        (b"coordinate", b"tensor", "line 1 is not that of a MatrixMarket file"),
-        (b"general", b"skew-symmetric", "line 1 is not that of a MatrixMarket file"),
         (b"coordinate", b"array", "line 3 is not one of sizes"),
     ],
 )
@@ -256,9 +234,14 @@ def folder(path, *, prefix="", genes="features.tsv", pack="", matrix=TURNED, **p
     return path
 
 
-@pytest.mark.parametrize("prefix", ["", "GSM1_", "sample.1."])
-@pytest.mark.parametrize("genes", ["features.tsv", "genes.tsv"])
-@pytest.mark.parametrize("pack", ["", ".gz"])
+@pytest.mark.parametrize(
+    ("prefix", "genes", "pack"),
+    [
+        ("", "genes.tsv", ""),
+        ("GSM1_", "features.tsv", ".gz"),
+        ("sample.1.", "genes.tsv", ".gz"),
+    ],
+)
 def test_10x_folders_are_turned_round(prefix, genes, pack, tmp_path):
     path = folder(tmp_path / "raw", prefix=prefix, genes=genes, pack=pack)
     for given in (path, path / f"{prefix}matrix.mtx{pack}"):
@@ -269,25 +252,9 @@ def test_10x_folders_are_turned_round(prefix, genes, pack, tmp_path):
     assert read_counts(path).name == "raw"
 
 
-def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
-    path = folder(tmp_path / "raw", gene_lines=[b"a", b"b", b"c"])
-    (path / "barcodes.tsv").unlink()
-    (path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c1\r\nc2\r\n"))
-    table = read_counts(path)
-    assert table.column_names.tolist() == ["a", "b", "c"]
-    assert table.row_names.tolist() == ["c1", "c2"]
-
-
 def test_a_folder_of_cells_x_genes_is_not_turned(tmp_path):
     table = read_counts(folder(tmp_path / "raw", matrix=MTX))
     np.testing.assert_array_equal(table.X.toarray(), Y)
-
-
-def test_anndata_reads_the_same(tmp_path):
-    anndata = pytest.importorskip("anndata")
-    path = folder(tmp_path / "raw", pack=".gz")
-    adata = anndata.io.read_mtx(path / "matrix.mtx.gz")
-    np.testing.assert_array_equal(read_counts(path).X.toarray().T, adata.X.toarray())
 
 
 def test_a_lone_matrix_of_a_10x_name_is_a_plain_matrix(tmp_path):
@@ -315,3 +282,18 @@ def test_folders_that_lack_something_are_told(tmp_path, refused):
     (tmp_path / "g").mkdir()
     refused(tmp_path / "g", "a folder with neither a matrix.mtx")
     refused(tmp_path / "g", "it holds no matrix.mtx", format="10x")
+
+
+def test_a_matrix_without_counts(tmp_path):
+    path = tmp_path / "m.mtx"
+    path.write_bytes(b"%%MatrixMarket matrix coordinate real general\n2 3 0\n")
+    assert read_counts(path).X.toarray().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
+    path = folder(tmp_path / "raw", gene_lines=[b"a", b"b", b"c"])
+    (path / "barcodes.tsv").unlink()
+    (path / "barcodes.tsv.gz").write_bytes(gzip.compress(b"c1\r\nc2\r\n"))
+    table = read_counts(path)
+    assert table.column_names.tolist() == ["a", "b", "c"]
+    assert table.row_names.tolist() == ["c1", "c2"]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from threecpo import ThreeCPO, read_counts
+from threecpo import read_counts
 from threecpo.io import DataFormatError
 
 
@@ -20,25 +20,6 @@ def read(tmp_path):
 
 
 GERMAN = "Kunde;Brot;Milch\nAnna;1.234;2\nBert;3;12.345\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "counts"),
-    [
-        (GERMAN, {"thousands": "."}, [[1234, 2], [3, 12345]]),
-        (GERMAN, {"decimal": "."}, [[1.234, 2], [3, 12.345]]),
-        ("k;a;b\nx;1,5;2\ny;0;3,25\n", {"decimal": ","}, [[1.5, 2], [0, 3.25]]),
-        ("k;a\nx;1.234,50 €\ny;7\n", {"thousands": "."}, [[1234.5], [7]]),
-        ('k,a\nx,"$1,234.50"\ny,7\n', {"thousands": ","}, [[1234.5], [7]]),
-        ("k;a\nx;1\u202f234,5\ny;7\n", {"decimal": ",", "thousands": " "}, None),
-        ("k;a\nx;1'234\ny;7\n", {"thousands": "'"}, [[1234], [7]]),
-        ("k,a,b\nx,,2\ny,NA,n/a\n", {"empty": "zero"}, [[0, 2], [0, 0]]),
-        ("r;c;count\nx;u;1.234\nx;v;2\n", {"thousands": "."}, [[1234, 2]]),
-    ],
-)
-def test_numbers_of_many_styles(text, options, counts, read):
-    expected = counts or [[1234.5], [7]]
-    assert read(text, **options).X.toarray().tolist() == expected
 
 
 def _as_jsonl(lines, path):
@@ -117,15 +98,11 @@ def test_thousands_that_may_be_fractions_are_asked_about(read):
     asked = r"'1\.234' may be .*; pass thousands='\.' or decimal='\.'\.$"
     with pytest.raises(DataFormatError, match=asked):
         read(GERMAN)
-    ThreeCPO(1).fit(read(GERMAN, thousands="."))
+    assert read(GERMAN, thousands=".").X.toarray().tolist() == [[1234, 2], [3, 12345]]
+    assert read(GERMAN, decimal=".").X.toarray().tolist() == [[1.234, 2], [3, 12.345]]
+    long = "r;c;count\nx;u;1.234\nx;v;2\n"
+    assert read(long, thousands=".").X.toarray().tolist() == [[1234, 2]]
     assert read(GERMAN.replace("12.345", "12.5")).X.toarray()[1, 1] == 12.5
-
-
-def test_the_advice_about_empty_cells_leads_to_a_fit(read):
-    text = "k,a,b\nx,,2\ny,1,3\n"
-    with pytest.raises(DataFormatError, match=r"or pass empty='zero'\.$"):
-        read(text)
-    ThreeCPO(1).fit(read(text, empty="zero"))
 
 
 @pytest.mark.parametrize(

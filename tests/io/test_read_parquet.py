@@ -40,11 +40,7 @@ def is_wide(table):
     "frame",
     [
         FRAME,
-        FRAME.rename_axis("plot"),
-        FRAME.astype("float32"),
-        FRAME.astype("uint8"),
         FRAME.astype("Int64"),
-        FRAME.reset_index(),
         pl.DataFrame({"plot": ["p1", "p2"], "ants": [3, 0], "bees": [0, 5]}),
         pl.DataFrame(
             {"plot": pl.Series(["p1", "p2"]).cast(pl.Categorical), "ants": [3, 0]}
@@ -91,12 +87,6 @@ def test_columns_of_every_kind_of_number_are_turned_into_rows(read):
     np.testing.assert_array_equal(read(frame).X.toarray(), Y)
 
 
-def test_more_columns_than_are_turned_at_a_time(read, monkeypatch):
-    monkeypatch.setattr(parquet_columns, "_CELLS", 4)
-    Y = np.random.default_rng(2).poisson(1, (9, 6))
-    np.testing.assert_array_equal(read(pd.DataFrame(Y).add_prefix("c")).X.toarray(), Y)
-
-
 def test_triples_are_found_or_told(read):
     triples = {"who": ["ann", "bob", "ann"], "what": ["m", "b", "m"], "n": [2, 1, 3]}
     table = read(triples)
@@ -122,20 +112,14 @@ NAMES = {"n": ["a", "b"]}
         ({**NAMES, "x": [1, 2], "y": [3, None]}, "row 2, column 'y' is empty"),
         ({**NAMES, "x": [1, 2], "y": [3, -4]}, "row 2, column 'y' holds -4"),
         ({**NAMES, "x": [1, 2], "y": [3.0, np.nan]}, "row 2, column 'y' holds NaN"),
-        ({**NAMES, "x": [1, 2], "y": [3, np.inf]}, "holds an infinite number"),
         ({**NAMES, "x": [1, 2], "y": [3, 2**60]}, "counts must be below"),
         ({**NAMES, "x": [1, 2], "y": [3, 4], "t": ["k", "l"]}, r"drop=\['t'\]"),
         ({**NAMES, "x": [1, 2], "y": [[1], [2]]}, r"'y' holds '\[1\]', which"),
         ({"n": ["a", None], "x": [1, 2]}, "the name of row 2 is empty"),
-        ({"n": ["a", "a"], "x": [1, 2]}, "rows 1 and 2 are both called 'a'"),
         ({"n": pa.array([], pa.string()), "x": pa.array([], pa.int8())}, "no rows"),
         ({"n": ["a", "b"]}, "no columns of counts"),
         ({"r": ["a", None], "c": ["x", "y"], "n": [1, 2]}, "column 'r' has 1 empty"),
         ({"r": ["a", "b"], "c": ["x", "y"], "n": [1, None]}, "row 2, column 'n' is"),
-        (
-            {"r": ["a", "b"], "c": ["x", "y"], "n": [1, -2]},
-            "row 2, column 'n' holds -2",
-        ),
     ],
 )
 def test_what_is_no_table_of_counts_is_told(frame, reason, read):
@@ -150,12 +134,12 @@ def test_columns_of_the_same_name_are_told(tmp_path):
         read_counts(tmp_path / "t.parquet")
 
 
-def test_counts_of_triples_are_numbers(read):
-    with pytest.raises(DataFormatError, match="row 1, column 'n' holds 'u', which is"):
-        read({"r": ["a"], "c": ["x"], "n": ["u"]}, triples=True)
-    assert read({"r": ["a"], "c": ["x"], "n": ["7"]}, triples=True).X.sum() == 7
-
-
 def test_pairs_count_one_a_row(read):
     pairs = {"who": ["ann", "bob", "ann"], "what": ["m", "b", "m"], "day": [1, 2, 3]}
     assert read(pairs, triples=("who", "what")).X.toarray().tolist() == [[2, 0], [0, 1]]
+
+
+def test_more_columns_than_are_turned_at_a_time(read, monkeypatch):
+    monkeypatch.setattr(parquet_columns, "_CELLS", 4)
+    Y = np.random.default_rng(2).poisson(1, (9, 6))
+    np.testing.assert_array_equal(read(pd.DataFrame(Y).add_prefix("c")).X.toarray(), Y)

@@ -109,7 +109,6 @@ def test_one_of_two_genomes(tmp_path):
     assert set(read_counts(path, layer="mm10").X.data) == {9}
 
 
-@pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -120,7 +119,6 @@ def test_one_of_two_genomes(tmp_path):
         ({"shape": np.array([9, 7])}, "names of 5 genes"),
         ({"shape": np.array([5, 9])}, "damaged|pointers"),
         ({"indices": np.full(np.count_nonzero(Y), 99)}, "damaged"),
-        ({"indices": np.full(np.count_nonzero(Y), -1)}, "damaged"),
         ({"indptr": np.array([0, 3, 2, 4, 5, 6, 7, 8])}, "damaged"),
         ({"data": np.array([b"x"])}, "no list of numbers|beyond its counts"),
         ({"barcodes": np.array([b"x"])}, "1 names for 7 rows"),
@@ -128,14 +126,14 @@ def test_one_of_two_genomes(tmp_path):
         ({"barcodes": None}, r"no 10x file: no group in it has barcodes"),
     ],
 )
-@pytest.mark.parametrize("layer", [None, "Gene Expression"])
-def test_damage_is_named(changes, reason, blocks, layer, tmp_path):
+def test_damage_is_named(changes, reason, tmp_path):
     path = tmp_path / "cells.h5"
     with h5py.File(path, "w") as file:
         write_matrix(file, "matrix", **changes)
-    with pytest.raises(DataFormatError, match=reason) as raised:
-        (read_blocks if blocks else read_counts)(path, layer=layer)
-    assert "\n" not in str(raised.value)
+    for read, layer in ((read_counts, None), (read_blocks, "Gene Expression")):
+        with pytest.raises(DataFormatError, match=reason) as raised:
+            read(path, layer=layer)
+        assert "\n" not in str(raised.value)
 
 
 def test_a_negative_count_is_named(tmp_path):

@@ -75,12 +75,6 @@ def test_a_folder_that_may_not_be_looked_into_is_passed_over(tmp_path, monkeypat
     assert read_counts(tmp_path, text_options=OPTIONS).shape == (1, 1)
 
 
-def test_new_texts_are_counted_by_the_terms_of_others(folder):
-    options = {"vocabulary": ["dogs", "birds"], "stem": None}
-    table = read_counts(folder / "pets", text_options=options)
-    assert table.X.toarray().tolist() == [[1, 0], [0, 0]]
-
-
 def test_words_are_stemmed_unless_told(folder):
     pytest.importorskip("snowballstemmer")
     table = read_counts(folder)
@@ -132,14 +126,13 @@ def read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "name"),
     [
-        ['"cats and dogs"', '"dogs"'],
-        ['{"text": "cats and dogs"}', "", '{"text": "dogs", "n": 1}'],
-        ['{"body": "cats and dogs"}', '{"body": "dogs"}'],
+        (['"cats and dogs"', '"dogs"'], "t.ndjson.gz"),
+        (['{"text": "cats and dogs"}', "", '{"text": "dogs", "n": 1}'], "t.jsonl"),
+        (['{"body": "cats and dogs"}', '{"body": "dogs"}'], "t.jsonl"),
     ],
 )
-@pytest.mark.parametrize("name", ["t.jsonl", "t.ndjson.gz"])
 def test_a_line_is_a_row(lines, name, read):
     table = read(lines, name)
     assert table.column_names.tolist() == ["and", "cats", "dogs"]
@@ -163,13 +156,11 @@ def test_fields_are_names_and_labels(read):
     [
         ("{", "line 2 is no JSON"),
         ("[" * 100_000, "line 2 is no JSON"),
-        ("7", "line 2 holds '7', which is no text"),
         ('{"text": null}', "line 2 holds 'None', which is no text"),
         (
             '{"a": "x", "b": "y"}',
             "line 2 has no field \"text\", but 'a', 'b'; pass text=",
         ),
-        ("{}", 'line 2 has no field "text", but nothing'),
         ("\udce9", "line 2 is not in UTF-8"),
     ],
 )
@@ -187,3 +178,9 @@ def test_fields_that_are_not_there_are_told(read):
         read(['"cats"'], labels="kind")
     with pytest.raises(DataFormatError, match="must be the name of a field"):
         read(['"cats"'], index=0)
+
+
+def test_new_texts_are_counted_by_the_terms_of_others(folder):
+    options = {"vocabulary": ["dogs", "birds"], "stem": None}
+    table = read_counts(folder / "pets", text_options=options)
+    assert table.X.toarray().tolist() == [[1, 0], [0, 0]]

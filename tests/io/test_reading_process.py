@@ -1,12 +1,12 @@
 """The process that reads files of strangers: it ends, whatever happens in it."""
 
 import os
+import select
 import signal
 import struct
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -30,10 +30,8 @@ def with_broken_heap(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("kind", ["h5ad", "biom"])
-def test_a_file_that_makes_the_library_spin_ends_in_our_error(
-    kind, tmp_path, monkeypatch
-):
+def test_a_file_that_makes_the_library_spin_ends_in_our_error(tmp_path, monkeypatch):
+    kind = "h5ad"
     path = written(tmp_path, kind)
     with_broken_heap(path)
     monkeypatch.setattr(fences, "SECONDS", 0.5)
@@ -99,7 +97,7 @@ def test_a_crash_of_the_library_is_our_error(number, tmp_path, monkeypatch):
     not Path(f"/proc/self/task/{os.getpid()}/children").exists(),
     reason="the system does not list children of processes",
 )
-@pytest.mark.parametrize("number", WHY_ENDED)
+@pytest.mark.parametrize("number", ["SIGSEGV", "SIGKILL"])
 def test_a_crash_of_the_copy_that_reads_is_our_error(number, tmp_path):
     path = written(tmp_path, "h5ad")
     with guarded.open_hdf5(path, "io", "This") as file:
@@ -182,13 +180,12 @@ def test_the_copy_that_reads_ends_with_its_process(tmp_path):
     process.IDLE.end()
     with guarded.open_hdf5(path, "io", "This") as file:
         running = file._file.process
-        copy = copy_of(running)
+        copy = os.pidfd_open(copy_of(running))
         running.end()
         running.sound = False
-    deadline = time.monotonic() + 600
-    while Path(f"/proc/{copy}/exe").exists() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not Path(f"/proc/{copy}/exe").exists()
+        ended, _, _ = select.select([copy], [], [], 600)
+        os.close(copy)
+    assert ended
 
 
 def test_the_file_is_not_kept_open(tmp_path):
@@ -214,8 +211,9 @@ def test_threads_have_processes_of_their_own(tmp_path):
     assert len(process.IDLE._processes) == 3
 
 
-@pytest.mark.parametrize("chunks", [(50, 1), (1, 31), (7, 4), (50, 31)])
-@pytest.mark.parametrize("size", [40, 400, 4000])
+@pytest.mark.parametrize(
+    ("chunks", "size"), [((50, 1), 40), ((1, 31), 400), ((7, 4), 400), ((50, 31), 4000)]
+)
 def test_pieces_of_any_size_are_the_same_rows(chunks, size, monkeypatch):
     dense = np.random.default_rng(0).poisson(1, (50, 31)).astype("f4")
     monkeypatch.setattr(pieces, "PIECE", size)
@@ -226,8 +224,10 @@ def test_pieces_of_any_size_are_the_same_rows(chunks, size, monkeypatch):
         np.testing.assert_array_equal(np.vstack(sent[2::2]), dense[start:stop])
 
 
-@pytest.mark.parametrize("kind", ["<i8", ">i8", "<u4", "<i2", "|u1", "|b1", "<f8"])
-@pytest.mark.parametrize(("least", "most"), [(0, 1), (0, 255), (0, 256), (-1, 9)])
+@pytest.mark.parametrize(
+    ("kind", "least", "most"),
+    [("<i8", 0, 255), (">i8", 0, 256), ("<i2", -1, 9), ("|b1", 0, 1), ("<f8", 0, 9)],
+)
 def test_whole_numbers_are_sent_narrow_and_arrive_as_they_are(
     kind, least, most, tmp_path
 ):

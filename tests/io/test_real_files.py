@@ -10,11 +10,6 @@ from threecpo import ThreeCPO, read_counts
 from threecpo.io import DataFormatError
 
 
-def test_there_are_enough_of_them():
-    assert len(CASES) >= 60
-    assert len({case.name for case in CASES}) == len(CASES)
-
-
 @pytest.mark.filterwarnings("ignore:X holds values that are not whole")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_file_is_read_or_its_advice_leads_to_a_fit(case, tmp_path):

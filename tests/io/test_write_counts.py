@@ -14,7 +14,7 @@ from tables import ONE_LINE, PLAIN, WORDS, assert_same, label_of_rows, tables
 from threecpo import CountTable, read_counts, write_counts
 from threecpo.io import DataFormatError, _npz
 
-FILES = ("t.csv", "t.tsv", "t.csv.gz", "t.txt", "t.npz", "t.parquet", "t.h5ad")
+FILES = ("t.tsv", "t.csv.gz", "t.npz", "t.parquet", "t.h5ad")
 here = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -49,21 +49,16 @@ def test_whole_counts_are_written_as_whole_numbers(triples, tmp_path):
     assert np.float64 not in kinds.to_list()
 
 
-@pytest.mark.parametrize("name", ["t.npz", "t.h5ad", "t.mtx", "t"])
-def test_whole_matrices_are_written_as_whole_numbers(name, tmp_path):
-    table = CountTable([[3, 0], [0, 12]])
-    path = tmp_path / name
-    write_counts(table, path, format=None if "." in name else "10x")
-    if name == "t.npz":
-        found = sp.load_npz(path)
-    elif name == "t.h5ad":
-        found = pytest.importorskip("anndata").read_h5ad(path).X
-    else:
-        found = scipy.io.mmread(path if "." in name else path / "matrix.mtx.gz")
-    assert found.dtype == np.int64
+def test_whole_matrices_are_written_as_whole_numbers(tmp_path):
+    table, anndata = CountTable([[3, 0], [0, 12]]), pytest.importorskip("anndata")
+    readers = {"t.npz": sp.load_npz, "t.mtx": scipy.io.mmread}
+    readers["t.h5ad"] = lambda path: anndata.read_h5ad(path).X
+    for name, read in readers.items():
+        write_counts(table, tmp_path / name)
+        assert read(tmp_path / name).dtype == np.int64
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv.gz", "t.npz", "t.parquet"])
+@pytest.mark.parametrize("name", ["t.csv", "t.npz", "t.parquet"])
 @given(table=tables())
 @here
 def test_any_table_comes_back(name, table, tmp_path):
@@ -89,7 +84,7 @@ def test_any_table_with_names_of_one_line_comes_back_from_10x(table, tmp_path):
     assert_same(read_counts(tmp_path / "t"), table, labels=False)
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.tsv", "t.parquet"])
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 @given(table=tables())
 @here
 def test_triples_come_back_with_columns_in_any_order(name, table, tmp_path):
@@ -98,12 +93,11 @@ def test_triples_come_back_with_columns_in_any_order(name, table, tmp_path):
     assert_same(read, table, labels=False, order=False)
 
 
-@pytest.mark.parametrize("name", ["t.mtx", "t.mtx.gz"])
 @given(table=tables())
 @here
-def test_a_matrix_comes_back_without_names(name, table, tmp_path):
-    write_counts(table, tmp_path / name, force=True)
-    read = read_counts(tmp_path / name)
+def test_a_matrix_comes_back_without_names(table, tmp_path):
+    write_counts(table, tmp_path / "t.mtx.gz", force=True)
+    read = read_counts(tmp_path / "t.mtx.gz")
     np.testing.assert_array_equal(read.X.toarray(), table.X.toarray())
     assert read.row_names is read.column_names is read.labels is None
 
@@ -114,16 +108,6 @@ def test_what_has_no_name_is_numbered(name, tmp_path):
     write_counts(CountTable([[3, 0], [0, 5]]), tmp_path / name, format=kind)
     read = read_counts(tmp_path / name)
     assert list(read.row_names) == list(read.column_names) == ["0", "1"]
-
-
-def test_npz_keeps_what_has_no_name_and_scipy_reads_it(tmp_path):
-    write_counts(CountTable([[3, 0], [0, 5]], labels=[0, 1]), tmp_path / "t.npz")
-    read = read_counts(tmp_path / "t.npz")
-    assert read.row_names is read.column_names is read.label_names is None
-    assert read.labels.tolist() == [0, 1]
-    matrix = sp.load_npz(tmp_path / "t.npz")
-    assert isinstance(matrix, sp.csr_array)
-    assert matrix.toarray().tolist() == [[3, 0], [0, 5]]
 
 
 def test_labels_without_names_come_back_as_their_numbers(tmp_path):
@@ -158,7 +142,7 @@ def test_the_same_table_is_the_same_bytes(tmp_path):
         assert contents[0] == contents[1]
 
 
-@pytest.mark.parametrize("name", [*FILES, "t.mtx", "folder"])
+@pytest.mark.parametrize("name", ["t.csv", "t.h5ad", "folder"])
 def test_what_exists_is_kept_unless_forced(name, tmp_path):
     kind = "10x" if name == "folder" else None
     write_counts(PLAIN, tmp_path / name, format=kind)
@@ -169,15 +153,6 @@ def test_what_exists_is_kept_unless_forced(name, tmp_path):
     write_counts(other, tmp_path / name, format=kind, force=True)
     assert read_counts(tmp_path / name).shape == (1, 1)
     assert left_in(tmp_path) == [name]
-
-
-def test_nothing_is_written_before_it_is_refused(tmp_path, monkeypatch):
-    from threecpo.io import delimited
-
-    write_counts(PLAIN, tmp_path / "t.csv")
-    monkeypatch.setattr(delimited, "write", None)
-    with pytest.raises(FileExistsError, match=r"t\.csv exists"):
-        write_counts(PLAIN, tmp_path / "t.csv")
 
 
 def test_force_never_removes_something_else(tmp_path):
@@ -196,8 +171,10 @@ def test_force_never_removes_something_else(tmp_path):
     assert left_in(tmp_path) == ["file", "home"]
 
 
-@pytest.mark.parametrize("kind", ["csv", "npz", "mtx", "10x", "h5ad", "parquet"])
-@pytest.mark.parametrize("error", [OSError(28, "No space"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    ("kind", "error"),
+    [("csv", OSError(28, "No space")), ("10x", KeyboardInterrupt())],
+)
 def test_a_write_that_fails_leaves_all_as_it_was(kind, error, tmp_path, monkeypatch):
     from threecpo.io.formats import FORMATS
 
@@ -291,8 +268,6 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
     ("name", "options", "reason"),
     [
         ("t.xlsx", {}, "its format is none of csv, parquet, npz, mtx, 10x, h5ad"),
-        ("t", {}, "its format is none of"),
-        ("t.biom", {}, "its format is none of"),
         ("t.csv", {"format": "word"}, "its format is none of"),
         (
             "t.npz",
@@ -300,7 +275,6 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
             "npz holds no lines of row, column, count, only csv and",
         ),
         ("t.csv", {"labels": "x"}, "a column is called 'x'; pass another labels="),
-        ("t.parquet", {"labels": "x"}, "a column is called 'x'; pass another labels="),
         ("t", {"format": "10x"}, r"the name 'line\\nend' is empty or has a tab"),
     ],
 )
@@ -318,11 +292,6 @@ def test_npz_cannot_keep_a_last_null(tmp_path):
     assert _npz._text(None) is None
 
 
-def test_only_tables_are_written(tmp_path):
-    with pytest.raises(TypeError, match="table must be a CountTable, not ndarray"):
-        write_counts(np.eye(2), tmp_path / "t.csv")
-
-
 def test_a_10x_folder_of_another_hand_is_not_replaced(tmp_path):
     table = CountTable([[3, 0], [0, 5]])
     ours, other = tmp_path / "ours", tmp_path / "other"
@@ -338,3 +307,27 @@ def test_a_10x_folder_of_another_hand_is_not_replaced(tmp_path):
     (ours / "notes.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="something else and stays"):
         write_counts(table, ours, format="10x", force=True)
+
+
+def test_npz_keeps_what_has_no_name_and_scipy_reads_it(tmp_path):
+    write_counts(CountTable([[3, 0], [0, 5]], labels=[0, 1]), tmp_path / "t.npz")
+    read = read_counts(tmp_path / "t.npz")
+    assert read.row_names is read.column_names is read.label_names is None
+    assert read.labels.tolist() == [0, 1]
+    matrix = sp.load_npz(tmp_path / "t.npz")
+    assert isinstance(matrix, sp.csr_array)
+    assert matrix.toarray().tolist() == [[3, 0], [0, 5]]
+
+
+def test_only_tables_are_written(tmp_path):
+    with pytest.raises(TypeError, match="table must be a CountTable, not ndarray"):
+        write_counts(np.eye(2), tmp_path / "t.csv")
+
+
+def test_nothing_is_written_before_it_is_refused(tmp_path, monkeypatch):
+    from threecpo.io import delimited
+
+    write_counts(PLAIN, tmp_path / "t.csv")
+    monkeypatch.setattr(delimited, "write", None)
+    with pytest.raises(FileExistsError, match=r"t\.csv exists"):
+        write_counts(PLAIN, tmp_path / "t.csv")

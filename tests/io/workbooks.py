@@ -1,12 +1,10 @@
 """Workbooks to read: xlsx by openpyxl, ods and odd ones by hand."""
 
-import zipfile
 from xml.sax.saxutils import escape
 
 import pytest
 
-_OFFICE = "urn:oasis:names:tc:opendocument:xmlns"
-_SHEETML = "http://schemas.openxmlformats.org"
+from fuzz.seeds_sheets import ods_parts, packed, xlsx_parts
 
 
 def xlsx(path, **sheets):
@@ -32,18 +30,8 @@ def ods(path, **sheets):
 
 
 def ods_of(path, tables):
-    spaces = "".join(
-        f' xmlns:{name}="{_OFFICE}:{name}:1.0"' for name in ("office", "table", "text")
-    )
-    content = (
-        f'<?xml version="1.0"?><office:document-content{spaces}><office:body>'
-        f"<office:spreadsheet>{tables}</office:spreadsheet></office:body>"
-        "</office:document-content>"
-    )
-    kind = "application/vnd.oasis.opendocument.spreadsheet"
-    manifest = f'<manifest:manifest xmlns:manifest="{_OFFICE}:manifest:1.0"/>'
-    parts = {"mimetype": kind, "META-INF/manifest.xml": manifest}
-    return packed(path, parts | {"content.xml": content})
+    path.write_bytes(packed(ods_parts([tables])))
+    return path
 
 
 def _ods_rows(rows):
@@ -70,27 +58,5 @@ def _ods_cell(value):
 
 def xlsx_of(path, rows, **more):
     """A workbook of one sheet, whose rows are given as XML."""
-    office = f"{_SHEETML}/officeDocument/2006/relationships"
-    package = f"{_SHEETML}/package/2006"
-    main = f"{_SHEETML}/spreadsheetml/2006/main"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships">'
-        f'<Relationship Id="r1" Type="{office}/officeDocument" '
-        'Target="xl/workbook.xml"/></Relationships>',
-        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
-        '<sheet name="t" sheetId="1" r:id="r1"/></sheets></workbook>',
-        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
-        f'<Relationship Id="r1" Type="{office}/worksheet" '
-        'Target="worksheets/sheet1.xml"/></Relationships>',
-        "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{rows}'
-        "</sheetData></worksheet>",
-    }
-    return packed(path, parts | more)
-
-
-def packed(path, parts):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in parts.items():
-            archive.writestr(name, content)
+    path.write_bytes(packed(xlsx_parts([rows]) | more))
     return path
