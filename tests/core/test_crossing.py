@@ -66,16 +66,6 @@ class TestCommonParts:
         parts = crossing.common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
         np.testing.assert_array_equal(parts, b)
 
-    def test_there_are_at_most_four_times_as_many_as_clusters(self):
-        a = np.arange(480, dtype=np.int32) // 20
-        parts = crossing.common_parts(a, np.zeros_like(a), 480, 4)
-        np.testing.assert_array_equal(parts, np.where(a < 16, a, NOWHERE))
-
-    def test_outliers_are_no_part_even_if_they_are_most(self):
-        a = np.array([-1] * 30 + [0] * 3 + [1] * 3, dtype=np.int32)
-        parts = crossing.common_parts(a, a, 36, 2)
-        np.testing.assert_array_equal(parts, a)
-
     def test_outliers_alone_leave_no_part(self):
         a = np.array([-1, 0, -1], dtype=np.int32)
         b = np.array([0, -1, -1], dtype=np.int32)
@@ -98,7 +88,7 @@ class TestCrossed:
     def test_is_never_worse_than_the_other_run(self, outliers, made):
         counts = self.shapeless()
         (settings,) = settings_for(6, outliers=outliers)
-        ends = list(self.ends(counts, settings, 12))
+        ends = list(self.ends(counts, settings, 8))
         made.clear()
         outcomes = Counter()
         for best in ends:
@@ -116,7 +106,7 @@ class TestCrossed:
         # Better, worse, and nothing to join (a run and itself).
         assert outcomes["new"] > 5
         assert outcomes["other"] > 5
-        assert outcomes["none"] >= 12
+        assert outcomes["none"] >= 8
 
     def test_starts_from_the_sums_of_its_own_labels(self, made):
         counts = self.shapeless()
@@ -214,7 +204,7 @@ class TestCrossed:
         assert 1 <= len(finished) < len(trials) / 2
         assert {each.settings.max_iter for each in finished} == {195}
 
-    @pytest.mark.parametrize("max_iter", [1, 4, 5, 6, 9, 300])
+    @pytest.mark.parametrize("max_iter", [1, 5, 9, 300])
     def test_the_history_tells_of_both_parts(self, max_iter):
         lengths = set()
         for seed in range(10):

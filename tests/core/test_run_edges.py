@@ -1,13 +1,13 @@
 """Runs from odd starts and on odd counts."""
 
+from itertools import product
+
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
 from planted_runs import assert_same_bits, run_of, same_partition, settings_of, start_of
 
 import oracle
-from strategies import PENALTIES, PRIORS, labelled_counts, penalties, priors
+from strategies import PENALTIES, PRIORS
 from threecpo._core.codes import NOWHERE
 from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
@@ -51,16 +51,6 @@ class TestEdges:
         assert result.labels.tolist() == [0] * 8
         assert result.sums.n_clusters == 1
 
-    @given(labelled_counts(), priors, penalties, st.booleans(), st.booleans())
-    def test_without_relevant_columns_all_rows_are_one_cluster(
-        self, case, prior, penalty, exact, outliers
-    ):
-        assume(outliers or (case.labels >= 0).all())
-        options = {"prior": prior, "exact": exact, "outliers": outliers}
-        result = run_of(case.Y, case.labels, case.groups, penalty, **options)
-        if 1 not in result.groups:
-            assert result.labels.tolist() == [0] * len(case.Y)
-
     @pytest.mark.parametrize("exact", [True, False])
     def test_rows_without_counts_make_no_cluster_of_their_own(self, exact):
         """Their sums are 0 / 0 of anything where there is no prior."""
@@ -70,23 +60,22 @@ class TestEdges:
         assert result.groups.tolist() == [0]
         assert result.labels.tolist() == [0, 0, 0, 0]
 
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    def test_one_cluster_needs_no_relevant_column(self, penalty, seed):
+    def test_one_cluster_needs_no_relevant_column(self, seed):
         Y, labels, groups = start_of(seed)
-        result = run_of(Y, np.zeros_like(labels), groups, penalty)
-        assert 1 not in result.groups
-        assert result.converged
+        for penalty in PENALTIES:
+            result = run_of(Y, np.zeros_like(labels), groups, penalty)
+            assert 1 not in result.groups
+            assert result.converged
 
-    @pytest.mark.parametrize("prior", PRIORS)
-    @pytest.mark.parametrize("outliers", [False, True])
     @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (5, 1), (6, 3)])
-    def test_no_counts_at_all(self, prior, outliers, shape):
+    def test_no_counts_at_all(self, shape):
         labels = np.arange(shape[0]) % 2
         groups = np.ones(shape[1], dtype=np.int8)
-        options = {"prior": prior, "outliers": outliers}
-        result = run_of(np.zeros(shape), labels, groups, **options)
-        assert result.labels.tolist() == [0] * shape[0]
-        assert np.isfinite(result.loss)
+        for prior, outliers in product(PRIORS, (False, True)):
+            options = {"prior": prior, "outliers": outliers}
+            result = run_of(np.zeros(shape), labels, groups, **options)
+            assert result.labels.tolist() == [0] * shape[0]
+            assert np.isfinite(result.loss)
 
     def test_an_empty_or_copied_noise_column_moves_no_row(self, seed):
         Y, labels, groups = start_of(seed)
@@ -117,13 +106,6 @@ class TestEdges:
         assert same_partition(result.labels, truth)
         assert result.groups.tolist() == [1, 1, 1, 0, 0, -1, -1]
 
-    @pytest.mark.parametrize("allowed", [(1, 0), (1, -1), (1,)])
-    def test_columns_stay_in_the_groups_allowed(self, allowed, seed):
-        Y, labels, _ = start_of(seed)
-        groups = np.ones(Y.shape[1], dtype=np.int8)
-        result = run_of(Y, labels, groups, allowed=allowed)
-        assert np.isin(result.groups, allowed).all()
-
     def test_a_higher_threshold_gives_no_more_outliers(self):
         Y, labels, groups = start_of(3)
         found = [
@@ -134,10 +116,11 @@ class TestEdges:
         assert found[0] >= found[1]
 
     @pytest.mark.parametrize("allowed", [(1,), (1, 0), (1, -1), (1, 0, -1)])
-    @pytest.mark.parametrize("prior", [0.0, 1e-3])
-    def test_proportional_rows_are_no_outliers(self, prior, allowed):
+    def test_proportional_rows_are_not_outliers(self, allowed):
         X = np.outer([3, 2, 1, 1, 2, 2], [1e6, 3])
         labels, groups = [0, 0, 0, 1, 1, 0], np.ones(2, dtype=np.int8)
-        options = {"outliers": True, "prior": prior, "allowed": allowed}
-        result = run_of(X - prior, labels, groups, None, **options)
-        assert (result.labels >= 0).all()
+        for prior in (0.0, 1e-3):
+            options = {"outliers": True, "prior": prior, "allowed": allowed}
+            result = run_of(X - prior, labels, groups, None, **options)
+            assert (result.labels >= 0).all()
+            assert np.isin(result.groups, allowed).all()

@@ -14,7 +14,6 @@ from searching import (
     settings_for,
     starts_of,
 )
-from sklearn.metrics import adjusted_rand_score
 
 import containers
 from threecpo._core.search import best_of, merges, restarts
@@ -28,8 +27,9 @@ def made(monkeypatch):
 
 class TestSeeds:
     @each_search
-    @pytest.mark.parametrize("n_clusters", [(6,), (7, 6, 4, 3)], ids=["one", "many"])
-    @pytest.mark.parametrize("first_columns", [None, random_columns])
+    @pytest.mark.parametrize(
+        ("n_clusters", "first_columns"), [((6,), None), ((7, 6, 4, 3), random_columns)]
+    )
     def test_more_keep_the_first_losses_and_never_make_the_best_worse(
         self, find, n_clusters, first_columns, seed
     ):
@@ -37,7 +37,7 @@ class TestSeeds:
         options = {"seed": seed, "first_columns": first_columns}
         most = found_by(find, Y, settings, 8, **options)
         assert any(len(set(losses)) > 1 for _, losses in most)
-        for n_seeds in (1, 3, 5):
+        for n_seeds in (1, 5):
             fewer = found_by(find, Y, settings, n_seeds, **options)
             for (best, losses), (other, more) in zip(fewer, most, strict=True):
                 assert losses == more[:n_seeds]
@@ -87,8 +87,7 @@ class TestSeeds:
 
 class TestRuns:
     @each_search
-    @pytest.mark.parametrize("outliers", [False, True])
-    @pytest.mark.parametrize("fractional", [False, True])
+    @pytest.mark.parametrize(("outliers", "fractional"), [(False, True), (True, False)])
     def test_no_step_of_any_raises_the_loss(
         self, find, outliers, fractional, made, seed
     ):
@@ -162,10 +161,3 @@ class TestRuns:
         used = {each.groups.tobytes() for each in made}
         drawn = [g for g in used if np.sum(np.frombuffer(g, np.int8) == 1) == 4]
         assert len(drawn) > 3
-
-    @each_search
-    def test_fractional_counts_work(self, find, seed):
-        Y, labels = containers.planted(seed=seed)
-        Y = 0.37 * Y
-        ((best, _),) = found_by(find, Y, settings_for(3), seed=seed)
-        assert adjusted_rand_score(labels, best.labels) == 1

@@ -97,12 +97,15 @@ def test_rows_that_are_nowhere_count_in_totals_only():
 
 @pytest.mark.usefixtures("several_blocks")
 @pytest.mark.parametrize("fractional", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 2, 4])
-def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jobs):
+def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional):
     counts = planted_counts(seed, fractional=fractional)
     assert counts.whole is not fractional
     assert len(counts.blocks) > 8
-    labels, moved = passes(counts, seed, n_jobs)
+    labels, moved = passes(counts, seed)
+    for n_jobs in (2, 4):
+        other_labels, other = passes(counts, seed, n_jobs)
+        np.testing.assert_array_equal(labels, other_labels)
+        assert_same_bits(moved, other)
     scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
     np.testing.assert_array_equal(moved.table, scratch.table)
     np.testing.assert_array_equal(moved.members, scratch.members)
@@ -112,17 +115,6 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional, n_jo
         np.testing.assert_allclose(u, other, rtol=1e-13)
     else:
         np.testing.assert_array_equal(moved.log_sizes, scratch.log_sizes)
-
-
-@pytest.mark.usefixtures("several_blocks")
-@pytest.mark.parametrize("fractional", [False, True])
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_any_number_of_threads_gives_the_same_bits(seed, fractional, n_jobs):
-    counts = planted_counts(seed, fractional=fractional)
-    labels, sums = passes(counts, seed)
-    other_labels, other = passes(counts, seed, n_jobs)
-    np.testing.assert_array_equal(labels, other_labels)
-    assert_same_bits(sums, other)
 
 
 def test_threads_do_not_disturb_each_other(seed, monkeypatch):
@@ -151,9 +143,9 @@ def sized_passes(Y, seed, prior, n_jobs, row_sizes):
 
 
 @pytest.mark.usefixtures("several_blocks")
-@pytest.mark.parametrize("prior", [1e-3, 0.0])
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize(
+    ("prior", "n_jobs", "empty"), [(1e-3, 2, False), (0.0, 1, True), (0.0, 2, False)]
+)
 def test_u_is_the_same_where_sizes_are_kept(seed, monkeypatch, prior, n_jobs, empty):
     monkeypatch.setattr(counts_module, "SHARE_COUNTS", 1)
     Y, _ = planted(np.random.default_rng(seed), 200)
@@ -183,8 +175,7 @@ def test_u_starts_from_nothing_where_it_would_not_be_exact(seed, monkeypatch):
         np.testing.assert_array_equal(u, other)
 
 
-@pytest.mark.parametrize("fractional", [False, True])
-@pytest.mark.parametrize("size", [25, 100, 10**6])
+@pytest.mark.parametrize(("fractional", "size"), [(False, 25), (True, 100)])
 def test_block_size_changes_rounding_only(seed, monkeypatch, fractional, size):
     monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 60)
     labels, sums = passes(planted_counts(seed, fractional=fractional), seed)
@@ -216,7 +207,7 @@ def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
     np.testing.assert_array_equal(labels[clear], expected[clear])
 
 
-@pytest.mark.parametrize(("threshold", "outliers"), [(0.0, 1), (1.0, 1), (1e6, 0)])
+@pytest.mark.parametrize(("threshold", "outliers"), [(1.0, 1), (1e6, 0)])
 def test_an_outlier_must_exceed_the_threshold(threshold, outliers):
     Y = np.array([[9.0, 0, 9], [8, 0, 9], [0, 9, 9], [0, 8, 9], [5, 5, 9]])
     labels = np.array([0, 0, 1, 1, 0], dtype=np.int32)
@@ -282,15 +273,6 @@ def test_taken_clusters_keep_their_order_and_the_outliers():
     taken = sums.take(np.array([2, 0]))
     np.testing.assert_array_equal(taken.table, [[4, 5], [0, 1], [6, 7]])
     assert taken.members.tolist() == [7, 5, 8]
-
-
-def test_a_copy_has_its_own_sums():
-    sums = Sums.zeros(2, 2)
-    copy = sums.copy()
-    copy.table += 1
-    copy.members += 1
-    assert not sums.table.any()
-    assert not sums.members.any()
 
 
 def test_slots_number_the_relevant_columns():
