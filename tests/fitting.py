@@ -1,7 +1,5 @@
 """Planted counts, and fits of them, that tests share."""
 
-import numpy as np
-
 from containers import planted
 from threecpo import ThreeCPO
 
@@ -51,9 +49,3 @@ def assert_same_bits(model, reference):
 def fit(X=X, n_clusters=3, **options):
     options = {"random_state": 0, "n_init": 3} | options
     return ThreeCPO(n_clusters, **options).fit(X)
-
-
-def sums_by_label(X, labels, prior=1e-3):
-    return np.stack(
-        [(X[labels == k] + prior).sum(axis=0) for k in range(labels.max() + 1)]
-    )

@@ -58,15 +58,6 @@ def test_the_criterion_matters():
     assert found["mdl"] > found["mdl-dispersion"] == 3
 
 
-def test_it_is_the_fit_with_that_number_of_clusters(model):
-    alone = ThreeCPO(3, n_init=3, random_state=0).fit(X)
-    assert model.loss_ == alone.loss_
-    np.testing.assert_array_equal(model.labels_, alone.labels_)
-    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
-    np.testing.assert_array_equal(model.transform(X), alone.transform(X))
-    assert model.score(X) == alone.score(X)
-
-
 def test_parameters_can_be_read_set_and_cloned(model):
     copy = clone(model)
     assert copy.get_params() == model.get_params() == auto().get_params()
@@ -155,13 +146,6 @@ def test_the_number_of_threads_changes_no_bit(model):
     other = auto(n_jobs=2).fit(X)
     assert other.k_path_.totals.tobytes() == model.k_path_.totals.tobytes()
     assert other.labels_.tobytes() == model.labels_.tobytes()
-
-
-def test_a_generator_is_drawn_from_once():
-    generators = [np.random.default_rng(3) for _ in range(2)]
-    first, second = (auto(random_state=g).fit(X) for g in generators)
-    assert first.k_path_.totals.tobytes() == second.k_path_.totals.tobytes()
-    assert generators[0].random() == generators[1].random()
 
 
 @pytest.mark.parametrize("outliers", ["iterative", "final"])

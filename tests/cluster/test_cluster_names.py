@@ -133,11 +133,6 @@ def test_names_survive_files_and_set_params(named, tmp_path):
     assert again.cluster_names_.tolist() == new.cluster_names_.tolist()
 
 
-def test_a_new_fit_forgets_names(named):
-    new = named.name_clusters(["a", "b", "c"])
-    assert new.fit(TABLE).record_.cluster_names is None
-
-
 def test_the_path_stays():
     model = ThreeCPO("auto", max_clusters=4, n_init=2, random_state=0).fit(X)
     new = model.name_clusters({0: "largest"})
@@ -151,11 +146,6 @@ def test_joined_clusters_lose_their_names_and_others_keep_them(named):
     k = new.record_.cluster_names.index("b")
     assert (new.labels_[named.labels_ == 1] == k).all()
     assert new.cluster_names_[1 - k] not in ("", "a", "b", "c")
-
-
-def test_names_go_with_their_clusters_to_other_numbers(named):
-    record = named.name_clusters(["a", "b", "c"]).record_
-    assert record.taken(np.array([2, 0, 1])).cluster_names == ("c", "a", "b")
 
 
 DAMAGED = {

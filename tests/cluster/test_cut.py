@@ -239,9 +239,9 @@ class TestMerge:
         merged = model.merge([[4, 0], [1, 3]], order="given")
         np.testing.assert_array_equal(merged.labels_, new[model.labels_])
 
-    @pytest.mark.parametrize(
-        ("clusters", "text"),
-        [
+    def test_refuses(self):
+        model = fit(n_clusters=4, n_init=1)
+        for clusters, text in (
             ([0, 1], "lists of clusters"),
             (["01"], "lists of clusters"),
             ([[0, 9]], "9 is no cluster of 0 to 3"),
@@ -249,11 +249,9 @@ class TestMerge:
             ([[0, 1.0]], r"1\.0 is no cluster"),
             ([[0, 1], [1, 2]], "names a cluster twice"),
             ([[0, 0]], "names a cluster twice"),
-        ],
-    )
-    def test_refuses(self, clusters, text):
-        with pytest.raises(ValueError, match=text):
-            fit(n_clusters=4, n_init=1).merge(clusters)
+        ):
+            with pytest.raises(ValueError, match=text):
+                model.merge(clusters)
 
     def test_of_nothing_is_the_same_fit(self):
         model = fit(n_clusters=4)
@@ -278,17 +276,15 @@ class TestSplit:
         for k in (0, 2):
             assert np.bincount(again.labels_[model.labels_ == k]).argmax() == k
 
-    @pytest.mark.parametrize(
-        ("options", "text"),
-        [
-            ({"cluster": 3}, "3 is no cluster"),
-            ({"cluster": 0, "into": 1}, "into=1"),
-            ({"cluster": 0, "into": 1000}, "too few for into=1000"),
-        ],
-    )
-    def test_refuses(self, options, text):
-        with pytest.raises(ValueError, match=text):
-            fit(n_init=1).split(X, **options)
+    def test_refuses(self):
+        model = fit(n_init=1)
+        for cluster, into, text in (
+            (3, 2, "3 is no cluster"),
+            (0, 1, "into=1"),
+            (0, 1000, "too few for into=1000"),
+        ):
+            with pytest.raises(ValueError, match=text):
+                model.split(X, cluster, into)
 
 
 class TestOrder:

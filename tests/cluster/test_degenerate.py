@@ -153,22 +153,6 @@ def test_zero_columns_are_noise_and_change_no_row():
     check(model, wider)
 
 
-def test_a_zero_row_can_be_predicted():
-    X, _ = planted()
-    for outliers in (None, "iterative", "final"):
-        model = fit(X, 3, outliers=outliers)
-        assert model.predict(np.zeros((2, X.shape[1])))[0] in range(-1, 3)
-
-
-def test_as_many_clusters_as_rows_end():
-    rng = np.random.default_rng(0)
-    X = rng.poisson(rng.gamma(0.5, 40.0, size=(8, 10)))
-    for init in INITS:
-        model = quiet_fit(X, 8, init=init, column_penalty=None)
-        assert model.n_iter_ < 300
-        check(model, X)
-
-
 def test_as_many_clusters_as_distinct_rows_are_found():
     X = 100 * np.eye(5, dtype=int)
     model = fit(X, 5, groups=(1,))
@@ -189,12 +173,6 @@ def test_one_huge_entry_is_survived(value):
     X, _ = planted()
     X[3, 2] = value
     check(quiet_fit(X, 3), X)
-
-
-def test_extreme_values_are_survived():
-    with pytest.warns(UserWarning, match="not whole"):
-        model = fit(np.array([[1e164, 0.5], [0.5, 1e164], [1e100, 1e-300]]), 1)
-    assert np.isfinite(model.loss_)
 
 
 @pytest.mark.parametrize("assignment", ["exact", "printed"])

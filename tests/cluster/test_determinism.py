@@ -1,6 +1,5 @@
 """The same seed gives the same bits, however the work is shared out."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -94,14 +93,6 @@ def test_two_fits_in_two_threads_give_the_bits_of_one():
                 assert_same_bits(model, expected)
 
 
-def test_one_model_predicts_in_two_threads(large):
-    X, _ = planted()
-    model = fit(X, 3)
-    with ThreadPoolExecutor(4) as pool:
-        for labels in pool.map(model.predict, [X] * 20):
-            np.testing.assert_array_equal(labels, model.labels_)
-
-
 def fit_in_a_worker(X, seed):
     part = X if isinstance(X, np.ndarray) else X.data
     return part.flags.writeable, fit(X, 3, random_state=seed)
@@ -137,9 +128,3 @@ def test_negative_numbers_of_jobs_count_from_all_cores(monkeypatch):
         monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
         for asked, fewer in ((-1, 0), (-2, 1), (-9, 8)):
             assert _options.resolve_n_jobs(asked) == max(1, cores - fewer)
-
-
-def test_a_fit_leaves_no_threads():
-    before = set(threading.enumerate())
-    fit(planted()[0], 3, n_jobs=4)
-    assert set(threading.enumerate()) == before

@@ -184,20 +184,6 @@ def test_all_rows_known_leaves_the_columns_alone_to_be_found():
     assert found.column_groups_[6:].tolist() == [0, 0, -1, -1]
 
 
-def test_with_batches_and_columns_held_back():
-    batch = np.arange(len(X)) % 2
-    for options in ({}, {"max_dispersion": 2.0}, {"max_row_size": 2.0}):
-        found = model(**options).fit(X, known_labels=KNOWN, batch=batch)
-        np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
-
-
-@pytest.mark.parametrize("hold", [True, False])
-def test_same_bits_for_any_threads(hold):
-    expected = model(4, hold_labels=hold, n_jobs=1).fit(X, known_labels=KNOWN)
-    found = model(4, hold_labels=hold, n_jobs=2).fit(X, known_labels=KNOWN)
-    assert found.cluster_rates_.tobytes() == expected.cluster_rates_.tobytes()
-
-
 @pytest.mark.parametrize("kind", [PoissonL, PoissonC])
 def test_relatives(kind):
     found = kind(4, random_state=0, n_init=2).fit(X, known_labels=KNOWN)

@@ -1,17 +1,10 @@
 """init="merge": coming down from more clusters than asked for."""
 
-import warnings
-from itertools import product
-
 import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
-from containers import planted
-from fitting import assert_same_bits
 from threecpo import ThreeCPO
-from threecpo._core import counts as counts_module
 from threecpo._core import search
 from threecpo.cluster import PoissonC, PoissonL
 from threecpo.datasets import make_synth
@@ -20,13 +13,6 @@ from threecpo.datasets import make_synth
 def fit(X, n_clusters=3, model=ThreeCPO, **options):
     options = {"init": "merge", "random_state": 0, "n_init": 3} | options
     return model(n_clusters, **options).fit(X)
-
-
-def quiet_fit(*args, **options):
-    """Fit where the only warning allowed is one about convergence."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return fit(*args, **options)
 
 
 def hard(seed=0, n_rows=150):
@@ -52,125 +38,6 @@ def nested(seed, n_rows=1000):
         rng.poisson(3.0, size=(n_rows, 4)),
     ]
     return np.hstack(parts)
-
-
-def check(model, X, n_clusters):
-    """What holds for every fit."""
-    assert np.isfinite(model.restart_losses_).all()
-    assert model.loss_ == model.restart_losses_.min()
-    assert model.loss_ == model.history_["loss"][-1]
-    assert 1 <= model.n_clusters_ <= n_clusters
-    labels = np.unique(model.labels_[model.labels_ >= 0])
-    assert labels.tolist() == list(range(model.n_clusters_))
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
-    assert model.score(X) == pytest.approx(-model.loss_, rel=1e-9, abs=1e-9)
-
-
-class TestBits:
-    @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
-    @pytest.mark.parametrize(
-        ("block", "n_init", "outliers", "factor"),
-        [(50, 6, None, 0.37), (50, 1, "iterative", 1), (10**9, 6, "iterative", 1)],
-    )
-    def test_are_the_same_for_any_number_of_threads(
-        self, block, n_init, outliers, factor, monkeypatch
-    ):
-        monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
-        monkeypatch.setattr(counts_module, "BLOCK_COUNTS", block)
-        X, options = factor * hard(), {"n_init": n_init, "outliers": outliers}
-        reference = fit(X, 5, n_jobs=1, **options)
-        for n_jobs in (2, None):
-            assert_same_bits(fit(X, 5, n_jobs=n_jobs, **options), reference)
-
-    def test_hang_on_the_seed(self):
-        losses = {
-            tuple(fit(hard(), 5, random_state=s).restart_losses_) for s in range(5)
-        }
-        assert len(losses) == 5
-
-    @pytest.mark.parametrize(
-        ("column_init", "outliers"), [("information", None), ("random", "iterative")]
-    )
-    def test_of_runs_do_not_hang_on_how_many_follow(self, column_init, outliers):
-        options = {"column_init": column_init, "outliers": outliers}
-        few, many = (fit(hard(), 5, n_init=n, **options) for n in (3, 6))
-        assert len(set(many.restart_losses_)) > 1
-        assert many.restart_losses_[:3].tobytes() == few.restart_losses_.tobytes()
-        assert many.loss_ <= few.loss_
-
-
-class TestEstimators:
-    @pytest.mark.parametrize(
-        ("n_clusters", "outliers"),
-        [(1, "iterative"), (2, "final"), (3, None), (3, "iterative"), (3, "final")],
-    )
-    def test_threecpo(self, outliers, n_clusters):
-        X, labels = planted(n_background=20)
-        model = quiet_fit(X, n_clusters, outliers=outliers)
-        check(model, X, n_clusters)
-        assert len(model.restart_losses_) == 3
-        if n_clusters == 3:
-            kept = (labels >= 0) & (model.labels_ >= 0)
-            assert adjusted_rand_score(labels[kept], model.labels_[kept]) == 1
-            outside = model.labels_[labels < 0] == -1
-            assert outside.mean() > 0.5 if outliers else not outside.any()
-
-    @pytest.mark.parametrize(
-        "options",
-        [
-            {"assignment": "printed", "column_penalty": "bic"},
-            {"groups": (1,), "prior": 0.0},
-            {"groups": (1, 0), "column_init": "random"},
-            {"groups": (1, -1), "prior": 1.0},
-            {"column_penalty": None},
-            {"column_init": [1, 1, 0, 0, 1, 1, 1, 1, -1, -1]},
-            {"outliers": "iterative", "outlier_threshold": 5.0},
-        ],
-        ids=str,
-    )
-    def test_options(self, options):
-        X, labels = planted(n_rows=60)
-        model = fit(X, **options)
-        check(model, X, 3)
-        kept = model.labels_ >= 0
-        assert kept.mean() > 0.9
-        assert adjusted_rand_score(labels[kept], model.labels_[kept]) > 0.95
-
-    def test_is_the_default_of_threecpo_alone(self):
-        assert ThreeCPO().init == "merge"
-        assert PoissonL().init == PoissonC().init == "poisson-k-means++"
-
-
-class TestTinyData:
-    @pytest.mark.parametrize("init", ["merge", "poisson-k-means++"])
-    def test_too_many_clusters_warn_as_with_other_starts(self, init):
-        X = np.array([[9, 0], [0, 9]] * 10)
-        with pytest.warns(ConvergenceWarning, match="Only 2 of n_clusters=4") as told:
-            model = fit(X, 4, init=init, column_penalty=None)
-        assert len(told) == 1
-        assert model.n_clusters_ == 2
-
-    @pytest.mark.parametrize("n_clusters", [1, 2, 4])
-    def test_hardly_more_rows_than_clusters(self, n_clusters):
-        rows = np.vstack([9 * np.eye(4, dtype=int)[:n_clusters], [[0, 0, 0, 5]]])
-        for prior, outliers in product((1e-3, 0.0), (None, "iterative")):
-            for X in (rows, rows[:-1]):
-                model = quiet_fit(X, n_clusters, prior=prior, outliers=outliers)
-                check(model, X, n_clusters)
-
-    def test_as_many_clusters_as_rows_are_found(self):
-        X = 9 * np.eye(4, dtype=int)
-        model = fit(X, 4, column_penalty=None, column_init=[1, 1, 1, 1])
-        assert model.n_clusters_ == 4
-
-    @pytest.mark.parametrize("prior", [1e-3, 0.0])
-    def test_rows_of_zeros_among_others(self, prior):
-        X, labels = planted()
-        X[::10] = 0
-        model = fit(X, prior=prior)
-        check(model, X, 3)
-        seen = X.any(axis=1)
-        assert adjusted_rand_score(labels[seen], model.labels_[seen]) == 1
 
 
 class TestAgainstPlainRestarts:
@@ -228,3 +95,8 @@ def test_first_columns_that_are_given_stay_the_only_ones(n_init, monkeypatch):
     fit(hard(), 4, n_init=n_init)
     # Runs come in fours, two of them with all columns.
     assert firsts.count([1] * 12) >= n_init // 4 * 2 + max(0, n_init % 4 - 2)
+
+
+def test_is_the_default_of_threecpo_alone():
+    assert ThreeCPO().init == "merge"
+    assert PoissonL().init == PoissonC().init == "poisson-k-means++"

@@ -27,12 +27,6 @@ def test_the_fit_is_that_of_as_many_runs(kind, counts):
     assert model.loss_ == same.loss_
 
 
-def test_given_labels_are_a_single_run(counts):
-    labels = np.arange(len(counts)) % 3
-    model = PoissonL(3, init=labels, n_init="auto").fit(counts)
-    assert len(model.restart_losses_) == 1
-
-
 @pytest.mark.parametrize("init", ["merge", "poisson-k-means++"])
 def test_paths_take_it_for_every_k(init, counts):
     path = select_n_clusters(

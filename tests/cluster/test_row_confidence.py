@@ -94,11 +94,6 @@ def test_fits_of_a_path_are_measured_afterwards():
     assert not hasattr(model.cut(2), "probabilities_")
 
 
-def test_a_chosen_number_of_clusters_is_measured():
-    model = ThreeCPO("auto", max_clusters=4, n_init=2, random_state=0).fit(X)
-    assert model.probabilities_.shape == (len(X), model.n_clusters_)
-
-
 def test_damaged_confidence_is_refused(tmp_path):
     path, model = tmp_path / "model.npz", fit()
     for change in (np.negative, np.zeros_like, lambda p: p[:, 1:]):

@@ -91,12 +91,6 @@ def test_threads_and_sparse_input_give_the_same_bits(fitted):
     assert not same(model.stability(X, random_state=1), first)
 
 
-def test_a_loaded_model_gives_the_same(fitted, tmp_path):
-    model, X = fitted
-    model.save(tmp_path / "model.npz")
-    assert same(threecpo.load(tmp_path / "model.npz").stability(X), model.stability(X))
-
-
 def test_what_is_below_a_division_that_is_not_real_is_not_tested():
     X, _ = planted(n_clusters=2)
     model = ThreeCPO(6, random_state=0).fit(X)

@@ -101,18 +101,6 @@ def test_a_fitted_model_may_hold_groups_that_are_now_forbidden(model):
     assert set(ablated.column_groups_) <= {1, -1}
 
 
-def test_a_fitted_model_may_have_no_relevant_column():
-    empty = fit(n_clusters=1)
-    assert not (empty.column_groups_ == 1).any()
-    assert fit(n_clusters=1, init=empty).loss_ == empty.loss_
-
-
-def test_column_init_goes_before_the_groups_of_a_fitted_model(model):
-    groups = np.ones(X.shape[1], dtype=int)
-    history = fit(init=model, column_init=groups).history_
-    assert history["out_of_relevant"][0] == 4
-
-
 def test_a_model_of_other_columns_or_more_clusters_is_no_start(model):
     with pytest.raises(ValueError, match=r"10 columns.*X has 9"):
         fit(X[:, :9], init=model)

@@ -6,23 +6,10 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
+import oracle
 from containers import planted
-from fitting import TRUE, X, fit, sums_by_label
+from fitting import TRUE, X, fit
 from threecpo import ThreeCPO
-
-HISTORY = {
-    "loss",
-    "relevant",
-    "shared",
-    "noise",
-    "into_relevant",
-    "into_shared",
-    "into_noise",
-    "out_of_relevant",
-    "out_of_shared",
-    "out_of_noise",
-    "rows_moved",
-}
 
 
 def test_parameters_after_the_first_are_keyword_only():
@@ -82,15 +69,6 @@ def test_arrays_have_their_shapes_and_types(any_model):
         assert array.flags.c_contiguous, name
 
 
-def test_numbers_are_plain_and_consistent(any_model):
-    assert isinstance(any_model.loss_, float)
-    assert any_model.n_features_in_ == X.shape[1]
-    assert any_model.n_clusters_ == len(any_model.cluster_rates_)
-    assert any_model.n_iter_ == len(any_model.history_["loss"])
-    assert any_model.loss_ == any_model.restart_losses_.min()
-    assert any_model.loss_ == any_model.history_["loss"][-1]
-
-
 def test_clusters_are_numbered_from_the_largest(any_model):
     clusters = np.unique(any_model.labels_[any_model.labels_ >= 0])
     assert clusters.tolist() == list(range(any_model.n_clusters_))
@@ -141,73 +119,6 @@ def test_final_outliers_leave_the_model_of_the_fit_alone(model):
     np.testing.assert_array_equal(final.nearest_labels_, model.labels_)
     for name in ("cluster_rates_", "row_scales_", "outlier_scores_"):
         np.testing.assert_array_equal(getattr(final, name), getattr(model, name))
-
-
-def test_iterative_outliers_lower_the_loss(model):
-    assert fit(outliers="iterative").loss_ < model.loss_
-
-
-def test_rates_follow_from_the_labels(model):
-    sums, groups = sums_by_label(X, model.labels_), model.column_groups_
-    totals = sums.sum(axis=0)
-    scales = sums[:, groups == 0].sum(axis=1) / totals[groups == 0].sum()
-    np.testing.assert_allclose(model.cluster_rates_, sums / scales[:, None])
-    np.testing.assert_allclose(model.shared_rates_, totals)
-    np.testing.assert_allclose(model.noise_rates_, totals / len(X))
-
-
-def test_row_scales_follow_from_the_labels_and_sum_to_one(model):
-    sums, groups = sums_by_label(X, model.labels_), model.column_groups_
-    shared = sums[:, groups == 0].sum(axis=1)
-    factors = shared / shared.sum() / sums[:, groups >= 0].sum(axis=1)
-    sizes = (X[:, groups >= 0] + 1e-3).sum(axis=1)
-    np.testing.assert_allclose(model.row_scales_, sizes * factors[model.labels_])
-    assert model.row_scales_.sum() == pytest.approx(1.0)
-
-
-def test_an_outliers_scale_is_its_share_of_all_counts():
-    model = fit(outliers="iterative")
-    used = X[:, model.column_groups_ >= 0] + 1e-3
-    share = used.sum(axis=1) / used.sum()
-    out = model.labels_ == -1
-    assert out.any()
-    np.testing.assert_allclose(model.row_scales_[out], share[out])
-
-
-def test_groups_are_the_best_of_the_column_scores(any_model):
-    best = any_model.column_scores_.argmax(axis=1) - 1
-    np.testing.assert_array_equal(any_model.column_groups_, best)
-
-
-def test_the_loss_is_minus_the_scores_of_the_groups(any_model):
-    own = any_model.column_scores_[np.arange(X.shape[1]), any_model.column_groups_ + 1]
-    assert any_model.loss_ == pytest.approx(-own.sum(), rel=1e-12)
-
-
-@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
-def test_history_is_equally_long_arrays_that_agree(outliers):
-    model = fit(outliers=outliers, init="random-labels")
-    history = model.history_
-    assert set(history) == HISTORY
-    assert {len(values) for values in history.values()} == {model.n_iter_}
-    assert all(isinstance(values, np.ndarray) for values in history.values())
-    sizes = sum(history[name] for name in ("relevant", "shared", "noise"))
-    np.testing.assert_array_equal(sizes, X.shape[1])
-    for name in ("relevant", "shared", "noise"):
-        change = history[f"into_{name}"] - history[f"out_of_{name}"]
-        np.testing.assert_array_equal(np.diff(history[name]), change[1:])
-    assert history["rows_moved"][-1] == 0
-    assert history["rows_moved"][0] > 0
-    assert model.n_iter_ > 2
-
-
-@pytest.mark.parametrize(
-    ("outliers", "init"), [(None, "random-centers"), ("iterative", "random-labels")]
-)
-def test_the_loss_never_rises(outliers, init, seed):
-    model = fit(outliers=outliers, init=init, random_state=seed)
-    loss = model.history_["loss"]
-    assert (np.diff(loss) <= 1e-9 * abs(loss[0])).all()
 
 
 def test_fewer_clusters_than_asked_give_one_warning():
@@ -265,3 +176,24 @@ def test_fit_leaves_parameters_and_global_seed_alone():
     model.fit(X)
     assert model.get_params() == parameters
     np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_attributes_follow_from_labels_and_groups(any_model):
+    labels = any_model.record_.labels_of_rates
+    groups, rows = any_model.column_groups_, X + 1e-3
+    rates = oracle.cluster_rates(rows, labels, groups, 3)
+    np.testing.assert_allclose(any_model.cluster_rates_, rates)
+    np.testing.assert_allclose(any_model.shared_rates_, oracle.shared_rates(rows))
+    np.testing.assert_allclose(any_model.noise_rates_, oracle.noise_rates(rows))
+    scales = oracle.row_scales(rows, labels, groups)
+    np.testing.assert_allclose(any_model.row_scales_, scales)
+    scores = oracle.column_scores(rows, labels, groups, "mdl")
+    np.testing.assert_allclose(any_model.column_scores_, scores)
+    np.testing.assert_array_equal(groups, scores.argmax(axis=1) - 1)
+    loss = oracle.loss(rows, labels, groups, "mdl")
+    assert any_model.loss_ == pytest.approx(loss, rel=1e-12)
+    assert isinstance(any_model.loss_, float)
+    assert any_model.loss_ == any_model.restart_losses_.min()
+    assert any_model.loss_ == any_model.history_["loss"][-1]
+    assert any_model.n_clusters_ == 3
+    assert any_model.n_iter_ == len(any_model.history_["loss"])

@@ -194,16 +194,6 @@ def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
     assert ratio > 1.5
 
 
-def test_a_row_of_no_weight_is_in_no_cluster(seed):
-    Y, labels, batches = batched(seed)
-    weights = np.ones(len(Y))
-    weights[:20] = 0.0
-    groups = np.ones(6, dtype=np.int8)
-    found, _ = found_for(Y, labels, groups, 1e-3, weights, batches)
-    assert (found.owner[:20] == -1).all()
-    assert (found.owner[20:] == labels[20:]).all()
-
-
 @pytest.mark.parametrize(("prior", "outliers"), [(1e-3, True), (0.0, False)])
 def test_t_of_planted_counts(prior, outliers, seed):
     rng = np.random.default_rng(seed)

@@ -108,17 +108,6 @@ def test_blocks_cover_all_rows_once_in_order(Y, size, most):
     assert len(blocks) <= most
 
 
-def test_blocks_hold_about_the_same_number_of_counts(monkeypatch, seed):
-    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 100)
-    Y = np.random.default_rng(seed).poisson(0.5, size=(500, 10))
-    counts = from_dense(Y)
-    stored = [
-        counts.indptr[stop] - counts.indptr[start] for start, stop in counts.blocks
-    ]
-    assert len(stored) > 10
-    assert max(stored) - min(stored) <= 2 * Y.shape[1]
-
-
 def test_whole_means_that_sums_are_exact():
     for values, fractional, whole in (
         ([1, 2, 3], False, True),

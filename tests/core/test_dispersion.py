@@ -74,13 +74,6 @@ def test_several_blocks_with_outliers_equal_the_dense_formula(groups):
         assert check(large_case(groups), prior) == 1
 
 
-def test_as_many_clusters_as_rows_stay_finite():
-    case = large_case(n_rows=4)
-    case = Labelled(case.Y, np.arange(4), case.groups, 4)
-    check(case, 1e-3)
-    assert np.isfinite(dispersions_of(case, 1e-3)[0]).all()
-
-
 def simulated(seed, mean, dispersion=1.0, n_columns=300, n_rows=500):
     """Counts of variance dispersion times mean in columns of all groups.
 

@@ -72,22 +72,6 @@ def test_drawn_tables_have_the_same_means_and_variances(mean, squared, excess):
             np.testing.assert_allclose(drawn[rows].var(0), variance, rtol=0.35)
 
 
-def test_scattered_counts_are_distributed_as_those_of_cells():
-    sizes, shares = np.full(40_000, 0.8), np.array([0.5, 0.5])
-    spread = np.full(2, 2.5)
-    both = [
-        JoinedModel(sizes, shares, spread, 0.0, dense=dense).draw(
-            np.random.default_rng(1)
-        )
-        for dense in (True, False)
-    ]
-    cells, scattered = both[0], both[1].toarray()
-    for value in range(5):
-        assert (cells == value).mean() == pytest.approx(
-            (scattered == value).mean(), abs=0.006
-        )
-
-
 def test_empty_rows_and_columns_are_dropped():
     Y = np.array([[0.0, 1, 0], [0, 0, 0], [0, 2, 3]])
     for table in (Y, sp.csr_array(Y)):

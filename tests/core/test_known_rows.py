@@ -1,12 +1,15 @@
 """Runs with known rows and fixed columns, against the oracle."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from planted_runs import settings_of, start_of
+from planted_runs import FIRST, settings_of, start_of
+from searching import hard, recorded
 
-import oracle_known
+import oracle_run
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, penalties, priors
 from threecpo._core import crossing, seeding
@@ -53,7 +56,7 @@ def test_a_run_ends_where_the_oracle_ends(case, prior, penalty, outliers, data):
     fixed = tuple(sorted(fixed.items()))
     X = case.Y + prior
     start = labels, with_fixed(case.groups, fixed)
-    expected = oracle_known.run(X, *start, penalty, held, fixed, outliers=outliers)
+    expected = oracle_run.run(X, *start, penalty, held, fixed, outliers=outliers)
     assume(expected.clear and expected.converged)
     options = {"prior": prior, "outliers": outliers, "fixed_groups": fixed}
     actual = held_run(case.Y, *start, held, penalty, **options)
@@ -132,6 +135,22 @@ class TestSearch:
         assert parts[:2].tolist() == [0, 1]
         assert parts[6:].tolist() == [2, 2, 2]
         assert crossing.common_parts(a, b, 9, 2)[0] != 0
+
+    def test_a_crossing_starts_with_held_rows_in_their_clusters(self, monkeypatch):
+        made, Y = recorded(monkeypatch), hard(0)
+        held = np.full(len(Y), -1, dtype=np.int32)
+        held[[3, 150]], held[[8, 90]] = 0, 1
+        counts = from_dense(Y).with_known(held, ("", ""))
+        settings = settings_of(6, n_known=2)
+        ends = []
+        for seed in range(6):
+            start = seeding.random_centers(counts)(np.random.default_rng(seed), 6)
+            ends.append(run(counts, FIRST, start, settings, SERIAL))
+        for best, other in pairwise(ends):
+            crossing.crossed(counts, best, other, settings, SERIAL)
+        assert len(made) > 2
+        for each in made:
+            np.testing.assert_array_equal(each.labels[held >= 0], held[held >= 0])
 
     @pytest.mark.parametrize("kind", ["poisson", "random"])
     def test_seeds_are_free_rows_far_from_known_clusters(self, kind, seed):

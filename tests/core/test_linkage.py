@@ -1,7 +1,6 @@
 """The tree of clusters, beside the paper's formulas."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from scipy.cluster.hierarchy import is_valid_linkage, leaves_list
 
@@ -60,17 +59,6 @@ def test_what_each_join_loses_is_what_the_loss_rises_by(case, prior):
     assert_agrees(tree.lost, rises, size_of_terms(X.sum()))
     expected = np.maximum.accumulate(np.maximum(rises, 0.0)) / len(X)
     assert_agrees(tree.heights, expected, size_of_terms(X.sum()))
-
-
-@pytest.mark.parametrize("prior", [0.0, 1e-3])
-def test_equal_clusters_join_at_height_nothing(prior):
-    Y = np.array([[9, 1, 4], [9, 1, 4], [1, 9, 4], [9, 1, 4.0]])
-    groups = np.ones(3, dtype=np.int8)
-    tree = cluster_tree(sums_of(Y, np.arange(4), groups, prior), groups, prior)
-    assert_agrees(tree.lost[:2], 0.0, 20.0)
-    assert (tree.lost >= 0).all()
-    assert tree.leaves == [0, 1, 3, 2]
-    assert tree.heights[-1] > 1.0
 
 
 def test_a_height_never_falls_though_a_later_join_costs_less():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 import oracle
-from oracle import assert_agrees, size_of_terms
+from oracle import size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core import merging
 from threecpo._core.matrices import from_dense
@@ -120,29 +120,6 @@ class TestOracle:
             new = merge_clusters(sums, groups, n_left, prior)
             np.testing.assert_array_equal(new, names)
 
-    @given(labelled_counts(min_rows=2, max_clusters=9, huge=False), priors)
-    def test_what_a_join_costs_is_what_the_loss_rises_by(self, case, prior):
-        X = case.Y + prior
-        costs = costs_by_distance(X, case.labels, case.groups)
-        rises = costs_by_loss(X, case.labels, case.groups)
-        size = size_of_terms(X.sum())
-        assert_agrees(list(costs.values()), list(rises.values()), size)
-
-    def test_all_of_c0_counts_as_one_column(self):
-        """Columns of C0 differ much between 0 and 1; their sum does not."""
-        Y = np.array([[9, 1, 0, 20], [9, 1, 20, 0], [8, 4, 20, 0.0]])
-        sums = sums_of(Y, np.arange(3), np.ones(4, dtype=np.int8), 0.0)
-        relevant, shared = np.array([[1] * 4, [1, 1, 0, 0]], dtype=np.int8)
-        assert merge_clusters(sums, relevant, 2, 0.0).tolist() == [0, 1, 1]
-        assert merge_clusters(sums, shared, 2, 0.0).tolist() == [0, 0, 1]
-
-    def test_the_sum_of_c0_matters(self):
-        """Equal shares inside C1, but not of C1 in all counts."""
-        Y = np.array([[9, 9, 2], [9, 9, 60], [8, 10, 60.0]])
-        groups = np.array([1, 1, 0], dtype=np.int8)
-        sums = sums_of(Y, np.arange(3), groups, 0.0)
-        assert merge_clusters(sums, groups, 2, 0.0).tolist() == [0, 1, 1]
-
 
 @given(labelled_counts(max_clusters=9), priors)
 def test_fewer_clusters_are_unions_of_more_in_order_of_first_member(case, prior):
@@ -169,16 +146,18 @@ def test_the_sums_stay_as_they_are():
     np.testing.assert_array_equal(groups, groups_before)
 
 
-def test_joined_clusters_count_with_all_their_rows():
-    """Cluster 2 is nearer to 0 alone than to 3, and farther from 0 and 1 together."""
-    values = np.array([[50, 50], [45, 55], [60, 30], [76, 14.0]])
-    single = {
-        pair: oracle.distance(values[pair[0]], values[pair[1]])
-        for pair in combinations(range(4), 2)
-    }
-    together = oracle.distance(values[0] + values[1], values[2])
-    assert single[0, 1] < single[0, 2] < single[2, 3] < together
-    assert merged(values, 2) == [0, 0, 1, 1]
+def test_joins_with_column_weights_are_those_of_scaled_counts(seed):
+    rng = np.random.default_rng(seed)
+    Y, labels = planted(rng, 60)[0], rng.permutation(np.arange(60, dtype=np.int32) % 8)
+    weights = np.array([1, 0.5, 0.25, 1, 0.0625, 1, 0.5, 1])
+    counts = from_dense(Y).with_column_weights(weights)
+    sums = sum_by_labels(counts, labels, 8, PLANTED_GROUPS, 0.0)
+    scaled = sums_of(Y * weights, labels, PLANTED_GROUPS, 0.0)
+    for n_left in range(1, 8):
+        np.testing.assert_array_equal(
+            merge_clusters(sums, PLANTED_GROUPS, n_left, 0.0),
+            merge_clusters(scaled, PLANTED_GROUPS, n_left, 0.0),
+        )
 
 
 class TestTies:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from searching import (
     SEARCHES,
-    each_search,
     found_by,
     hard,
     recorded,
@@ -53,13 +52,6 @@ class TestPlanted:
                 missed[find] += adjusted_rand_score(labels, best.labels) < 1
         assert missed[merges] == 0 < missed[restarts]
 
-    def test_the_path_passes_through_the_clusters(self, seed):
-        Y, labels = containers.planted(4, n_rows=60, seed=seed)
-        found = found_by(merges, Y, settings_for(6, 5, 4, 3), 4, seed=seed)
-        best, losses = found[2]
-        assert adjusted_rand_score(labels, best.labels) == 1
-        assert losses == pytest.approx([best.loss] * 4, rel=1e-12)
-
     def test_outliers_are_found(self, seed):
         Y, labels = containers.planted(n_rows=60, n_background=20, seed=seed)
         *_, (best, _) = found_by(
@@ -91,10 +83,6 @@ class TestFirstManyClusters:
             assert not each.settings.outliers
         assert len({each.labels.tobytes() for each in wide}) == 4
 
-    def test_they_obey_a_smaller_max_iter(self, made):
-        found_by(merges, hard(0), settings_for(5, max_iter=2), 3)
-        assert {each.settings.max_iter for each in made} == {2}
-
     def test_they_are_joined_into_as_many_as_asked_for(self, made):
         found_by(merges, hard(0), settings_for(5), 1)
         wide, narrow = made
@@ -120,27 +108,6 @@ class TestFirstManyClusters:
         sizes = [each.settings.n_clusters for each in made]
         assert [size for size in sizes if size > 6] == [16] * 5 + [12] * 3
 
-    def test_many_clusters_serve_smaller_numbers(self, made):
-        """They are 16, four times 4 and more than six times 2."""
-        n_clusters = 6, 4, 2
-        found_by(merges, hard(0), settings_for(*n_clusters), 2)
-        wide = [each.result for each in made if each.settings.n_clusters > 6]
-        assert [each.sums.n_clusters for each in wide] == [16, 16, 12]
-        begun = {each.labels.tobytes() for each in made}
-        for found, k in zip((wide[1], *wide[1:]), n_clusters, strict=True):
-            new = merge_clusters(found.sums, found.groups, k, 1e-3)
-            assert new[found.labels].tobytes() in begun
-
-    def test_a_run_goes_on_from_where_it_is(self, made):
-        found_by(merges, hard(0), settings_for(6, 4), 1)
-        sizes = [each.settings.n_clusters for each in made]
-        below = made[sizes.index(4)]
-        above = made[sizes.index(4) - 1].result
-        assert sizes[sizes.index(4) - 1] == 6
-        np.testing.assert_array_equal(below.groups, above.groups)
-        pairs = {*zip(above.labels, below.labels, strict=True)}
-        assert len(pairs) == above.sums.n_clusters
-
     def test_where_they_collapse_a_run_starts_plainly(self, made, seed):
         """The price leaves no column relevant for more clusters than asked for."""
 
@@ -156,43 +123,6 @@ class TestFirstManyClusters:
             assert adjusted_rand_score(labels, best.labels) == 1
         wide = [each for each in made if each.settings.n_clusters > n_clusters]
         assert [each.result.sums.n_clusters for each in wide] == [1] * 6
-
-    @each_search
-    @pytest.mark.parametrize("drawn", [False, True])
-    def test_a_plain_start_is_made_inside_the_first_columns(self, find, drawn, made):
-        Y, _ = containers.planted(3)
-        first = np.array([1, 1, 1, 1, -1, -1, -1, -1, -1, -1], dtype=np.int8)
-        counts = from_dense(Y)
-        seen = []
-
-        def make(part):
-            seen.append(part.matrix().toarray())
-            return seeding.poisson_plus_plus(part, prior=1e-3)
-
-        def price(totals, n_found, _):
-            return np.full(len(totals), 1.0 if n_found <= 3 else 1e9)
-
-        seeds = np.random.SeedSequence(0).spawn(1)
-        starts = Starts(counts, (lambda _: first) if drawn else first, make)
-        list(find(starts, settings_for(3, price=price), seeds, SERIAL))
-        (part,) = seen
-        np.testing.assert_array_equal(part, Y[:, :4])
-        *wide, plain = made
-        assert len(wide) == (find is merges)
-        for each in made:
-            np.testing.assert_array_equal(each.groups, first)
-        assert sorted(plain.labels[plain.labels >= 0]) == [0, 1, 2]
-        assert (plain.labels == NOWHERE).sum() == len(Y) - 3
-
-    @each_search
-    def test_too_high_a_price_leaves_one_cluster(self, find, seed):
-        def price(totals, *_):
-            return np.full(len(totals), 1e9)
-
-        Y = np.random.default_rng(seed).poisson(3.0, size=(100, 8)).astype(float)
-        for best, losses in found_by(find, Y, settings_for(5, 2, price=price)):
-            assert best.sums.n_clusters == 1
-            assert losses == [best.loss] * 4
 
 
 def test_number_of_clusters_to_come_down_from():

@@ -92,6 +92,7 @@ def test_every_run_is_consistent(case, prior, penalty, exact, outliers):
     assert result.labels.max() == result.sums.n_clusters - 1
     sizes = np.bincount(result.labels[result.labels >= 0])
     assert (np.diff(sizes) <= 0).all()
+    assert len(result.history["loss"]) < 100
     if 1 not in result.groups:
         assert not result.labels.any()
 
@@ -117,20 +118,6 @@ class TestMonotone:
         found = rises(Y, labels, groups, penalty, **options)
         assert (found <= 1e-9).all()
         assert (found < -1e-6).any()
-
-    def test_only_the_printed_rule_raises_the_loss(self):
-        raised = {True: 0, False: 0}
-        for seed in range(25):
-            rng = np.random.default_rng(seed)
-            Y = rng.poisson(rng.gamma(1.0, 4.0, size=(12, 6))).astype(float)
-            labels, groups = rng.integers(3, size=12), rng.choice([1, 0, -1], size=6)
-            groups = np.append(groups[1:], 1).astype(np.int8)
-            for exact, times in raised.items():
-                options = {"prior": 1e-3, "exact": exact}
-                found = rises(Y, labels, groups, None, **options)
-                raised[exact] = times + bool((found > 1e-9).any())
-        assert raised[True] == 0
-        assert raised[False] > 0
 
 
 class TestFigure1:
@@ -159,23 +146,3 @@ class TestPrintedRule:
         assert 1 < len(result.history["loss"]) < 10
         assert (result.history["rows_moved"] > 0).all()
         assert result.loss == pytest.approx(settled.loss, rel=1e-12)
-
-    @given(labelled_counts(), priors, penalties, st.booleans())
-    def test_always_ends(self, case, prior, penalty, outliers):
-        assume(outliers or (case.labels >= 0).all())
-        options = {"prior": prior, "exact": False, "outliers": outliers}
-        result = run_of(case.Y, case.labels, case.groups, penalty, **options)
-        assert len(result.history["loss"]) < 100
-        if result.converged:
-            self.check_fixed_point(case.Y + prior, result, penalty, outliers)
-
-    def check_fixed_point(self, X, result, penalty, outliers):
-        labels, groups = result.labels, result.groups
-        rule = {"exact": False, "outliers": outliers}
-        scores = oracle.column_scores(X, labels, groups, penalty)
-        best = oracle.choose_groups(scores, oracle.tolerance(X, groups))
-        clear = oracle_run.clear_columns(X, labels, groups, penalty)
-        np.testing.assert_array_equal(groups[clear], best[clear])
-        best = oracle.assign(X, labels, groups, **rule)
-        clear = oracle_run.clear_rows(X, labels, groups, **rule)
-        np.testing.assert_array_equal(labels[clear], best[clear])

@@ -64,16 +64,6 @@ class TestResult:
         np.testing.assert_array_equal(result.sums.table, scratch.table)
         np.testing.assert_array_equal(result.sums.members, scratch.members)
 
-    def test_its_groups_are_the_best_of_its_column_scores(self, seed):
-        result = run_of(*start_of(seed))
-        best = result.column_scores.max(axis=1)
-        own = result.column_scores[np.arange(len(best)), result.groups + 1]
-        np.testing.assert_allclose(own, best, rtol=1e-11)
-        expected = oracle.column_scores(
-            start_of(seed)[0] + 1e-3, result.labels, result.groups, "mdl"
-        )
-        np.testing.assert_allclose(result.column_scores, expected, rtol=1e-11)
-
     def test_its_history_adds_up(self, seed):
         Y, labels, groups = start_of(seed)
         history = run_of(Y, labels, groups).history

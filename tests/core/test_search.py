@@ -79,27 +79,8 @@ class TestSeeds:
         assert len(last) == 16
         assert all((each.groups == 1).all() for each in last)
 
-    def test_one_cluster_below_others_uses_all_columns(self, made, seed):
-        *_, (best, _) = found_by(merges, hard(seed), settings_for(3, 1), 6, seed=seed)
-        ((alone, _),) = found_by(merges, hard(seed), settings_for(1), 6, seed=seed)
-        assert_same_bits(best, alone)
-
 
 class TestRuns:
-    @each_search
-    @pytest.mark.parametrize(("outliers", "fractional"), [(False, True), (True, False)])
-    def test_no_step_of_any_raises_the_loss(
-        self, find, outliers, fractional, made, seed
-    ):
-        Y = hard(seed, fractional=fractional)
-        for n_clusters in ((6,), (7, 4, 2)):
-            found_by(find, Y, settings_for(*n_clusters, outliers=outliers), 6)
-        assert len(made) >= 24
-        for each in made:
-            losses = each.result.history["loss"]
-            # With outliers the loss falls with the threshold 0 of each.
-            assert (np.diff(losses) <= 1e-9 * np.abs(losses[1:])).all()
-
     @each_search
     def test_every_setting_has_its_result(self, find, seed):
         asked = (9, 8, 5, 4, 2, 1)
@@ -136,28 +117,3 @@ class TestRuns:
         for index in range(4):
             iterations = [n for _, i, n, _, _ in reports if i == index]
             assert iterations == list(range(1, len(iterations) + 1))
-
-    @each_search
-    def test_each_reports_the_number_of_clusters_asked_for(self, find, seed):
-        ends = []
-
-        def report(n_clusters, index, _iteration, _line, finished):
-            if finished:
-                ends.append((n_clusters, index))
-
-        found_by(find, hard(seed), settings_for(5, 3), 2, report=report)
-        assert sorted(ends) == [(3, 0), (3, 1), (5, 0), (5, 1)]
-
-    @each_search
-    def test_random_first_columns_are_drawn_for_each(self, find, made, seed):
-        found_by(
-            find,
-            hard(seed),
-            settings_for(4),
-            6,
-            first_columns=random_columns,
-            seed=seed,
-        )
-        used = {each.groups.tobytes() for each in made}
-        drawn = [g for g in used if np.sum(np.frombuffer(g, np.int8) == 1) == 4]
-        assert len(drawn) > 3

@@ -8,7 +8,6 @@ import oracle_run
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
-from threecpo._core import describe
 from threecpo._core import sums as sums_module
 from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
 from threecpo._core.loops import columns as column_loops
@@ -117,15 +116,6 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional):
         np.testing.assert_array_equal(moved.log_sizes, scratch.log_sizes)
 
 
-def test_threads_do_not_disturb_each_other(seed, monkeypatch):
-    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 20_000)
-    counts = planted_counts(seed, n_rows=60_000)
-    labels, moved = passes(counts, seed, n_jobs=4)
-    scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
-    np.testing.assert_array_equal(moved.table, scratch.table)
-    np.testing.assert_array_equal(moved.members, scratch.members)
-
-
 def sized_passes(Y, seed, prior, n_jobs, row_sizes):
     """Passes with u over columns in use that change each time; all their u."""
     counts, rng = from_dense(Y), np.random.default_rng(seed)
@@ -175,20 +165,6 @@ def test_u_starts_from_nothing_where_it_would_not_be_exact(seed, monkeypatch):
         np.testing.assert_array_equal(u, other)
 
 
-@pytest.mark.parametrize(("fractional", "size"), [(False, 25), (True, 100)])
-def test_block_size_changes_rounding_only(seed, monkeypatch, fractional, size):
-    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 60)
-    labels, sums = passes(planted_counts(seed, fractional=fractional), seed)
-    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", size)
-    other_labels, other = passes(planted_counts(seed, fractional=fractional), seed)
-    np.testing.assert_array_equal(labels, other_labels)
-    np.testing.assert_allclose(sums.table, other.table, rtol=1e-13)
-    u, other_u = (each.log_sizes.sum(axis=1) for each in (sums, other))
-    np.testing.assert_allclose(u, other_u, rtol=1e-13)
-    if not fractional:
-        assert_same_bits(sums, other)
-
-
 @given(labelled_counts(min_rows=2, huge=False), priors, st.booleans(), st.booleans())
 def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
     X, counts = case.Y + prior, from_dense(case.Y)
@@ -220,21 +196,6 @@ def test_an_outlier_must_exceed_the_threshold(threshold, outliers):
         assign(counts, profile, labels, sums, workers, with_sizes=False)
     assert np.sum(labels == 2) == outliers
     assert sums.members[2] == outliers
-
-
-@pytest.mark.parametrize("exact", [True, False])
-def test_a_row_that_every_cluster_forbids_is_an_outlier(exact):
-    counts = from_dense(np.array([[2.0, 0, 0], [0, 5, 5], [0, 4, 6], [0, 7, 2]]))
-    groups = np.array([1, 1, 0], dtype=np.int8)
-    labels = np.array([2, 0, 0, 1], dtype=np.int32)
-    sums = sum_by_labels(counts, labels, 2, groups, 0.0)
-    rule = EXACT if exact else PRINTED
-    profile = rule.profile(sums.smoothed(0.0), groups, background=True)
-    with Workers(1) as workers:
-        assign(counts, profile, labels, sums, workers, with_sizes=False)
-        description = describe.describe(counts, profile, workers)
-    assert labels[0] == 2
-    assert description.outlier_scores[0] == np.inf
 
 
 def test_equal_clusters_are_filled_from_the_lowest_rank():
