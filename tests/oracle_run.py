@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oracle import (
+    NOISE,
     RELEVANT,
     assign,
     background,
@@ -88,19 +89,34 @@ class Run:
         return self.row_losses[-1]
 
 
-def run(X, labels, groups, penalty, *, exact=True, outliers=False, max_iter=100):
-    """Algorithm 1 from these labels and groups to a fixed point or a repeated state."""
-    rule = {"exact": exact, "outliers": outliers}
-    labels = without_empty(np.asarray(labels))
+def allowed_scores(scores, fixed):
+    """Scores of columns with minus infinity for groups that they may not take."""
+    scores = scores.copy()
+    for column, group in fixed:
+        scores[column, np.arange(3) != group - NOISE] = -np.inf
+    return scores
+
+
+def run(X, labels, groups, penalty, held=None, fixed=(), *, max_iter=100, **rule):
+    """Algorithm 1 from these labels and groups to a fixed point or a repeated state.
+
+    ``held`` has a cluster for each row that does not move, -1 for a free one; held
+    clusters are 0…C-1. ``fixed`` are pairs of a column and the group it stays in.
+    """
+    rule = {"exact": True, "outliers": False} | rule
+    held = np.full(len(X), -1) if held is None else held
+    labels = without_empty(np.where(held >= 0, held, labels))
     column_losses, row_losses, seen = [], [], set()
     clear, converged = True, False
     while not converged and len(row_losses) < max_iter:
-        scores = column_scores(X, labels, groups, penalty)
+        scores = allowed_scores(column_scores(X, labels, groups, penalty), fixed)
         new_groups = choose_groups(scores, tolerance(X, groups))
-        clear &= clear_columns(X, labels, groups, penalty).all()
-        clear &= clear_rows(X, labels, new_groups, **rule).all()
+        gaps = best_two_differ_by(scores, size_of_terms(X.sum(axis=0)))
+        clear &= not undecided(gaps).any()
+        clear &= bool((clear_rows(X, labels, new_groups, **rule) | (held >= 0)).all())
         column_losses.append(loss(X, labels, new_groups, penalty))
         new_labels = assign(X, labels, new_groups, **rule)
+        new_labels = np.where(held >= 0, held, new_labels)
         converged = np.array_equal(labels, new_labels) and np.array_equal(
             groups, new_groups
         )
@@ -110,13 +126,14 @@ def run(X, labels, groups, penalty, *, exact=True, outliers=False, max_iter=100)
         if state in seen and not converged:
             break
         seen.add(state)
-    return Run(
-        largest_first(labels), groups, column_losses, row_losses, converged, clear
-    )
+    labels = numbered(labels, int(held.max(initial=-1)) + 1)
+    return Run(labels, groups, column_losses, row_losses, converged, clear)
 
 
-def largest_first(labels):
-    sizes = np.bincount(labels[labels >= 0])
+def numbered(labels, n_held):
+    """Held clusters keep their numbers, the others follow by their size."""
+    sizes = np.bincount(labels[labels >= 0], minlength=n_held)
+    free = n_held + np.argsort(-sizes[n_held:], kind="stable")
     new = np.empty(len(sizes), dtype=int)
-    new[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    new[np.concatenate([np.arange(n_held), free])] = np.arange(len(sizes))
     return np.where(labels >= 0, new[labels], labels)

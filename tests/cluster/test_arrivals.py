@@ -148,21 +148,6 @@ def test_the_first_call_is_a_fit():
     assert found.record_.row_names is None
 
 
-def test_outliers_and_held_back_rows():
-    for options in (
-        {"outliers": "iterative"},
-        {"outliers": "final"},
-        {"max_row_size": 1.2},
-        {"max_dispersion": 1.5},
-    ):
-        found = model(**options).fit(FIRST)
-        expected = found.predict(REST)
-        found.partial_fit(REST)
-        np.testing.assert_array_equal(found.labels_[90:], expected)
-        assert found.record_.sums.n_rows == len(X)
-        assert np.isfinite(found.refine(X).loss_)
-
-
 def test_long_rows_count_no_more_than_the_longest_of_the_fit(tmp_path):
     sizes = FIRST.sum(axis=1)
     longest = 2 * np.sort(sizes[sizes > 0])[(np.count_nonzero(sizes) - 1) // 2]

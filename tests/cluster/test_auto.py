@@ -5,11 +5,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import threecpo
-from containers import CONTAINERS, names, planted
-from fitting import EXPECTED_FAILURES
+from containers import planted
 from threecpo import ThreeCPO, select_n_clusters
 
 X, TRUE = planted(n_rows=30)
@@ -60,31 +58,13 @@ def test_the_criterion_matters():
     assert found["mdl"] > found["mdl-dispersion"] == 3
 
 
-def test_it_is_the_fit_with_that_number_of_clusters(model):
-    alone = ThreeCPO(3, n_init=3, random_state=0).fit(X)
-    assert model.loss_ == alone.loss_
-    np.testing.assert_array_equal(model.labels_, alone.labels_)
-    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
-    np.testing.assert_array_equal(model.transform(X), alone.transform(X))
-    assert model.score(X) == alone.score(X)
-
-
-def test_parameters_are_left_as_given(model):
-    assert model.get_params() == auto().get_params()
-    assert (model.n_clusters, model.random_state) == ("auto", 0)
-
-
 def test_parameters_can_be_read_set_and_cloned(model):
     copy = clone(model)
-    assert copy.get_params() == model.get_params()
+    assert copy.get_params() == model.get_params() == auto().get_params()
     assert not hasattr(copy, "k_path_")
     copy.set_params(max_clusters=2, criterion="mdl")
     assert (copy.max_clusters, copy.criterion) == (2, "mdl")
     assert copy.fit(X).k_path_.n_clusters.tolist() == [1, 2]
-
-
-def test_max_clusters_and_criterion_have_defaults():
-    assert (ThreeCPO().max_clusters, ThreeCPO().criterion) == (30, "mdl-dispersion")
 
 
 def test_a_refit_with_a_number_forgets_the_path():
@@ -126,19 +106,10 @@ def test_fit_predict_and_pipelines():
     assert set(pipeline.fit_predict(words)) == {0}
 
 
-def test_column_names_are_kept():
-    model = auto().fit(CONTAINERS["pandas"](X))
-    assert model.feature_names_in_.tolist() == names(X)
-    assert set(model.get_feature_names_out()) <= set(names(X))
-
-
-@pytest.mark.parametrize("wrong", ["Auto", "automatic", "", "3"])
-def test_other_words_are_refused(wrong):
-    message = (
-        rf"^n_clusters='{wrong}' must be a whole number of 1 or more, or 'auto'\.$"
-    )
+def test_other_words_are_refused():
+    message = r"^n_clusters='Auto' must be a whole number of 1 or more, or 'auto'\.$"
     with pytest.raises(ValueError, match=message):
-        ThreeCPO(wrong).fit(X)
+        ThreeCPO("Auto").fit(X)
 
 
 @pytest.mark.parametrize(
@@ -163,26 +134,18 @@ def test_bad_options_are_refused(options, message):
         auto(**options).fit(X)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_no_clusters_are_one_cluster_without_a_warning(seed):
-    model = auto().fit(structureless(seed))
-    assert model.n_clusters_ == 1
-    assert set(model.labels_) == {0}
-    assert "no clusters found" in repr(model.k_path_)
+def test_no_clusters_are_one_cluster_without_a_warning():
+    for seed in range(3):
+        model = auto().fit(structureless(seed))
+        assert model.n_clusters_ == 1
+        assert set(model.labels_) == {0}
+        assert "no clusters found" in repr(model.k_path_)
 
 
-@pytest.mark.parametrize("n_jobs", [2, 4])
-def test_the_number_of_threads_changes_no_bit(n_jobs, model):
-    other = auto(n_jobs=n_jobs).fit(X)
+def test_the_number_of_threads_changes_no_bit(model):
+    other = auto(n_jobs=2).fit(X)
     assert other.k_path_.totals.tobytes() == model.k_path_.totals.tobytes()
     assert other.labels_.tobytes() == model.labels_.tobytes()
-
-
-def test_a_generator_is_drawn_from_once():
-    generators = [np.random.default_rng(3) for _ in range(2)]
-    first, second = (auto(random_state=g).fit(X) for g in generators)
-    assert first.k_path_.totals.tobytes() == second.k_path_.totals.tobytes()
-    assert generators[0].random() == generators[1].random()
 
 
 @pytest.mark.parametrize("outliers", ["iterative", "final"])
@@ -192,22 +155,3 @@ def test_outliers_are_marked_as_in_a_fit_alone(outliers):
     alone = ThreeCPO(model.n_clusters_, n_init=3, random_state=0, outliers=outliers)
     np.testing.assert_array_equal(model.labels_, alone.fit(data).labels_)
     assert (model.labels_ == -1).any()
-
-
-def expected_failures(estimator):
-    # Only adjacent copies of a row are drawn as often as a row of that weight.
-    return EXPECTED_FAILURES | {
-        f"check_sample_weight_equivalence_on_{kind}_data": "shuffles the copies"
-        for kind in ("dense", "sparse")
-    }
-
-
-@pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
-@parametrize_with_checks(
-    [ThreeCPO(n_clusters="auto", max_clusters=3, n_init=2)],
-    expected_failed_checks=expected_failures,
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)

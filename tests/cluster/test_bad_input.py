@@ -17,13 +17,7 @@ KINDS = {
     "csc": sp.csc_matrix,
     "coo": sp.coo_array,
 }
-ENTRIES = {
-    "NaN": (np.nan, "NaN"),
-    "infinity": (np.inf, "infinity"),
-    "minus infinity": (-np.inf, "-infinity"),
-    "negative": (-3.0, "-3"),
-    "negative fraction": (-0.25, "-0.25"),
-}
+ENTRIES = {"nan": "NaN", "inf": "infinity", "-inf": "-infinity", "-0.25": "-0.25"}
 FITTED = ThreeCPO(2, n_init=2, random_state=0)
 CALLS = {
     "fit": lambda X: ThreeCPO(2).fit(X),
@@ -53,20 +47,21 @@ def fit(X=X, n_clusters=2, **options):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_first_bad_entry_of_any_container_is_named(kind):
+    for value, spelled in ENTRIES.items():
+        where = rf"row 4, column 5 holds {spelled}\b"
+        with pytest.raises(ValueError, match=where):
+            fit(KINDS[kind](spoiled(float(value))))
+
+
 @pytest.mark.parametrize("call", CALLS)
-def test_the_first_bad_entry_is_named(call, entry, kind):
-    value, spelled = ENTRIES[entry]
-    where = rf"row 4, column 5 holds {spelled}\b"
-    with pytest.raises(ValueError, match=where):
-        CALLS[call](KINDS[kind](spoiled(value)))
-
-
-def test_the_first_of_several_kinds_is_named():
-    array = X.astype(float)
-    array[2, 3], array[1, 7] = np.nan, -1.0
-    with pytest.raises(ValueError, match=r"Negative.*row 1, column 7 holds -1"):
-        fit(array)
+def test_every_call_names_the_first_bad_entry(call):
+    anndata = pytest.importorskip("anndata")
+    for make in (np.array, sp.csr_array):
+        with pytest.raises(ValueError, match=r"row 4, column 5 holds -3\b"):
+            CALLS[call](make(spoiled(-3.0)))
+    with pytest.raises(TypeError, match=r"of type AnnData; pass its counts, adata\.X"):
+        CALLS[call](anndata.AnnData(X.astype(float)))
 
 
 def test_a_bad_entry_beyond_the_first_million_is_named():
@@ -83,25 +78,23 @@ def test_a_missing_value_of_a_frame_is_named():
 
 
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])
-@pytest.mark.parametrize(
-    ("shape", "what"), [((0, 3), r"0 sample"), ((3, 0), r"0 feature")]
-)
-def test_no_rows_and_no_columns_are_refused(make, shape, what):
-    with pytest.raises(ValueError, match=what):
-        fit(make(np.zeros(shape)))
+def test_tables_without_rows_or_columns_are_refused(make):
+    for shape, what in (((0, 3), "0 sample"), ((3, 0), "0 feature")):
+        with pytest.raises(ValueError, match=what):
+            fit(make(np.zeros(shape)))
 
 
 @pytest.mark.parametrize("bad", [[1, 2, 3], 5, [[[1]]], [["a", "b"]], [[1j, 2]]])
-def test_what_is_no_table_of_numbers_is_refused(bad):
+def test_anything_but_a_table_of_numbers_is_refused(bad):
     with pytest.raises((ValueError, TypeError)):
         fit(bad, n_clusters=1)
 
 
-@pytest.mark.parametrize("bad", [0, -1, 2.0, "two", None, True, [2]])
 @pytest.mark.parametrize("name", ["n_clusters", "n_init", "max_iter"])
-def test_numbers_must_be_whole_and_one_or_more(name, bad):
-    with pytest.raises(ValueError, match=f"{name}=.*1 or more"):
-        ThreeCPO(**{"n_clusters": 2, name: bad}).fit(X)
+def test_numbers_must_be_whole_and_one_or_more(name):
+    for bad in (0, -1, 2.0, "two", None, True, [2]):
+        with pytest.raises(ValueError, match=f"{name}=.*1 or more"):
+            ThreeCPO(**{"n_clusters": 2, name: bad}).fit(X)
 
 
 def test_more_clusters_than_rows_are_refused():
@@ -109,18 +102,17 @@ def test_more_clusters_than_rows_are_refused():
         fit(n_clusters=99)
 
 
-@pytest.mark.parametrize("bad", [-1e-9, np.nan, np.inf, "0", None])
 @pytest.mark.parametrize("name", ["prior", "outlier_threshold"])
-def test_prior_and_threshold_must_be_finite_and_not_negative(name, bad):
-    with pytest.raises(ValueError, match=f"{name}=.*0 or more"):
-        fit(**{name: bad})
+def test_prior_and_threshold_must_be_finite_and_not_negative(name):
+    for bad in (-1e-9, np.nan, np.inf, "0", None):
+        with pytest.raises(ValueError, match=f"{name}=.*0 or more"):
+            fit(**{name: bad})
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
 @pytest.mark.parametrize("function", [column_information, poisson_distance])
-def test_functions_refuse_a_bad_prior(function, bad):
+def test_functions_refuse_a_bad_prior(function):
     with pytest.raises(ValueError, match="prior="):
-        function(X, prior=bad)
+        function(X, prior=np.nan)
 
 
 @pytest.mark.parametrize(
@@ -144,36 +136,30 @@ def test_functions_refuse_a_bad_prior(function, bad):
         ("outliers", ["None", "iterative", "final"]),
     ],
 )
-@pytest.mark.parametrize("bad", ["nonsense", ""])
-def test_an_unknown_name_is_refused_with_the_allowed_ones(name, allowed, bad):
-    with pytest.raises(ValueError, match=f"{name}={bad!r}") as caught:
-        fit(**{name: bad})
+def test_an_unknown_name_is_refused_with_the_allowed_ones(name, allowed):
+    with pytest.raises(ValueError, match=f"{name}='nonsense'") as caught:
+        fit(**{name: "nonsense"})
     assert all(option in str(caught.value) for option in allowed)
 
 
-@pytest.mark.parametrize("bad", [(), (0, -1), (1, 2), "1", None, 0, (1, None)])
-def test_bad_groups_are_refused_with_the_allowed_ones(bad):
-    with pytest.raises(ValueError, match=r"groups=.*1 .*0 .*-1"):
-        fit(groups=bad)
+def test_bad_groups_are_refused_with_the_allowed_ones():
+    for bad in ((), (0, -1), (1, 2), "1", None, 0, (1, None)):
+        with pytest.raises(ValueError, match=r"groups=.*1 .*0 .*-1"):
+            fit(groups=bad)
 
 
-@pytest.mark.parametrize("bad", [0, 1.5, "all"])
 @pytest.mark.parametrize("call", ["fit", "predict"])
-def test_a_bad_number_of_jobs_is_refused(bad, call):
-    model = fit().set_params(n_jobs=bad)
-    with pytest.raises(ValueError, match="n_jobs="):
-        getattr(model, call)(X)
+def test_a_bad_number_of_jobs_is_refused(call):
+    for bad in (0, 1.5, "all"):
+        model = fit().set_params(n_jobs=bad)
+        with pytest.raises(ValueError, match="n_jobs="):
+            getattr(model, call)(X)
 
 
-@pytest.mark.parametrize("bad", ["seed", -1, 1.5])
-def test_a_bad_seed_is_refused(bad):
-    with pytest.raises(ValueError, match=r"(?i)seed"):
-        ThreeCPO(2, random_state=bad).fit(X)
-
-
-def test_nothing_is_checked_before_fit():
-    model = ThreeCPO("many", init=5, prior="?", groups=None)
-    assert model.n_clusters == "many"
+def test_a_bad_seed_is_refused():
+    for bad in ("seed", -1, 1.5):
+        with pytest.raises(ValueError, match=r"(?i)seed"):
+            ThreeCPO(2, random_state=bad).fit(X)
 
 
 @pytest.mark.parametrize("call", ["predict", "row_scores", "score", "transform"])
@@ -182,12 +168,12 @@ def test_another_number_of_columns_is_refused(call):
         getattr(FITTED, call)(X[:, :7])
 
 
-@pytest.mark.parametrize("call", ["predict", "row_scores", "score"])
-def test_other_column_names_are_refused(call):
+def test_other_column_names_are_refused():
     frame = pd.DataFrame(X, columns=list("abcdefgh"))
     model = fit(frame)
-    with pytest.raises(ValueError, match=r"(?s)feature names.*Z"):
-        getattr(model, call)(frame.rename(columns={"a": "Z"}))
+    for call in (model.predict, model.row_scores, model.score):
+        with pytest.raises(ValueError, match=r"(?s)feature names.*Z"):
+            call(frame.rename(columns={"a": "Z"}))
 
 
 def test_distances_need_the_same_columns():
@@ -195,7 +181,7 @@ def test_distances_need_the_same_columns():
         poisson_distance(X, X[:, :7])
 
 
-@pytest.mark.parametrize("make", [np.array, sp.csr_array, pd.DataFrame])
+@pytest.mark.parametrize("make", [np.array, sp.csr_array])
 def test_values_that_are_not_whole_give_one_warning(make):
     with pytest.warns(UserWarning, match="not whole numbers") as caught:
         model = fit(make(X / 4))
@@ -205,51 +191,20 @@ def test_values_that_are_not_whole_give_one_warning(make):
     assert model.n_clusters_ == 2
 
 
-@pytest.mark.parametrize("base", [np.e, 2.0, 10.0])
-def test_log_normalised_values_are_recognised(base):
+def test_log_normalised_values_are_recognised():
     counts = np.random.default_rng(0).poisson(2.0, size=(40, 60))
     shares = counts / counts.sum(axis=1, keepdims=True)
-    with pytest.warns(UserWarning, match="this looks log-normalised") as caught:
-        fit(np.log1p(1e4 * shares) / np.log(base), n_clusters=1)
-    assert len(caught) == 1
+    for base in (np.e, 2.0, 10.0):
+        with pytest.warns(UserWarning, match="this looks log-normalised") as caught:
+            fit(np.log1p(1e4 * shares) / np.log(base), n_clusters=1)
+        assert len(caught) == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda counts: counts / counts.sum(axis=1, keepdims=True),
-        lambda counts: counts / 3,
-        np.sqrt,
-        lambda counts: counts * np.log(1 + np.arange(1, 61)),
-    ],
-    ids=["shares", "thirds", "roots", "weighted"],
-)
-def test_other_values_are_not_called_log_normalised(change):
+def test_other_values_are_not_called_log_normalised():
     counts = np.random.default_rng(0).poisson(5.0, size=(40, 60))
-    with pytest.warns(UserWarning, match="not whole numbers") as caught:
-        fit(change(counts), n_clusters=1)
-    assert "log-normalised" not in str(caught[0].message)
-
-
-def test_tiny_values_give_one_warning_too():
-    array = np.array([[5e-324, 1.0, 2.0, 3.0, 4.0]] * 3)
-    with pytest.warns(UserWarning, match="not whole numbers") as caught:
-        fit(array, n_clusters=1)
-    assert len(caught) == 1
-
-
-def test_whole_numbers_of_any_type_give_no_warning():
-    fit(X.astype(np.float32))
-    fit((X * 2.0**40).astype(np.float64))
-
-
-def test_predict_does_not_warn_again():
-    FITTED.predict(X / 4)
-    FITTED.score(X / 4)
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_what_only_holds_counts_is_told_where_they_are(call):
-    anndata = pytest.importorskip("anndata")
-    with pytest.raises(TypeError, match=r"of type AnnData; pass its counts, adata\.X"):
-        CALLS[call](anndata.AnnData(X.astype(float)))
+    shares = counts / counts.sum(axis=1, keepdims=True)
+    weighted = counts * np.log(1 + np.arange(1, 61))
+    for values in (shares, counts / 3, np.sqrt(counts), weighted):
+        with pytest.warns(UserWarning, match="not whole numbers") as caught:
+            fit(values, n_clusters=1)
+        assert "log-normalised" not in str(caught[0].message)

@@ -8,17 +8,9 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 
 from containers import planted
+from fitting import INITS
 from threecpo import ThreeCPO
 
-INITS = [
-    "poisson-k-means++",
-    "random-labels",
-    "random-centers",
-    "k-means++",
-    "k-means",
-    "rf-k-means++",
-    "rf-k-means",
-]
 MATRICES = {
     "all zero": np.zeros((6, 4), dtype=int),
     "identical rows": np.tile([3, 1, 0, 7], (6, 1)),
@@ -71,26 +63,39 @@ def check(model, X):
     assert model.score(X) == pytest.approx(-model.loss_, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("options", [{}, {"prior": 0.0}], ids=["prior", "no prior"])
-@pytest.mark.parametrize("init", INITS)
+# Every two of rule, groups, outliers and prior meet.
+OPTIONS = [
+    ("exact", (1, 0, -1), "iterative", 0.0),
+    ("exact", (1, 0), "final", 1e-3),
+    ("exact", (1, -1), None, 0.0),
+    ("exact", (1,), "iterative", 1e-3),
+    ("printed", (1, 0, -1), "final", 1e-3),
+    ("printed", (1, 0), "iterative", 0.0),
+    ("printed", (1, -1), "iterative", 1e-3),
+    ("printed", (1,), "final", 0.0),
+    ("printed", (1, 0), None, 1e-3),
+    ("exact", (1, -1), "final", 1e-3),
+]
+
+
 @pytest.mark.parametrize("name", MATRICES)
-def test_every_start_survives_every_edge(name, init, options):
+def test_every_start_survives_every_edge(name):
     X = MATRICES[name]
-    for n_clusters in {1, min(2, len(X)), len(X)}:
-        check(quiet_fit(X, n_clusters, init=init, **options), X)
+    for init in INITS:
+        for n_clusters in {1, min(2, len(X)), len(X)}:
+            check(quiet_fit(X, n_clusters, init=init, n_init=1), X)
+        check(quiet_fit(X, min(2, len(X)), init=init, prior=0.0), X)
 
 
-@pytest.mark.parametrize("outliers", ["iterative", "final"])
-@pytest.mark.parametrize("groups", [(1, 0, -1), (1, 0), (1, -1), (1,)])
-@pytest.mark.parametrize("assignment", ["exact", "printed"])
 @pytest.mark.parametrize("name", MATRICES)
-def test_every_option_survives_every_edge(name, assignment, groups, outliers):
+def test_every_option_survives_every_edge(name):
     X = sp.csr_array(MATRICES[name])
-    options = {"assignment": assignment, "groups": groups, "outliers": outliers}
-    check(quiet_fit(X, min(2, X.shape[0]), **options), X)
+    for assignment, groups, outliers, prior in OPTIONS:
+        options = {"assignment": assignment, "groups": groups, "outliers": outliers}
+        check(quiet_fit(X, min(2, X.shape[0]), prior=prior, **options), X)
 
 
-@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("init", ["merge", "k-means", "random-labels"])
 def test_identical_rows_give_one_cluster_and_one_warning(init):
     with pytest.warns(ConvergenceWarning, match="n_clusters=3") as caught:
         model = fit(MATRICES["identical rows"], 3, init=init)
@@ -99,23 +104,13 @@ def test_identical_rows_give_one_cluster_and_one_warning(init):
     assert model.labels_.tolist() == [0] * 6
 
 
-def test_proportional_rows_are_one_cluster_with_a_warning():
-    X = np.outer(np.arange(1, 41), [5, 2, 9, 1])
-    with pytest.warns(ConvergenceWarning, match="No column is relevant") as caught:
-        model = fit(X, 4)
-    assert len(caught) == 1
-    assert model.n_clusters_ == 1
-    assert set(model.column_groups_) == {0}
-    assert not model.labels_.any()
-
-
-@pytest.mark.parametrize("penalty", ["mdl", "bic", None])
-def test_one_cluster_asked_for_has_no_relevant_column_and_no_warning(penalty):
+def test_one_cluster_asked_for_has_no_relevant_column_and_no_warning():
     X, _ = planted()
-    model = fit(X, 1, column_penalty=penalty)
-    assert set(model.column_groups_) <= {0, -1}
-    assert not model.labels_.any()
-    check(model, X)
+    for penalty in ("mdl", "bic", None):
+        model = fit(X, 1, column_penalty=penalty)
+        assert set(model.column_groups_) <= {0, -1}
+        assert not model.labels_.any()
+        check(model, X)
 
 
 def test_row_scales_are_equal_where_all_columns_are_noise():
@@ -124,15 +119,18 @@ def test_row_scales_are_equal_where_all_columns_are_noise():
     np.testing.assert_array_equal(model.row_scales_, np.full(50, 1 / 50))
 
 
-def test_row_scales_are_shares_where_no_column_is_relevant():
+def test_proportional_rows_are_one_cluster_with_shares_for_scales():
     X = np.outer(np.arange(1, 41), [5, 2, 9, 1])
-    model = quiet_fit(X)
+    with pytest.warns(ConvergenceWarning, match="No column is relevant") as caught:
+        model = fit(X, 4)
+    assert len(caught) == 1
+    assert not model.labels_.any()
     assert set(model.column_groups_) == {0}
     used = X + 1e-3
     np.testing.assert_allclose(model.row_scales_, used.sum(axis=1) / used.sum())
 
 
-@pytest.mark.parametrize("row", [0, 7, -1])
+@pytest.mark.parametrize("row", [0, -1])
 def test_zero_rows_change_no_other_row(row):
     X, _ = planted()
     reference = fit(X, 3)
@@ -145,30 +143,14 @@ def test_zero_rows_change_no_other_row(row):
     check(model, wider)
 
 
-@pytest.mark.parametrize("at", [0, 4])
-def test_zero_columns_are_noise_and_change_no_row(at):
+def test_zero_columns_are_noise_and_change_no_row():
     X, labels = planted()
+    at = 4
     wider = np.insert(X, [at] * 3, 0, axis=1)
     model = fit(wider, 3)
     np.testing.assert_array_equal(model.labels_, labels)
     assert (model.column_groups_[at : at + 3] == -1).all()
     check(model, wider)
-
-
-def test_a_zero_row_can_be_predicted():
-    X, _ = planted()
-    for outliers in (None, "iterative", "final"):
-        model = fit(X, 3, outliers=outliers)
-        assert model.predict(np.zeros((2, X.shape[1])))[0] in range(-1, 3)
-
-
-@pytest.mark.parametrize("init", INITS)
-def test_as_many_clusters_as_rows_end(init):
-    rng = np.random.default_rng(0)
-    X = rng.poisson(rng.gamma(0.5, 40.0, size=(8, 10)))
-    model = quiet_fit(X, 8, init=init, column_penalty=None)
-    assert model.n_iter_ < 300
-    check(model, X)
 
 
 def test_as_many_clusters_as_distinct_rows_are_found():
@@ -177,42 +159,20 @@ def test_as_many_clusters_as_distinct_rows_are_found():
     assert sorted(model.labels_) == [0, 1, 2, 3, 4]
 
 
-def test_duplicates_with_as_many_clusters_as_rows_end():
-    X = np.repeat(100 * np.eye(3, dtype=int), 4, axis=0)
-    with pytest.warns(ConvergenceWarning, match="n_clusters=12"):
-        model = fit(X, 12, groups=(1,))
-    assert model.n_clusters_ == 3
-    assert model.n_iter_ < 300
-
-
-@pytest.mark.parametrize("factor", [10**3, 10**6, 10**10])
+@pytest.mark.parametrize("factor", [10**3, 10**10, 10.0**15])
 def test_large_counts_keep_their_clusters(factor):
+    """Sums of the last are beyond exact doubles."""
     X, labels = planted()
     model = fit(factor * X, 3)
-    assert (factor * X).max() <= 10**12
     np.testing.assert_array_equal(model.labels_, labels)
     check(model, factor * X)
 
 
-def test_sums_beyond_exact_doubles_end_too():
-    X, labels = planted()
-    model = fit(10.0**15 * X, 3)
-    np.testing.assert_array_equal(model.labels_, labels)
-    check(model, 10.0**15 * X)
-
-
-@pytest.mark.parametrize("value", [10**9, 10**12, 10**15])
+@pytest.mark.parametrize("value", [10**9, 10**15])
 def test_one_huge_entry_is_survived(value):
     X, _ = planted()
     X[3, 2] = value
-    for n_clusters in (2, 3):
-        check(quiet_fit(X, n_clusters), X)
-
-
-def test_extreme_values_are_survived():
-    with pytest.warns(UserWarning, match="not whole"):
-        model = fit(np.array([[1e164, 0.5], [0.5, 1e164], [1e100, 1e-300]]), 1)
-    assert np.isfinite(model.loss_)
+    check(quiet_fit(X, 3), X)
 
 
 @pytest.mark.parametrize("assignment", ["exact", "printed"])
@@ -226,8 +186,9 @@ def test_without_a_prior_a_forbidden_profile_scores_minus_infinity(assignment):
     assert np.isposinf(model.margins_).all()
 
 
-@pytest.mark.parametrize("outliers", ["iterative", "final"])
-@pytest.mark.parametrize("assignment", ["exact", "printed"])
+@pytest.mark.parametrize(
+    ("assignment", "outliers"), [("exact", "iterative"), ("printed", "final")]
+)
 def test_without_a_prior_a_row_that_every_cluster_forbids_is_an_outlier(
     assignment, outliers
 ):

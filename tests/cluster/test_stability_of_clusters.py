@@ -73,29 +73,22 @@ def test_a_divided_cluster_is_neither(fitted):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_chance_is_called_real_in_few_tables():
     called = 0
-    for seed in range(12):
+    for seed in range(6):
         rng = np.random.default_rng(seed)
         X = rng.poisson(rng.standard_gamma(np.full((150, 40), 2.0)) * 2)
         model = ThreeCPO(4, random_state=0).fit(X)
         called += bool(np.any(model.stability(X, n_resamples=0)["real"]))
-    assert called <= 3
+    assert called <= 1
 
 
-@pytest.mark.parametrize("options", [{}, {"outliers": "iterative"}])
-def test_threads_and_sparse_input_give_the_same_bits(fitted, options):
+def test_threads_and_sparse_input_give_the_same_bits(fitted):
     _, X = fitted
-    model = ThreeCPO(3, random_state=0, n_jobs=1, **options).fit(X)
+    options = {"random_state": 0, "outliers": "iterative"}
+    model = ThreeCPO(3, n_jobs=1, **options).fit(X)
     first = model.stability(X)
-    for n_jobs in (2, 4):
-        other = ThreeCPO(3, random_state=0, n_jobs=n_jobs, **options).fit(X)
-        assert same(other.stability(sp.csr_array(X)), first)
+    other = ThreeCPO(3, n_jobs=3, **options).fit(X)
+    assert same(other.stability(sp.csr_array(X)), first)
     assert not same(model.stability(X, random_state=1), first)
-
-
-def test_a_loaded_model_gives_the_same(fitted, tmp_path):
-    model, X = fitted
-    model.save(tmp_path / "model.npz")
-    assert same(threecpo.load(tmp_path / "model.npz").stability(X), model.stability(X))
 
 
 def test_what_is_below_a_division_that_is_not_real_is_not_tested():

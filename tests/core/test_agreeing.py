@@ -40,9 +40,8 @@ def lone_losses(Y, settings, seed, n_runs):
 
 
 @each_pair
-@pytest.mark.parametrize("n_rows", [60, 200])
-def test_the_result_is_that_of_as_many_runs(find, fixed, n_rows, seed):
-    Y = hard(seed, n_rows)
+def test_the_result_is_that_of_as_many_runs(find, fixed, seed):
+    Y = hard(seed)
     ((best, losses),) = until_agreed(find, Y, [4], seed=seed)
     assert LEAST_RUNS <= len(losses) <= MOST_RUNS
     ((expected, same),) = found_by(fixed, Y, settings_for(4), len(losses), seed=seed)
@@ -89,17 +88,15 @@ def test_clear_clusters_take_the_least_and_shapeless_counts_the_most(find, fixed
 
 
 @each_pair
-@pytest.mark.parametrize("n_clusters", [(5,), (6, 4, 1)], ids=["one", "many"])
-def test_threads_give_the_same_bits(find, fixed, n_clusters, seed, monkeypatch):
+def test_threads_give_the_same_bits(find, fixed, seed, monkeypatch):
     monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
     monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 50)
-    Y = hard(seed)
+    Y, n_clusters = hard(seed), (6, 4, 1)
     first = until_agreed(find, Y, n_clusters, seed=seed)
-    for n_jobs in (2, 4):
-        other = until_agreed(find, Y, n_clusters, seed=seed, n_jobs=n_jobs)
-        for (a, losses), (b, other_losses) in zip(first, other, strict=True):
-            assert losses == other_losses
-            assert_same_bits(a, b)
+    other = until_agreed(find, Y, n_clusters, seed=seed, n_jobs=3)
+    for (a, losses), (b, other_losses) in zip(first, other, strict=True):
+        assert losses == other_losses
+        assert_same_bits(a, b)
 
 
 def test_losses_agree_within_a_part_of_their_size():

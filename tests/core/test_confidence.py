@@ -95,14 +95,6 @@ def dense_ratio(scores, labels, X, groups, floor):
     return top / bottom if bottom > 0 else np.nan
 
 
-@given(labelled_counts(min_rows=2, huge=False), priors)
-def test_scores_without_the_row(case, prior):
-    found, _ = found_for(case.Y, case.labels, case.groups, prior)
-    expected = dense_scores(case.Y, case.labels, case.groups, prior)
-    size = size_of_terms((case.Y + prior).sum()) * 10
-    assert_agrees(found.scores, expected, size)
-
-
 def test_a_light_row_raises_nothing_that_it_has_none_of():
     Y, groups = np.zeros((7, 3)), np.array([0, 0, 1], dtype=np.int8)
     Y[0, 2] = 1.0
@@ -112,12 +104,16 @@ def test_a_light_row_raises_nothing_that_it_has_none_of():
 
 
 @given(labelled_counts(min_rows=2, huge=False), priors, st.data())
-def test_scores_without_a_weighted_row(case, prior, data):
+def test_scores_without_the_row(case, prior, data):
     weight = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1.5, 3.0])
     n_rows = len(case.Y)
-    weights = np.array(data.draw(st.lists(weight, min_size=n_rows, max_size=n_rows)))
+    weights = None
+    if data.draw(st.booleans()):
+        weights = data.draw(st.lists(weight, min_size=n_rows, max_size=n_rows))
+        weights = np.array(weights)
     # Sums of a cluster without any weight are nothing, and so are its shares.
-    assume(all((weights[case.labels == k] > 0).any() for k in set(case.labels)))
+    there = np.ones(n_rows) if weights is None else weights
+    assume(all((there[case.labels == k] > 0).any() for k in set(case.labels)))
     found, _ = found_for(case.Y, case.labels, case.groups, prior, weights)
     expected = dense_scores(case.Y, case.labels, case.groups, prior, weights)
     size = size_of_terms((case.Y + prior).sum()) * 10
@@ -162,8 +158,7 @@ def batched(seed):
     return Y, labels, batches.astype(np.int32)
 
 
-@pytest.mark.parametrize("shared", [0, 2])
-@pytest.mark.parametrize("prior", [1e-3, 1.0])
+@pytest.mark.parametrize(("shared", "prior"), [(0, 1.0), (2, 1e-3)])
 def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
     """Rates of the cluster from the sums without the row, all else held."""
     Y, labels, batches = batched(seed)
@@ -199,18 +194,7 @@ def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
     assert ratio > 1.5
 
 
-def test_a_row_of_no_weight_is_in_no_cluster(seed):
-    Y, labels, batches = batched(seed)
-    weights = np.ones(len(Y))
-    weights[:20] = 0.0
-    groups = np.ones(6, dtype=np.int8)
-    found, _ = found_for(Y, labels, groups, 1e-3, weights, batches)
-    assert (found.owner[:20] == -1).all()
-    assert (found.owner[20:] == labels[20:]).all()
-
-
-@pytest.mark.parametrize("prior", [1e-3, 0.0])
-@pytest.mark.parametrize("outliers", [False, True])
+@pytest.mark.parametrize(("prior", "outliers"), [(1e-3, True), (0.0, False)])
 def test_t_of_planted_counts(prior, outliers, seed):
     rng = np.random.default_rng(seed)
     labels = rng.integers(3, size=120)
@@ -229,7 +213,7 @@ def test_t_of_planted_counts(prior, outliers, seed):
 
 def test_t_of_poisson_counts_is_about_1():
     ratios = []
-    for seed in range(10):
+    for seed in range(5):
         rng = np.random.default_rng(seed)
         labels = rng.integers(2, size=1000)
         shares = rng.dirichlet(np.full(20, 5.0), size=2)

@@ -34,23 +34,20 @@ def messy_csr(dtype=np.int64, index=np.int32):
 
 @given(count_matrices())
 def test_dense_and_sparse_input_give_the_same_counts(Y):
-    assert_canonical(from_dense(Y), Y)
+    assert first_bad_entry(from_dense(Y)) is None
+    assert_canonical(from_dense(np.asfortranarray(Y)), Y)
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.lil_matrix):
         assert_canonical(from_sparse(kind(Y)), Y)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, np.float64, bool])
-@pytest.mark.parametrize("order", ["C", "F"])
-def test_dense_input_of_any_type_and_order(dtype, order):
-    Y = np.array([[0, 1, 0], [1, 1, 0]], dtype=dtype, order=order)
-    assert_canonical(from_dense(Y), Y.astype(float))
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float64])
-@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize(
+    ("dtype", "index"), [(np.uint8, np.int64), (np.float64, np.int32)]
+)
 def test_messy_input_becomes_canonical_and_stays_as_it_was(dtype, index):
     matrix, Y = messy_csr(dtype, index)
     arrays = [matrix.data, matrix.indices, matrix.indptr]
+    for array in arrays:
+        array.flags.writeable = False
     before = [array.copy() for array in arrays]
     assert_canonical(from_sparse(matrix), Y)
     for array, copy, now in zip(
@@ -60,15 +57,14 @@ def test_messy_input_becomes_canonical_and_stays_as_it_was(dtype, index):
         np.testing.assert_array_equal(array, copy)
 
 
-@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array, sp.coo_array])
-def test_duplicates_of_a_narrow_type_do_not_wrap_round(kind):
+def test_duplicates_of_a_narrow_type_do_not_wrap_round():
     data = np.array([200, 200], dtype=np.uint8)
-    coo = sp.coo_array((data, ([0, 0], [1, 1])), shape=(1, 2))
-    if kind is not sp.coo_array:
-        slices = [0, 2] if kind is sp.csr_array else [0, 0, 2]
-        inner = [1, 1] if kind is sp.csr_array else [0, 0]
-        coo = kind((data, inner, slices), shape=(1, 2))
-    assert_canonical(from_sparse(coo), np.array([[0.0, 400.0]]))
+    for matrix in (
+        sp.coo_array((data, ([0, 0], [1, 1])), shape=(1, 2)),
+        sp.csr_array((data, [1, 1], [0, 2]), shape=(1, 2)),
+        sp.csc_array((data, [0, 0], [0, 0, 2]), shape=(1, 2)),
+    ):
+        assert_canonical(from_sparse(matrix), np.array([[0.0, 400.0]]))
 
 
 def test_canonical_input_is_not_copied():
@@ -76,13 +72,6 @@ def test_canonical_input_is_not_copied():
     counts = from_sparse(matrix)
     assert np.shares_memory(counts.data, matrix.data)
     assert np.shares_memory(counts.indices, matrix.indices)
-
-
-def test_read_only_input_is_taken():
-    matrix, Y = messy_csr()
-    for array in (matrix.data, matrix.indices, matrix.indptr):
-        array.flags.writeable = False
-    assert_canonical(from_sparse(matrix), Y)
 
 
 def test_columns_are_those_of_the_mask():
@@ -118,32 +107,18 @@ def test_blocks_cover_all_rows_once_in_order(Y, size, most):
     assert len(blocks) <= most
 
 
-def test_blocks_hold_about_the_same_number_of_counts(monkeypatch, seed):
-    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 100)
-    Y = np.random.default_rng(seed).poisson(0.5, size=(500, 10))
-    counts = from_dense(Y)
-    stored = [
-        counts.indptr[stop] - counts.indptr[start] for start, stop in counts.blocks
-    ]
-    assert len(stored) > 10
-    assert max(stored) - min(stored) <= 2 * Y.shape[1]
-
-
-@pytest.mark.parametrize(
-    ("values", "fractional", "whole"),
-    [
+def test_whole_means_that_sums_are_exact():
+    for values, fractional, whole in (
         ([1, 2, 3], False, True),
         ([1, 2.5, 3], True, False),
         ([0, 0, 0], False, True),
         ([1, EXACT - 2, 0], False, True),
         ([1, EXACT - 1, 0], False, False),
         ([EXACT * 4, 0, 0], False, False),
-    ],
-)
-def test_whole_means_that_sums_are_exact(values, fractional, whole):
-    counts = from_dense(np.array([values], dtype=float))
-    assert counts.fractional is fractional
-    assert counts.whole is whole
+    ):
+        counts = from_dense(np.array([values], dtype=float))
+        assert counts.fractional is fractional
+        assert counts.whole is whole
 
 
 def test_a_late_fraction_is_found():
@@ -157,14 +132,9 @@ def test_a_late_fraction_is_found():
     assert first_bad_entry(counts) == (n - 1, 0, -3.0)
 
 
-@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf, -np.inf])
-def test_first_bad_entry_says_where(bad):
-    Y = np.array([[1.0, 2, 0], [0, 0, 0], [0, 4, bad], [bad, 0, 1]])
-    row, column, value = first_bad_entry(from_dense(Y))
-    assert (row, column) == (2, 2)
-    np.testing.assert_equal(value, bad)
-
-
-@given(count_matrices())
-def test_counts_have_no_bad_entry(Y):
-    assert first_bad_entry(from_dense(Y)) is None
+def test_first_bad_entry_says_where():
+    for bad in (-1.0, np.nan, np.inf, -np.inf):
+        Y = np.array([[1.0, 2, 0], [0, 0, 0], [0, 4, bad], [bad, 0, 1]])
+        row, column, value = first_bad_entry(from_dense(Y))
+        assert (row, column) == (2, 2)
+        np.testing.assert_equal(value, bad)

@@ -58,29 +58,6 @@ class TestCommonParts:
         expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
         np.testing.assert_array_equal(parts, expected)
 
-    def test_many_rows_and_labels_do_not_mix(self):
-        """Their product is 0 in 32 bits."""
-        n_rows, last = 2**17, 2**15
-        b = np.arange(n_rows, dtype=np.int32) % 3
-        a = np.where(b == 2, np.int32(last), np.int32(0))
-        parts = crossing.common_parts(a, np.where(b == 1, b, 0 * b), n_rows, 2)
-        np.testing.assert_array_equal(parts, b)
-
-    def test_there_are_at_most_four_times_as_many_as_clusters(self):
-        a = np.arange(480, dtype=np.int32) // 20
-        parts = crossing.common_parts(a, np.zeros_like(a), 480, 4)
-        np.testing.assert_array_equal(parts, np.where(a < 16, a, NOWHERE))
-
-    def test_outliers_are_no_part_even_if_they_are_most(self):
-        a = np.array([-1] * 30 + [0] * 3 + [1] * 3, dtype=np.int32)
-        parts = crossing.common_parts(a, a, 36, 2)
-        np.testing.assert_array_equal(parts, a)
-
-    def test_outliers_alone_leave_no_part(self):
-        a = np.array([-1, 0, -1], dtype=np.int32)
-        b = np.array([0, -1, -1], dtype=np.int32)
-        assert crossing.common_parts(a, b, 3, 2).tolist() == [OUTLIER] * 3
-
 
 class TestCrossed:
     def shapeless(self):
@@ -98,7 +75,7 @@ class TestCrossed:
     def test_is_never_worse_than_the_other_run(self, outliers, made):
         counts = self.shapeless()
         (settings,) = settings_for(6, outliers=outliers)
-        ends = list(self.ends(counts, settings, 12))
+        ends = list(self.ends(counts, settings, 8))
         made.clear()
         outcomes = Counter()
         for best in ends:
@@ -116,7 +93,7 @@ class TestCrossed:
         # Better, worse, and nothing to join (a run and itself).
         assert outcomes["new"] > 5
         assert outcomes["other"] > 5
-        assert outcomes["none"] >= 12
+        assert outcomes["none"] >= 8
 
     def test_starts_from_the_sums_of_its_own_labels(self, made):
         counts = self.shapeless()
@@ -131,18 +108,6 @@ class TestCrossed:
             assert_same_bits(start.result, expected)
         assert len(made) == 12
 
-    def test_gives_way_to_a_run_that_is_as_good(self, made):
-        counts = from_dense(hard(3))
-        (settings,) = settings_for(6)
-        ends = list(self.ends(counts, settings, 12))
-        ties = 0
-        for best, other in permutations(ends, 2):
-            result = crossing.crossed(counts, best, other, settings, SERIAL)
-            if made and made[-1].result.loss == other.loss:
-                assert result is other
-                ties += 1
-        assert ties > 0
-
     @pytest.mark.parametrize("joined", [False, True])
     def test_as_many_parts_as_clusters_are_nothing_to_join(self, joined, made):
         """Other names for the same clusters, or two of them joined."""
@@ -155,66 +120,7 @@ class TestCrossed:
         assert crossing.crossed(counts, best, other, settings, SERIAL) is other
         assert not made
 
-    def test_lowers_the_losses_of_a_search(self, made):
-        ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)
-        narrow = [each for each in made if each.settings.n_clusters == 6]
-        assert len(narrow) > 8
-        ends = {each.result.loss for each in narrow}
-        assert {*losses} <= ends
-        assert best.loss == min(ends)
-
-    def test_takes_part_for_every_number_of_clusters(self, crossings):
-        found_by(merges, hard(3), settings_for(6, 5), 6)
-        crossed = [each is not other for _, other, each in crossings]
-        sizes = [best.sums.n_clusters for best, _, _ in crossings]
-        assert {*np.compress(crossed, sizes).tolist()} == {5, 6}
-
-    @pytest.fixture
-    def crossings(self, monkeypatch):
-        """The best, the other and the outcome of every crossing."""
-        seen = []
-        crossed = crossing.crossed
-
-        def spying(counts, best, other, *rest):
-            result = crossed(counts, best, other, *rest)
-            seen.append((best, other, result))
-            return result
-
-        monkeypatch.setattr(crossing, "crossed", spying)
-        return seen
-
-    def test_the_best_so_far_is_always_one_of_the_two(self, crossings):
-        ((best, losses),) = found_by(merges, hard(3), settings_for(6), 8)
-        bests = [each.loss for each, _, _ in crossings]
-        assert bests[0] == losses[0]
-        assert bests == sorted(bests, reverse=True)
-        assert bests[-1] >= best.loss == min(losses)
-        assert any(result.loss < other.loss for _, other, result in crossings)
-
-    def test_along_a_path_the_best_meets_the_trials_alone(self, crossings):
-        found_by(merges, hard(0), settings_for(7, 6, 5), 4)
-        assert len(crossings) == 3 * 3
-
-    def test_the_best_meets_earlier_runs_once_each(self, crossings):
-        found_by(merges, hard(3), settings_for(6), 8)
-        # A run for each of eight seeds; seven meet the best, which then meets another
-        # from the second on, unless it has met them all.
-        assert 7 < len(crossings) <= 7 + 7
-        pairs = {(id(best), id(other)) for best, other, _ in crossings}
-        assert len(pairs) == len(crossings)
-
-    def test_only_what_beats_the_best_runs_to_convergence(self, made):
-        for seed in range(5):
-            settings = settings_for(6, max_iter=200)
-            ((best, _),) = found_by(merges, hard(seed), settings, 8, seed=seed)
-            assert best.converged
-        narrow = [each for each in made if each.settings.n_clusters == 6]
-        trials = [each for each in narrow if each.settings.max_iter == 5]
-        finished = [each for each in narrow if each.settings.max_iter != 5]
-        assert 1 <= len(finished) < len(trials) / 2
-        assert {each.settings.max_iter for each in finished} == {195}
-
-    @pytest.mark.parametrize("max_iter", [1, 4, 5, 6, 9, 300])
+    @pytest.mark.parametrize("max_iter", [1, 5, 9, 300])
     def test_the_history_tells_of_both_parts(self, max_iter):
         lengths = set()
         for seed in range(10):

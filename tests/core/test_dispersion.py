@@ -43,14 +43,13 @@ def check(case, prior, **options):
     return n_blocks
 
 
-@given(labelled_counts(), priors, st.sampled_from([1, 4, 1 << 16]))
-def test_equals_the_dense_formula(case, prior, block_counts):
+@given(
+    *(labelled_counts(), priors, st.sampled_from([1, 4, 1 << 16])),
+    st.sampled_from([1, 0.37, 1e-3]),
+)
+def test_equals_the_dense_formula(case, prior, block_counts, scale):
+    case = Labelled(case.Y * scale, case.labels, case.groups, case.n_clusters)
     check(case, prior, block_counts=block_counts)
-
-
-@given(labelled_counts(huge=False), priors, st.sampled_from([0.3, 0.37, 1e-3]))
-def test_equals_the_dense_formula_on_values_that_are_not_whole(case, prior, scale):
-    check(Labelled(case.Y * scale, case.labels, case.groups, case.n_clusters), prior)
 
 
 def large_case(groups=(1, 1, 1, 1, 0, 0, -1, -1), n_rows=60):
@@ -59,7 +58,6 @@ def large_case(groups=(1, 1, 1, 1, 0, 0, -1, -1), n_rows=60):
     return Labelled(Y, labels, np.array(groups, dtype=np.int8), 3)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
     "groups",
     [
@@ -68,29 +66,12 @@ def large_case(groups=(1, 1, 1, 1, 0, 0, -1, -1), n_rows=60):
         (0,) * 8,
         (-1,) * 8,
         (1, 1, 1, 1, 1, 1, -1, -1),
-        (0, 0, 0, 0, 0, 0, -1, -1),
     ],
 )
-def test_several_blocks_with_outliers_equal_the_dense_formula(groups, prior):
-    assert check(large_case(groups), prior, block_counts=20) > 5
-    assert check(large_case(groups), prior) == 1
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_a_column_and_a_row_of_zeros_are_nothing_special(prior):
-    case = large_case()
-    case.Y[:, [1, 5, 7]] = 0
-    case.Y[3] = 0
-    check(case, prior)
-    if prior == 0:
-        assert (dispersions_of(case, prior)[0][[1, 5, 7]] == 0).all()
-
-
-def test_as_many_clusters_as_rows_stay_finite():
-    case = large_case(n_rows=4)
-    case = Labelled(case.Y, np.arange(4), case.groups, 4)
-    check(case, 1e-3)
-    assert np.isfinite(dispersions_of(case, 1e-3)[0]).all()
+def test_several_blocks_with_outliers_equal_the_dense_formula(groups):
+    for prior in PRIORS:
+        assert check(large_case(groups), prior, block_counts=20) > 5
+        assert check(large_case(groups), prior) == 1
 
 
 def simulated(seed, mean, dispersion=1.0, n_columns=300, n_rows=500):
@@ -121,30 +102,23 @@ def means_by_group(n_seeds, mean, dispersion=1.0, *, prior=1e-3, **shape):
     return np.mean(means, axis=0)
 
 
-@pytest.mark.parametrize("mean", [0.2, 3.0, 50.0])
-def test_poisson_counts_have_dispersion_1(mean):
-    """Mean over 10 seeds and 100 columns of each group: within 0.02 of 1."""
-    np.testing.assert_allclose(means_by_group(10, mean), 1.0, atol=0.02)
+def test_poisson_counts_have_dispersion_1():
+    """Mean over 3 seeds and 100 columns of each group: within 0.02 of 1."""
+    for mean in (0.2, 3.0, 50.0):
+        np.testing.assert_allclose(means_by_group(3, mean), 1.0, atol=0.02)
 
 
 def test_very_sparse_poisson_counts_have_dispersion_1():
     """Without a prior within 0.01; the prior, a 20th of the mean, takes up to 0.1."""
     shape = {"n_columns": 900, "n_rows": 2000}
-    without = means_by_group(3, 0.02, prior=0.0, **shape)
+    without = means_by_group(1, 0.02, prior=0.0, **shape)
     np.testing.assert_allclose(without, 1.0, atol=0.01)
-    with_prior = means_by_group(3, 0.02, **shape)
+    with_prior = means_by_group(1, 0.02, **shape)
     assert ((with_prior > 0.9) & (with_prior < 1.0)).all()
 
 
-@pytest.mark.parametrize("dispersion", [2.0, 4.0])
-@pytest.mark.parametrize("mean", [1.0, 5.0, 40.0])
-def test_overdispersed_counts_have_theirs(mean, dispersion):
-    """Mean over 10 seeds and 100 columns of each group: within 5 % of the truth."""
-    found = means_by_group(10, mean, dispersion)
+@pytest.mark.parametrize(("mean", "dispersion"), [(1.0, 2.0), (5.0, 4.0), (40.0, 2.0)])
+def test_overdispersed_counts_have_their_dispersion(mean, dispersion):
+    """Mean over 3 seeds and 100 columns of each group: within 5 % of the truth."""
+    found = means_by_group(3, mean, dispersion)
     np.testing.assert_allclose(found, dispersion, rtol=0.05)
-
-
-def test_the_spread_of_one_column_is_that_of_its_degrees_of_freedom():
-    """Every Poisson column of 10 seeds is within 5 standard errors of 1."""
-    found = [dispersions_of(simulated(seed, 3.0), 1e-3)[0] for seed in range(10)]
-    assert np.abs(np.array(found) - 1).max() < 5 * np.sqrt(2 / 500)

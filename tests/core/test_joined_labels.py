@@ -11,7 +11,6 @@ from searching import found_by, hard, recorded, settings_for
 
 import containers
 from threecpo._core import crossing, merging
-from threecpo._core import run as run_module
 from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
@@ -33,22 +32,6 @@ class TestJoinedLabels:
         labels = np.random.default_rng(seed).integers(8, size=len(Y))
         groups = np.array([1, 1, 1, 1, -1, 1, -1, -1], dtype=np.int8)
         return run(from_dense(Y), groups, labels, settings, SERIAL), settings
-
-    def test_outliers_and_rows_nowhere_stay_so(self, seed):
-        many, settings = self.wide(seed, outliers=True)
-        labels = many.labels.copy()
-        labels[::7] = NOWHERE
-        assert (labels == OUTLIER).any()
-        new, _ = merging.joined(
-            labels,
-            many.sums,
-            many.groups,
-            replace(settings, n_clusters=3),
-            SERIAL,
-        )
-        for special in (OUTLIER, NOWHERE):
-            np.testing.assert_array_equal(new == special, labels == special)
-        assert {*new.tolist()} == {OUTLIER, NOWHERE, 0, 1, 2}
 
     def test_their_sums_are_those_of_the_clusters_added_up(self, seed):
         many, settings = self.wide(seed, outliers=True)
@@ -87,20 +70,6 @@ class TestJoinedLabels:
         assert found.history["out_of_noise"].any()
         for name, values in vars(before).items():
             np.testing.assert_array_equal(getattr(known, name), values)
-
-    def test_rows_are_summed_at_random_starts_alone(self, made, monkeypatch):
-        """All other runs of a search start from sums that are known."""
-        summed = []
-
-        def spying(*args):
-            summed.append(args)
-            return sum_by_labels(*args)
-
-        monkeypatch.setattr(run_module, "sum_by_labels", spying)
-        found_by(merges, hard(1), settings_for(6, 5), 6)
-        wide = [each for each in made if each.settings.n_clusters > 6]
-        assert max(each.settings.max_iter for each in made) > 5  # one is finished
-        assert len(summed) == len(wide) < len(made) / 2
 
     def test_outliers_of_a_larger_number_stay_outliers(self, made, seed):
         Y, _ = containers.planted(n_background=20, seed=seed)

@@ -39,16 +39,17 @@ def test_dispersions_are_those_of_a_fit_without_prior(dense, seed):
     np.testing.assert_allclose(found, np.maximum(1.0, expected), rtol=1e-9)
 
 
-@pytest.mark.parametrize("dense", [True, False])
 @pytest.mark.parametrize(("squared", "power"), [(False, 0.0), (True, 1.0)])
-def test_how_the_variance_grows_is_seen(dense, squared, power):
-    found = model_of(counts(mean=6.0, squared=squared), dense=dense).power
-    assert found == pytest.approx(power, abs=0.25)
+def test_the_growth_of_the_variance_is_estimated(squared, power):
+    for dense in (True, False):
+        found = model_of(counts(mean=6.0, squared=squared), dense=dense).power
+        assert found == pytest.approx(power, abs=0.25)
 
 
-@pytest.mark.parametrize("mean", [0.1, 5.0])
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("excess", [0.0, 3.0])
+@pytest.mark.parametrize(
+    ("mean", "squared", "excess"),
+    [(0.1, False, 3.0), (5.0, True, 3.0), (5.0, False, 0.0)],
+)
 def test_drawn_tables_have_the_same_means_and_variances(mean, squared, excess):
     """Whether they are drawn cell by cell or as scattered groups of counts."""
     shares = np.array([0.2, 0.3, 0.5])
@@ -69,22 +70,6 @@ def test_drawn_tables_have_the_same_means_and_variances(mean, squared, excess):
             tolerance = 5 * error.max() + 0.01 * expected.max()
             np.testing.assert_allclose(means, expected, atol=tolerance)
             np.testing.assert_allclose(drawn[rows].var(0), variance, rtol=0.35)
-
-
-def test_scattered_counts_are_distributed_as_those_of_cells():
-    sizes, shares = np.full(40_000, 0.8), np.array([0.5, 0.5])
-    spread = np.full(2, 2.5)
-    both = [
-        JoinedModel(sizes, shares, spread, 0.0, dense=dense).draw(
-            np.random.default_rng(1)
-        )
-        for dense in (True, False)
-    ]
-    cells, scattered = both[0], both[1].toarray()
-    for value in range(5):
-        assert (cells == value).mean() == pytest.approx(
-            (scattered == value).mean(), abs=0.006
-        )
 
 
 def test_empty_rows_and_columns_are_dropped():

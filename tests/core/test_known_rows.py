@@ -1,19 +1,23 @@
-"""Runs with rows that are held in known clusters, beside the oracle."""
+"""Runs with known rows and fixed columns, against the oracle."""
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from planted_runs import FIRST, settings_of, start_of
+from searching import hard, recorded
 
-import oracle_known
+import oracle_run
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, penalties, priors
 from threecpo._core import crossing, seeding
-from threecpo._core.codes import NOWHERE, all_relevant
+from threecpo._core.codes import NOWHERE, all_relevant, with_fixed
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import joined, merge_clusters
 from threecpo._core.run import run
+from threecpo._core.search import Starts, first_groups
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL, Workers
 
@@ -38,22 +42,30 @@ def held_rows(draw, case):
     return held
 
 
+@settings(max_examples=120)
 @given(labelled_counts(min_rows=3), priors, penalties, st.booleans(), st.data())
 def test_a_run_ends_where_the_oracle_ends(case, prior, penalty, outliers, data):
     assume(outliers or (case.labels >= 0).all())
-    held = data.draw(held_rows(case))
+    held = np.full(len(case.Y), -1)
+    if data.draw(st.booleans()):
+        held = data.draw(held_rows(case))
     # Free rows start anywhere, held ones too.
     labels = np.where(held >= 0, held, data.draw(st.permutations(case.labels)))
+    columns = st.integers(0, case.Y.shape[1] - 1)
+    fixed = data.draw(st.dictionaries(columns, st.sampled_from([1, 0, -1])))
+    fixed = tuple(sorted(fixed.items()))
     X = case.Y + prior
-    start = labels, case.groups
-    expected = oracle_known.run(X, *start, penalty, held, outliers=outliers)
+    start = labels, with_fixed(case.groups, fixed)
+    expected = oracle_run.run(X, *start, penalty, held, fixed, outliers=outliers)
     assume(expected.clear and expected.converged)
-    options = {"prior": prior, "outliers": outliers}
+    options = {"prior": prior, "outliers": outliers, "fixed_groups": fixed}
     actual = held_run(case.Y, *start, held, penalty, **options)
     np.testing.assert_array_equal(actual.labels, expected.labels)
     np.testing.assert_array_equal(actual.groups, expected.groups)
+    assert all(actual.groups[column] == group for column, group in fixed)
     size = size_of_terms(X.sum())
     assert_agrees(actual.history["loss"], expected.row_losses, size)
+    assert (np.diff(actual.history["loss"]) <= 1e-9 * size).all()
 
 
 @given(labelled_counts(outliers=False), priors, penalties, st.booleans(), st.data())
@@ -124,6 +136,22 @@ class TestSearch:
         assert parts[6:].tolist() == [2, 2, 2]
         assert crossing.common_parts(a, b, 9, 2)[0] != 0
 
+    def test_a_crossing_starts_with_held_rows_in_their_clusters(self, monkeypatch):
+        made, Y = recorded(monkeypatch), hard(0)
+        held = np.full(len(Y), -1, dtype=np.int32)
+        held[[3, 150]], held[[8, 90]] = 0, 1
+        counts = from_dense(Y).with_known(held, ("", ""))
+        settings = settings_of(6, n_known=2)
+        ends = []
+        for seed in range(6):
+            start = seeding.random_centers(counts)(np.random.default_rng(seed), 6)
+            ends.append(run(counts, FIRST, start, settings, SERIAL))
+        for best, other in pairwise(ends):
+            crossing.crossed(counts, best, other, settings, SERIAL)
+        assert len(made) > 2
+        for each in made:
+            np.testing.assert_array_equal(each.labels[held >= 0], held[held >= 0])
+
     @pytest.mark.parametrize("kind", ["poisson", "random"])
     def test_seeds_are_free_rows_far_from_known_clusters(self, kind, seed):
         Y, labels, _ = start_of(seed)
@@ -149,26 +177,6 @@ class TestSearch:
             found = start(np.random.default_rng(seed), 2, SERIAL)
             assert 20 <= np.flatnonzero(found == 1)[0] < 40
 
-    def test_weights_of_known_rows_count_in_the_start(self):
-        """Heavy rows are as many rows, from the first assignment on."""
-        Y, labels, _ = start_of(3)
-        held = np.full(40, -1, dtype=np.int32)
-        held[:6] = labels[:6]
-        held = np.searchsorted(np.unique(held[:6]), held).astype(np.int32) * (held >= 0)
-        held[6:] = -1
-        times = np.where(np.arange(40) < 6, 1 + np.arange(40) % 3, 1)
-        n_known = held.max() + 1
-        names = ("",) * n_known
-        once = from_dense(Y).with_rows(times.astype(float)).with_known(held, names)
-        copies = np.repeat(np.arange(40), times)
-        many = from_dense(Y[copies]).with_known(held[copies], names)
-        labels = np.where(held >= 0, held, NOWHERE)
-        settings = settings_of(n_known, n_known=n_known)
-        a = run(once, FIRST, labels, settings, SERIAL)
-        b = run(many, FIRST, labels[copies], settings, SERIAL)
-        np.testing.assert_array_equal(a.labels[copies], b.labels)
-        assert a.sums.table.tobytes() == b.sums.table.tobytes()
-
     def test_a_heavy_known_row_is_many_in_the_first_assignment(self):
         Y = np.array([[10.0, 0, 5], [0, 10, 5], [4, 6, 5], [6, 4, 5]])
         held = np.array([0, 0, 1, -1], dtype=np.int32)
@@ -179,3 +187,20 @@ class TestSearch:
         result = run(counts, all_relevant(3), labels, settings, SERIAL)
         assert result.labels.tolist() == [0, 0, 1, 1]
         assert result.history["rows_moved"].tolist()[0] == 0
+
+
+class TestFixedColumns:
+    def test_starts_hold_them(self):
+        fixed = ((0, -1), (2, 0))
+        counts, rng = from_dense(np.ones((4, 4))), np.random.default_rng(0)
+        first = np.array([1, -1, 1, 1], dtype=np.int8)
+        starts = Starts(counts, first, None, also_all_columns=True, fixed_groups=fixed)
+        assert starts.columns(rng, 2).tolist() == [-1, -1, 0, 1]
+        assert starts.wide_columns(rng, 8, 2).tolist() == [-1, 1, 0, 1]
+        assert first_groups(first, rng, 1, 4, fixed).tolist() == [-1, 1, 0, 1]
+
+    def test_a_start_is_never_without_c1(self):
+        groups = np.array([1, -1, -1], dtype=np.int8)
+        assert with_fixed(groups, [(0, -1)]).tolist() == [-1, 1, 1]
+        assert with_fixed(groups, [(0, -1), (1, 0)]).tolist() == [-1, 0, 1]
+        assert groups.tolist() == [1, -1, -1]

@@ -1,13 +1,12 @@
 """The tree of clusters, beside the paper's formulas."""
 
 import numpy as np
-import pytest
 from hypothesis import given
-from scipy.cluster.hierarchy import fcluster, is_valid_linkage, leaves_list
+from scipy.cluster.hierarchy import is_valid_linkage, leaves_list
 
 import oracle
 from oracle import assert_agrees, size_of_terms
-from strategies import labelled_counts, planted, priors
+from strategies import labelled_counts, priors
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import cluster_tree, merge_clusters
 from threecpo._core.sums import sum_by_labels
@@ -59,31 +58,6 @@ def test_what_each_join_loses_is_what_the_loss_rises_by(case, prior):
     assert_agrees(tree.lost, rises, size_of_terms(X.sum()))
     expected = np.maximum.accumulate(np.maximum(rises, 0.0)) / len(X)
     assert_agrees(tree.heights, expected, size_of_terms(X.sum()))
-
-
-def test_scipy_cuts_at_a_height_as_we_do(seed):
-    rng = np.random.default_rng(seed)
-    Y, _ = planted(rng, 80)
-    labels = rng.permutation(np.arange(80) % 8)
-    groups = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
-    tree = cluster_tree(sums_of(Y, labels, groups, 1e-3), groups, 1e-3)
-    assert (np.diff(tree.heights) >= 0).all()
-    for n_left in range(1, 9):
-        there = fcluster(tree.linkage, n_left, "maxclust")
-        if len(set(there)) == n_left:  # equal heights are cut together
-            pairs = {*zip(there, tree.cut(n_left), strict=True)}
-            assert len(pairs) == n_left
-
-
-@pytest.mark.parametrize("prior", [0.0, 1e-3])
-def test_equal_clusters_join_at_height_nothing(prior):
-    Y = np.array([[9, 1, 4], [9, 1, 4], [1, 9, 4], [9, 1, 4.0]])
-    groups = np.ones(3, dtype=np.int8)
-    tree = cluster_tree(sums_of(Y, np.arange(4), groups, prior), groups, prior)
-    assert_agrees(tree.lost[:2], 0.0, 20.0)
-    assert (tree.lost >= 0).all()
-    assert tree.leaves == [0, 1, 3, 2]
-    assert tree.heights[-1] > 1.0
 
 
 def test_a_height_never_falls_though_a_later_join_costs_less():

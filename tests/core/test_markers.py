@@ -115,13 +115,6 @@ def test_empty_and_noise_columns_change_no_strength():
     )
 
 
-def test_one_cluster_has_no_markers():
-    Y = np.random.default_rng(0).poisson(3, (40, 6))
-    markers = markers_of(Y, np.zeros(40, int), [1] * 6, 1)
-    assert not markers.above_average.any()
-    assert len(markers.best(0, 5)) == 0
-
-
 def test_a_rare_column_without_evidence_stands_behind_a_frequent_one():
     """Twelve times as frequent on one count, or three times on hundreds."""
     labels = np.repeat([0, 1], [10, 110])

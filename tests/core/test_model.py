@@ -1,8 +1,10 @@
-"""Scores, rates and losses beside the paper's formulas."""
+"""Scores, rates and losses against the paper's formulas."""
+
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_cases import EDGES, column_step, row_scales, scores_of_profile, sums_of
 
@@ -20,27 +22,38 @@ from strategies import (
 )
 from threecpo._core import model
 
+GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], np.int8)
+
 
 def without_row_constant(scores):
     return scores - scores[:, :1]
 
 
-def check_column_scores(case, prior, penalty):
+def check_columns(case, prior, penalty):
+    """Scores, loss and best groups of the columns."""
     X = case.Y + prior
     expected = oracle.column_scores(X, case.labels, case.groups, penalty)
-    scores = column_step(case, prior, penalty).scores
-    assert_agrees(scores, expected, size_of_terms(X.sum(axis=0))[:, None])
+    step = column_step(case, prior, penalty)
+    assert_agrees(step.scores, expected, size_of_terms(X.sum(axis=0))[:, None])
+    loss = oracle.loss(X, case.labels, case.groups, penalty)
+    assert_agrees(model.loss(step.scores, case.groups), loss, size_of_terms(X.sum()))
+    best = oracle.choose_groups(expected, oracle.tolerance(X, case.groups))
+    clear = oracle_run.clear_columns(X, case.labels, case.groups, penalty)
+    np.testing.assert_array_equal(step.groups[clear], best[clear])
 
 
 def check_rates(case, prior):
-    X = case.Y + prior
-    rates = model.rates(sums_of(case, prior), case.groups)
+    X, sums = case.Y + prior, sums_of(case, prior)
+    rates = model.rates(sums, case.groups)
     expected = oracle.cluster_rates(X, case.labels, case.groups, case.n_clusters)
     assert_agrees(rates.cluster, expected)
     assert_agrees(rates.shared, oracle.shared_rates(X))
     assert_agrees(rates.noise, oracle.noise_rates(X))
     expected = oracle.row_scales(X, case.labels, case.groups)
     assert_agrees(row_scales(case, prior), expected)
+    likelihood = model.log_likelihood(sums, case.groups, sums)
+    expected = -oracle.loss(X, case.labels, case.groups, None)
+    assert_agrees(likelihood, expected, size_of_terms(X.sum()))
 
 
 def check_row_scores(case, prior, *, exact):
@@ -66,109 +79,56 @@ def check_row_scores(case, prior, *, exact):
     assert_agrees(actual[:, used], expected[:, used], size)
 
 
-def check_likelihood(case, prior):
-    X, sums = case.Y + prior, sums_of(case, prior)
-    value = model.log_likelihood(sums, case.groups, sums)
-    expected = -oracle.loss(X, case.labels, case.groups, None)
-    assert_agrees(value, expected, size_of_terms(X.sum()))
-
-
-@pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize("name", EDGES)
-class TestEdges:
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    def test_column_scores_are_the_papers(self, name, prior, penalty):
-        check_column_scores(EDGES[name], prior, penalty)
-
-    def test_rates_and_row_scales_are_the_papers(self, name, prior):
-        check_rates(EDGES[name], prior)
-
-    @pytest.mark.parametrize("exact", [True, False])
-    def test_row_scores_are_the_papers(self, name, prior, exact):
-        check_row_scores(EDGES[name], prior, exact=exact)
-
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    def test_loss_is_the_papers(self, name, prior, penalty):
-        case = EDGES[name]
-        loss = model.loss(column_step(case, prior, penalty).scores, case.groups)
-        expected = oracle.loss(case.Y + prior, case.labels, case.groups, penalty)
-        assert loss == pytest.approx(expected, rel=1e-12)
-
-    def test_likelihood_under_own_rates_is_minus_the_loss(self, name, prior):
-        check_likelihood(EDGES[name], prior)
+def test_edges_equal_the_oracle(name):
+    case = EDGES[name]
+    for prior, penalty in product(PRIORS, PENALTIES):
+        check_columns(case, prior, penalty)
+    for prior in PRIORS:
+        check_rates(case, prior)
+        check_row_scores(case, prior, exact=True)
+        check_row_scores(case, prior, exact=False)
 
 
-@given(labelled_counts(), priors, penalties)
-def test_column_scores_equal_the_oracle(case, prior, penalty):
-    check_column_scores(case, prior, penalty)
-
-
-@given(labelled_counts(), priors)
-def test_rates_and_row_scales_equal_the_oracle(case, prior):
+@settings(max_examples=120)
+@given(labelled_counts(), priors, penalties, st.booleans())
+def test_the_model_equals_the_oracle(case, prior, penalty, exact):
+    check_columns(case, prior, penalty)
     check_rates(case, prior)
-
-
-@given(labelled_counts(), priors, st.booleans())
-def test_row_scores_equal_the_oracle(case, prior, exact):
     check_row_scores(case, prior, exact=exact)
 
 
-@given(labelled_counts(), priors, penalties)
-def test_loss_equals_the_oracle(case, prior, penalty):
-    X = case.Y + prior
-    loss = model.loss(column_step(case, prior, penalty).scores, case.groups)
-    expected = oracle.loss(X, case.labels, case.groups, penalty)
-    assert_agrees(loss, expected, size_of_terms(X.sum()))
-
-
-@given(labelled_counts(), priors, penalties)
-def test_groups_equal_the_oracle(case, prior, penalty):
-    X = case.Y + prior
-    step = column_step(case, prior, penalty)
-    scores = oracle.column_scores(X, case.labels, case.groups, penalty)
-    expected = oracle.choose_groups(scores, oracle.tolerance(X, case.groups))
-    clear = oracle_run.clear_columns(X, case.labels, case.groups, penalty)
-    np.testing.assert_array_equal(step.groups[clear], expected[clear])
-
-
-@given(labelled_counts(), priors)
-def test_likelihood_under_own_rates_is_minus_the_loss(case, prior):
-    check_likelihood(case, prior)
-
-
-@pytest.mark.parametrize("outliers", [False, True])
-def test_likelihood_of_other_rows_equals_the_oracle(outliers, seed):
+def test_likelihood_of_new_rows_equals_the_oracle(seed):
     Y, labels = planted(np.random.default_rng(seed), n_rows=60)
-    labels[4::7] = -1 if outliers else 0
-    groups = np.array([1, 1, 1, 1, 0, 0, -1, -1], np.int8)
-    old = Labelled(Y[:40], labels[:40], groups, 3)
-    new = Labelled(Y[40:], labels[40:], groups, 3)
+    labels[4::7] = -1
+    old = Labelled(Y[:40], labels[:40], GROUPS, 3)
+    new = Labelled(Y[40:], labels[40:], GROUPS, 3)
     X, Z = old.Y + 1e-3, new.Y + 1e-3
-    rates = oracle.cluster_rates(X, old.labels, groups, 3)
-    rates[:, groups == 0] = oracle.shared_rates(X)[groups == 0]
+    rates = oracle.cluster_rates(X, old.labels, GROUPS, 3)
+    rates[:, GROUPS == 0] = oracle.shared_rates(X)[GROUPS == 0]
     rates = np.vstack([rates, oracle.shared_rates(X)])
     mu = np.broadcast_to(oracle.noise_rates(X), Z.shape)
-    expected = (oracle.times_log(Z, mu) - mu)[:, groups == -1].sum()
+    expected = (oracle.times_log(Z, mu) - mu)[:, GROUPS == -1].sum()
     for k in (0, 1, 2, -1):
         own = Z[new.labels == k]
-        expected += oracle.refitted_likelihood(own, rates[k], groups).sum()
-    value = model.log_likelihood(sums_of(new, 1e-3), groups, sums_of(old, 1e-3))
+        expected += oracle.refitted_likelihood(own, rates[k], GROUPS).sum()
+    value = model.log_likelihood(sums_of(new, 1e-3), GROUPS, sums_of(old, 1e-3))
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("n_clusters", [1, 2, 7, 8, 9, 17])
 @pytest.mark.parametrize("background", [False, True])
-def test_row_scores_for_few_and_many_clusters(n_clusters, background, seed):
+def test_row_scores_for_few_and_many_clusters(background, seed):
+    """Vector lanes hold eight clusters."""
     Y, _ = planted(np.random.default_rng(seed), n_rows=60)
-    labels = np.arange(60) % n_clusters
-    groups = np.array([1, 1, 1, 1, 0, 0, -1, -1], np.int8)
-    case = Labelled(Y, labels, groups, n_clusters)
-    actual = scores_of_profile(case, 1e-3, exact=True, background=background)
-    expected = oracle.row_scores(Y + 1e-3, labels, case.groups, exact=True)
-    np.testing.assert_allclose(actual[:, :n_clusters], expected, rtol=1e-12)
-    if background:
-        expected = oracle.background(Y + 1e-3, case.groups, exact=True)
-        np.testing.assert_allclose(actual[:, -1], expected, rtol=1e-12)
+    for n_clusters in (1, 2, 7, 8, 9, 17):
+        labels = np.arange(60) % n_clusters
+        case = Labelled(Y, labels, GROUPS, n_clusters)
+        actual = scores_of_profile(case, 1e-3, exact=True, background=background)
+        expected = oracle.row_scores(Y + 1e-3, labels, GROUPS, exact=True)
+        if background:
+            other = oracle.background(Y + 1e-3, GROUPS, exact=True)
+            expected = np.column_stack([expected, other])
+        np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 @given(labelled_counts(huge=False), st.sampled_from([1e-3, 1.0]))

@@ -36,8 +36,8 @@ class TestFigure1:
         np.testing.assert_allclose(rates.shared, [160, 90, 200, 50, 57, 229])
         np.testing.assert_allclose(rates.cluster, printed, rtol=1e-12)
 
-    def test_expected_values_by_cluster(self):
-        printed = [
+    def test_expected_values(self):
+        by_cluster = [
             [2.0, 3.0, 4.0, 1.0, 2.0, 10.0],
             [6.0, 9.0, 12.0, 3.0, 6.0, 30.0],
             [6.0, 9.0, 12.0, 3.0, 6.0, 30.0],
@@ -49,11 +49,7 @@ class TestFigure1:
             [18.0, 12.0, 24.0, 6.0, 6.0, 21.0],
             [12.0, 8.0, 16.0, 4.0, 4.0, 14.0],
         ]
-        expected = self.scales[:, None] * self.rates.cluster[self.labels]
-        np.testing.assert_allclose(expected, printed, atol=0.0501)
-
-    def test_expected_values_by_row_size(self):
-        printed = [
+        by_row_size = [
             [3.2, 1.8, 4.0, 1.0, 1.1, 4.6],
             [9.6, 5.4, 12.0, 3.0, 3.4, 13.7],
             [9.6, 5.4, 12.0, 3.0, 3.4, 13.7],
@@ -65,20 +61,16 @@ class TestFigure1:
             [19.2, 10.8, 24.0, 6.0, 6.8, 27.5],
             [12.8, 7.2, 16.0, 4.0, 4.6, 18.3],
         ]
-        expected = np.outer(self.scales, self.rates.shared)
-        np.testing.assert_allclose(expected, printed, atol=0.0501)
+        start = self.Y, self.labels, self.groups
+        relevant = self.scales[:, None] * self.rates.cluster[self.labels]
+        shared = np.outer(self.scales, self.rates.shared)
+        np.testing.assert_allclose(relevant, by_cluster, atol=0.0501)
+        np.testing.assert_allclose(shared, by_row_size, atol=0.0501)
+        np.testing.assert_allclose(oracle.expected_relevant(*start), relevant)
+        np.testing.assert_allclose(oracle.expected_shared(*start), shared)
 
-    def test_oracle_gives_the_same_expected_values(self):
-        expected = self.scales[:, None] * self.rates.cluster[self.labels]
-        relevant = oracle.expected_relevant(self.Y, self.labels, self.groups)
-        shared = oracle.expected_shared(self.Y, self.labels, self.groups)
-        np.testing.assert_allclose(relevant, expected, rtol=1e-12)
-        np.testing.assert_allclose(
-            shared, np.outer(self.scales, self.rates.shared), rtol=1e-12
-        )
-
-    @pytest.mark.parametrize("prior", [0.0, 1e-3])
     @pytest.mark.parametrize(("penalty", "stays"), [("bic", True), ("mdl", False)])
-    def test_its_groups_are_a_fixed_point_under_bic_only(self, prior, penalty, stays):
-        groups = column_step(self.case, prior, penalty).groups
-        assert np.array_equal(groups, self.groups) is stays
+    def test_its_groups_are_a_fixed_point_under_bic_only(self, penalty, stays):
+        for prior in (0.0, 1e-3):
+            groups = column_step(self.case, prior, penalty).groups
+            assert np.array_equal(groups, self.groups) is stays

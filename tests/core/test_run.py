@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from planted_runs import RULES, run_of, same_partition, start_of, states
+from planted_runs import run_of, same_partition, start_of, states
 
 import oracle
 import oracle_run
 from oracle import assert_agrees, size_of_terms
-from strategies import PENALTIES, PRIORS, labelled_counts, penalties, priors
+from strategies import labelled_counts, penalties, priors
 from threecpo._core.rules import PRINTED
 
 
@@ -31,9 +31,21 @@ def rises(Y, labels, groups, penalty, **changes):
 
 
 class TestOracle:
-    @pytest.mark.parametrize("prior", PRIORS)
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    @pytest.mark.parametrize(("exact", "outliers"), RULES)
+    # Every two of prior, penalty and rule meet.
+    @pytest.mark.parametrize(
+        ("prior", "penalty", "exact", "outliers"),
+        [
+            (1e-3, "mdl", True, False),
+            (0.0, "mdl", False, True),
+            (1.0, "mdl", True, True),
+            (1e-3, "bic", False, True),
+            (0.0, "bic", True, False),
+            (1.0, "bic", False, False),
+            (1e-3, None, True, True),
+            (0.0, None, False, False),
+            (1.0, None, True, False),
+        ],
+    )
     def test_a_run_on_planted_counts(self, prior, penalty, exact, outliers, seed):
         options = {"exact": exact, "outliers": outliers}
         compared = 0
@@ -68,9 +80,8 @@ class TestOracle:
 
 
 @given(labelled_counts(), priors, penalties, st.booleans(), st.booleans())
-def test_loss_follows_from_labels_and_groups_alone(
-    case, prior, penalty, exact, outliers
-):
+def test_every_run_is_consistent(case, prior, penalty, exact, outliers):
+    """Its loss follows from labels and groups; without C1 there is one cluster."""
     assume(outliers or (case.labels >= 0).all())
     options = {"prior": prior, "exact": exact, "outliers": outliers}
     result = run_of(case.Y, case.labels, case.groups, penalty, **options)
@@ -81,47 +92,32 @@ def test_loss_follows_from_labels_and_groups_alone(
     assert result.labels.max() == result.sums.n_clusters - 1
     sizes = np.bincount(result.labels[result.labels >= 0])
     assert (np.diff(sizes) <= 0).all()
+    assert len(result.history["loss"]) < 100
+    if 1 not in result.groups:
+        assert not result.labels.any()
 
 
 class TestMonotone:
-    @given(labelled_counts(), priors, penalties, st.booleans())
-    def test_on_awkward_counts(self, case, prior, penalty, outliers):
+    @given(
+        labelled_counts(), priors, penalties, st.booleans(), st.sampled_from([1, 0.37])
+    )
+    def test_on_awkward_counts(self, case, prior, penalty, outliers, fraction):
         assume(outliers or (case.labels >= 0).all())
         options = {"prior": prior, "outliers": outliers}
-        found = rises(case.Y, case.labels, case.groups, penalty, **options)
-        assert (found <= 1e-9).all()
-
-    @given(labelled_counts(huge=False), penalties, st.booleans(), st.floats(0.01, 0.99))
-    def test_on_fractional_values(self, case, penalty, outliers, fraction):
-        assume(outliers or (case.labels >= 0).all())
         Y = case.Y * fraction
-        options = {"prior": 1e-3, "outliers": outliers}
         found = rises(Y, case.labels, case.groups, penalty, **options)
         assert (found <= 1e-9).all()
 
-    @pytest.mark.parametrize("outliers", [False, True])
-    @pytest.mark.parametrize("fractional", [False, True])
-    @pytest.mark.parametrize("penalty", PENALTIES)
+    @pytest.mark.parametrize(
+        ("outliers", "fractional", "penalty"),
+        [(False, False, "mdl"), (True, True, "bic"), (True, False, None)],
+    )
     def test_on_planted_counts(self, seed, outliers, fractional, penalty):
         Y, labels, groups = start_of(seed, fractional=fractional)
         options = {"prior": 1e-3, "outliers": outliers}
         found = rises(Y, labels, groups, penalty, **options)
         assert (found <= 1e-9).all()
         assert (found < -1e-6).any()
-
-    def test_only_the_printed_rule_raises_the_loss(self):
-        raised = {True: 0, False: 0}
-        for seed in range(60):
-            rng = np.random.default_rng(seed)
-            Y = rng.poisson(rng.gamma(1.0, 4.0, size=(12, 6))).astype(float)
-            labels, groups = rng.integers(3, size=12), rng.choice([1, 0, -1], size=6)
-            groups = np.append(groups[1:], 1).astype(np.int8)
-            for exact, times in raised.items():
-                options = {"prior": 1e-3, "exact": exact}
-                found = rises(Y, labels, groups, None, **options)
-                raised[exact] = times + bool((found > 1e-9).any())
-        assert raised[True] == 0
-        assert raised[False] > 0
 
 
 class TestFigure1:
@@ -132,11 +128,6 @@ class TestFigure1:
         np.testing.assert_array_equal(result.groups, groups)
         assert result.converged
         assert result.history["rows_moved"].tolist() == [0]
-
-    def test_is_no_fixed_point_with_the_mdl_price(self):
-        Y, labels, groups = oracle.figure_1()
-        result = run_of(Y, labels, groups, "mdl", prior=0.0, max_iter=1)
-        assert not np.array_equal(result.groups, groups)
 
 
 class TestPrintedRule:
@@ -155,23 +146,3 @@ class TestPrintedRule:
         assert 1 < len(result.history["loss"]) < 10
         assert (result.history["rows_moved"] > 0).all()
         assert result.loss == pytest.approx(settled.loss, rel=1e-12)
-
-    @given(labelled_counts(), priors, penalties, st.booleans())
-    def test_always_ends(self, case, prior, penalty, outliers):
-        assume(outliers or (case.labels >= 0).all())
-        options = {"prior": prior, "exact": False, "outliers": outliers}
-        result = run_of(case.Y, case.labels, case.groups, penalty, **options)
-        assert len(result.history["loss"]) < 100
-        if result.converged:
-            self.check_fixed_point(case.Y + prior, result, penalty, outliers)
-
-    def check_fixed_point(self, X, result, penalty, outliers):
-        labels, groups = result.labels, result.groups
-        rule = {"exact": False, "outliers": outliers}
-        scores = oracle.column_scores(X, labels, groups, penalty)
-        best = oracle.choose_groups(scores, oracle.tolerance(X, groups))
-        clear = oracle_run.clear_columns(X, labels, groups, penalty)
-        np.testing.assert_array_equal(groups[clear], best[clear])
-        best = oracle.assign(X, labels, groups, **rule)
-        clear = oracle_run.clear_rows(X, labels, groups, **rule)
-        np.testing.assert_array_equal(labels[clear], best[clear])

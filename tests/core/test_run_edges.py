@@ -2,12 +2,9 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from planted_runs import assert_same_bits, run_of, same_partition, settings_of, start_of
+from planted_runs import assert_same_bits, run_of, settings_of, start_of
 
 import oracle
-from strategies import PENALTIES, PRIORS, labelled_counts, penalties, priors
 from threecpo._core.codes import NOWHERE
 from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
@@ -43,24 +40,6 @@ class TestStart:
 
 
 class TestEdges:
-    def test_structureless_columns_leave_one_cluster(self):
-        Y = np.full((8, 3), 5.0)
-        labels = np.arange(8) % 3
-        result = run_of(Y, labels, np.ones(3, dtype=np.int8))
-        assert result.groups.tolist() == [-1, -1, -1]
-        assert result.labels.tolist() == [0] * 8
-        assert result.sums.n_clusters == 1
-
-    @given(labelled_counts(), priors, penalties, st.booleans(), st.booleans())
-    def test_without_relevant_columns_all_rows_are_one_cluster(
-        self, case, prior, penalty, exact, outliers
-    ):
-        assume(outliers or (case.labels >= 0).all())
-        options = {"prior": prior, "exact": exact, "outliers": outliers}
-        result = run_of(case.Y, case.labels, case.groups, penalty, **options)
-        if 1 not in result.groups:
-            assert result.labels.tolist() == [0] * len(case.Y)
-
     @pytest.mark.parametrize("exact", [True, False])
     def test_rows_without_counts_make_no_cluster_of_their_own(self, exact):
         """Their sums are 0 / 0 of anything where there is no prior."""
@@ -69,24 +48,6 @@ class TestEdges:
         result = run_of(Y, labels, groups, prior=0.0, exact=exact)
         assert result.groups.tolist() == [0]
         assert result.labels.tolist() == [0, 0, 0, 0]
-
-    @pytest.mark.parametrize("penalty", PENALTIES)
-    def test_one_cluster_needs_no_relevant_column(self, penalty, seed):
-        Y, labels, groups = start_of(seed)
-        result = run_of(Y, np.zeros_like(labels), groups, penalty)
-        assert 1 not in result.groups
-        assert result.converged
-
-    @pytest.mark.parametrize("prior", PRIORS)
-    @pytest.mark.parametrize("outliers", [False, True])
-    @pytest.mark.parametrize("shape", [(1, 1), (1, 4), (5, 1), (6, 3)])
-    def test_no_counts_at_all(self, prior, outliers, shape):
-        labels = np.arange(shape[0]) % 2
-        groups = np.ones(shape[1], dtype=np.int8)
-        options = {"prior": prior, "outliers": outliers}
-        result = run_of(np.zeros(shape), labels, groups, **options)
-        assert result.labels.tolist() == [0] * shape[0]
-        assert np.isfinite(result.loss)
 
     def test_an_empty_or_copied_noise_column_moves_no_row(self, seed):
         Y, labels, groups = start_of(seed)
@@ -99,45 +60,12 @@ class TestEdges:
             assert result.groups[-1] == -1
             np.testing.assert_array_equal(result.labels, plain.labels)
 
-    def test_well_separated_clusters_are_recovered(self, seed):
-        rng = np.random.default_rng(seed)
-        truth = np.arange(60) % 3
-        sizes = rng.integers(1, 4, size=60)
-        profiles = 60.0 * np.eye(3)[truth] + 5
-        Y = np.column_stack(
-            [
-                rng.poisson(sizes[:, None] * profiles),
-                rng.poisson(np.outer(sizes, [60, 80])),
-                rng.poisson(30, size=(60, 2)),
-            ]
-        ).astype(float)
-        labels = truth.copy()
-        labels[::4] = rng.integers(3, size=15)
-        result = run_of(Y, labels, np.ones(7, dtype=np.int8))
-        assert same_partition(result.labels, truth)
-        assert result.groups.tolist() == [1, 1, 1, 0, 0, -1, -1]
-
-    @pytest.mark.parametrize("allowed", [(1, 0), (1, -1), (1,)])
-    def test_columns_stay_in_the_groups_allowed(self, allowed, seed):
-        Y, labels, _ = start_of(seed)
-        groups = np.ones(Y.shape[1], dtype=np.int8)
-        result = run_of(Y, labels, groups, allowed=allowed)
-        assert np.isin(result.groups, allowed).all()
-
-    def test_a_higher_threshold_gives_no_more_outliers(self):
-        Y, labels, groups = start_of(3)
-        found = [
-            np.sum(run_of(Y, labels, groups, outliers=True, threshold=t).labels == -1)
-            for t in (0.0, 2.0, 1e9)
-        ]
-        assert found[0] > found[2] == 0
-        assert found[0] >= found[1]
-
     @pytest.mark.parametrize("allowed", [(1,), (1, 0), (1, -1), (1, 0, -1)])
-    @pytest.mark.parametrize("prior", [0.0, 1e-3])
-    def test_proportional_rows_are_no_outliers(self, prior, allowed):
+    def test_proportional_rows_are_not_outliers(self, allowed):
         X = np.outer([3, 2, 1, 1, 2, 2], [1e6, 3])
         labels, groups = [0, 0, 0, 1, 1, 0], np.ones(2, dtype=np.int8)
-        options = {"outliers": True, "prior": prior, "allowed": allowed}
-        result = run_of(X - prior, labels, groups, None, **options)
-        assert (result.labels >= 0).all()
+        for prior in (0.0, 1e-3):
+            options = {"outliers": True, "prior": prior, "allowed": allowed}
+            result = run_of(X - prior, labels, groups, None, **options)
+            assert (result.labels >= 0).all()
+            assert np.isin(result.groups, allowed).all()

@@ -14,7 +14,6 @@ from searching import (
     settings_for,
     starts_of,
 )
-from sklearn.metrics import adjusted_rand_score
 
 import containers
 from threecpo._core.crossing import best_of
@@ -29,8 +28,9 @@ def made(monkeypatch):
 
 class TestSeeds:
     @each_search
-    @pytest.mark.parametrize("n_clusters", [(6,), (7, 6, 4, 3)], ids=["one", "many"])
-    @pytest.mark.parametrize("first_columns", [None, random_columns])
+    @pytest.mark.parametrize(
+        ("n_clusters", "first_columns"), [((6,), None), ((7, 6, 4, 3), random_columns)]
+    )
     def test_more_keep_the_first_losses_and_never_make_the_best_worse(
         self, find, n_clusters, first_columns, seed
     ):
@@ -38,7 +38,7 @@ class TestSeeds:
         options = {"seed": seed, "first_columns": first_columns}
         most = found_by(find, Y, settings, 8, **options)
         assert any(len(set(losses)) > 1 for _, losses in most)
-        for n_seeds in (1, 3, 5):
+        for n_seeds in (1, 5):
             fewer = found_by(find, Y, settings, n_seeds, **options)
             for (best, losses), (other, more) in zip(fewer, most, strict=True):
                 assert losses == more[:n_seeds]
@@ -80,28 +80,8 @@ class TestSeeds:
         assert len(last) == 16
         assert all((each.groups == 1).all() for each in last)
 
-    def test_one_cluster_below_others_uses_all_columns(self, made, seed):
-        *_, (best, _) = found_by(merges, hard(seed), settings_for(3, 1), 6, seed=seed)
-        ((alone, _),) = found_by(merges, hard(seed), settings_for(1), 6, seed=seed)
-        assert_same_bits(best, alone)
-
 
 class TestRuns:
-    @each_search
-    @pytest.mark.parametrize("outliers", [False, True])
-    @pytest.mark.parametrize("fractional", [False, True])
-    def test_no_step_of_any_raises_the_loss(
-        self, find, outliers, fractional, made, seed
-    ):
-        Y = hard(seed, fractional=fractional)
-        for n_clusters in ((6,), (7, 4, 2)):
-            found_by(find, Y, settings_for(*n_clusters, outliers=outliers), 6)
-        assert len(made) >= 24
-        for each in made:
-            losses = each.result.history["loss"]
-            # With outliers the loss falls with the threshold 0 of each.
-            assert (np.diff(losses) <= 1e-9 * np.abs(losses[1:])).all()
-
     @each_search
     def test_every_setting_has_its_result(self, find, seed):
         asked = (9, 8, 5, 4, 2, 1)
@@ -138,35 +118,3 @@ class TestRuns:
         for index in range(4):
             iterations = [n for _, i, n, _, _ in reports if i == index]
             assert iterations == list(range(1, len(iterations) + 1))
-
-    @each_search
-    def test_each_reports_the_number_of_clusters_asked_for(self, find, seed):
-        ends = []
-
-        def report(n_clusters, index, _iteration, _line, finished):
-            if finished:
-                ends.append((n_clusters, index))
-
-        found_by(find, hard(seed), settings_for(5, 3), 2, report=report)
-        assert sorted(ends) == [(3, 0), (3, 1), (5, 0), (5, 1)]
-
-    @each_search
-    def test_random_first_columns_are_drawn_for_each(self, find, made, seed):
-        found_by(
-            find,
-            hard(seed),
-            settings_for(4),
-            6,
-            first_columns=random_columns,
-            seed=seed,
-        )
-        used = {each.groups.tobytes() for each in made}
-        drawn = [g for g in used if np.sum(np.frombuffer(g, np.int8) == 1) == 4]
-        assert len(drawn) > 3
-
-    @each_search
-    def test_fractional_counts_work(self, find, seed):
-        Y, labels = containers.planted(seed=seed)
-        Y = 0.37 * Y
-        ((best, _),) = found_by(find, Y, settings_for(3), seed=seed)
-        assert adjusted_rand_score(labels, best.labels) == 1

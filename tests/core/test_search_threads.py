@@ -31,9 +31,10 @@ class TestThreads:
         return 9 if several else 1
 
     @each_search
-    @pytest.mark.parametrize("n_clusters", [(5,), (6, 4, 1)], ids=["one", "many"])
-    @pytest.mark.parametrize("n_seeds", [1, 5])
-    @pytest.mark.parametrize("kind", ["whole", "fractional", "outliers"])
+    @pytest.mark.parametrize(
+        ("n_clusters", "n_seeds", "kind"),
+        [((5,), 5, "whole"), ((6, 4, 1), 5, "fractional"), ((6, 4, 1), 1, "outliers")],
+    )
     def test_any_number_gives_the_same_bits(
         self, find, n_clusters, n_seeds, kind, n_blocks, seed
     ):
@@ -95,8 +96,7 @@ class TestInterrupt:
         monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 50)
 
     @each_search
-    @pytest.mark.parametrize("n_jobs", [1, 2])
-    @pytest.mark.parametrize("n_seeds", [1, 5])
+    @pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 1), (2, 5)])
     def test_before_the_first_run(self, find, n_jobs, n_seeds, made):
         stop = threading.Event()
         stop.set()
@@ -107,8 +107,7 @@ class TestInterrupt:
         assert not made
 
     @each_search
-    @pytest.mark.parametrize("n_jobs", [1, 2])
-    @pytest.mark.parametrize("n_seeds", [1, 200])
+    @pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 200), (2, 1), (2, 200)])
     def test_inside_a_run(self, find, n_jobs, n_seeds):
         stop, told = threading.Event(), []
 

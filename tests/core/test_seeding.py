@@ -8,7 +8,6 @@ from oracle import assert_agrees, size_of_terms
 from strategies import PRIORS, count_matrices, planted, priors
 from threecpo._core import seeding
 from threecpo._core.codes import NOWHERE
-from threecpo._core.loops import rows as row_loops
 from threecpo._core.matrices import from_dense
 
 
@@ -21,37 +20,15 @@ def pair_sizes(X, Z):
     return size_of_terms(X.sum(axis=1)[:, None] + Z.sum(axis=1))
 
 
-@given(count_matrices(), priors)
-def test_information_equals_the_oracle(Y, prior):
+@given(count_matrices(), priors, st.sampled_from([1, 0.37]))
+def test_information_equals_the_oracle(Y, prior, scale):
+    Y = scale * Y
     X = Y + prior
     information = seeding.column_information(from_dense(Y), prior)
     size = np.log(2 + X.sum()) + 1
     if prior:
         size = size + abs(np.log(prior))
     assert_agrees(information, oracle.column_information(X), size)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_information_of_counts_beyond_the_table(monkeypatch, prior, seed):
-    Y, _ = planted(np.random.default_rng(seed))
-    whole = seeding.column_information(from_dense(Y), prior)
-    monkeypatch.setattr(seeding, "TABLE_SIZE", 3)
-    beyond = seeding.column_information(from_dense(Y), prior)
-    np.testing.assert_allclose(beyond, whole, rtol=1e-11, atol=1e-14)
-
-
-def test_information_of_fractional_values_equals_the_oracle(seed):
-    Y, _ = planted(np.random.default_rng(seed), fractional=True)
-    information = seeding.column_information(from_dense(Y), 1e-3)
-    expected = oracle.column_information(Y + 1e-3)
-    np.testing.assert_allclose(information, expected, rtol=1e-10)
-
-
-def test_proportional_columns_hold_no_information():
-    Y = np.outer([1.0, 4, 2], [3, 1, 5])
-    information = seeding.column_information(from_dense(Y), 0.0)
-    # Logarithms of row sizes are rounded to multiples of this.
-    np.testing.assert_allclose(information, 0, atol=row_loops.FINE)
 
 
 @pytest.mark.parametrize(
@@ -68,27 +45,17 @@ def test_first_columns_are_the_better_half_but_at_least_two(information, groups)
     assert seeding.most_informative(np.array(information)).tolist() == groups
 
 
-@given(count_matrices(), priors)
-def test_distances_equal_the_oracle(Y, prior):
-    X = Y + prior
-    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
-
-
-@given(count_matrices(), priors, st.data())
-def test_distances_to_other_rows_equal_the_oracle(Y, prior, data):
-    n_columns = Y.shape[1]
-    row = st.lists(st.integers(0, 20), min_size=n_columns, max_size=n_columns)
-    Z = np.array(data.draw(st.lists(row, min_size=1, max_size=4)), dtype=float)
-    X, W = Y + prior, Z + prior
-    assert_agrees(distances(Y, Z, prior), oracle.distances(X, W), pair_sizes(X, W))
-
-
-@given(count_matrices(), priors)
-def test_distances_are_symmetric_with_a_zero_diagonal(Y, prior):
-    d = distances(Y, prior=prior)
-    np.testing.assert_array_equal(d, d.T)
-    assert not d.diagonal().any()
-    assert (d >= 0).all()
+@given(count_matrices(), priors, st.sampled_from([1, 0.37]))
+def test_distances_equal_the_oracle(Y, prior, scale):
+    Y = scale * Y
+    X, W = Y + prior, 2 * Y[::-2] + prior
+    found = distances(Y, prior=prior)
+    assert_agrees(found, oracle.distances(X, X), pair_sizes(X, X))
+    np.testing.assert_array_equal(found, found.T)
+    assert not found.diagonal().any()
+    assert (found >= 0).all()
+    found = distances(Y, 2 * Y[::-2], prior)
+    assert_agrees(found, oracle.distances(X, W), pair_sizes(X, W))
 
 
 @given(count_matrices(huge=False), st.integers(1, 9))
@@ -98,30 +65,16 @@ def test_proportional_rows_have_distance_zero(Y, factor):
     assert_agrees(d, 0.0, size)
 
 
-@pytest.mark.parametrize("prior", PRIORS)
-@pytest.mark.parametrize("size", [1, 4, 100])
-def test_table_and_plain_logarithms_give_the_same_distances(
-    monkeypatch, prior, size, seed
-):
-    Y, _ = planted(np.random.default_rng(seed))
-    expected = distances(Y, prior=prior)
-    monkeypatch.setattr(seeding, "TABLE_SIZE", size)
-    np.testing.assert_allclose(distances(Y, prior=prior), expected, atol=1e-11)
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_counts_beyond_the_table_equal_the_oracle(prior):
-    Y = np.array([[seeding.TABLE_SIZE - 1, 7, 0], [seeding.TABLE_SIZE, 0, 2]], float)
-    Y = np.vstack([Y, [3 * seeding.TABLE_SIZE, 1, 1], [5, 1, 2]])
-    X = Y + prior
-    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
-
-
-@pytest.mark.parametrize("prior", PRIORS)
-def test_fractional_values_equal_the_oracle(prior, seed):
-    Y, _ = planted(np.random.default_rng(seed), n_rows=12, fractional=True)
-    X = Y + prior
-    assert_agrees(distances(Y, prior=prior), oracle.distances(X, X), pair_sizes(X, X))
+def test_counts_beyond_the_table_equal_the_oracle(monkeypatch, seed):
+    Y, _ = planted(np.random.default_rng(seed), n_rows=20)
+    for prior in PRIORS:
+        X = Y + prior
+        for size in (1, 4, 100):
+            monkeypatch.setattr(seeding, "TABLE_SIZE", size)
+            found = distances(Y, prior=prior)
+            assert_agrees(found, oracle.distances(X, X), pair_sizes(X, X))
+            found = seeding.column_information(from_dense(Y), prior)
+            np.testing.assert_allclose(found, oracle.column_information(X), rtol=1e-9)
 
 
 def test_distance_is_the_loss_of_joining_two_clusters(seed):
@@ -140,13 +93,13 @@ class TestStarts:
         return start(np.random.default_rng(seed), n_clusters)
 
     @pytest.mark.parametrize("name", ["poisson_plus_plus", "random_centers"])
-    @pytest.mark.parametrize("n_clusters", [1, 2, 5, 40])
-    def test_seeds_are_distinct_rows(self, name, n_clusters, seed):
+    def test_seeds_are_distinct_rows(self, name, seed):
         Y, _ = planted(np.random.default_rng(seed))
-        labels = self.start(name, Y, n_clusters, seed)
-        assert np.sum(labels == NOWHERE) == len(Y) - n_clusters
-        chosen = np.sort(labels[labels != NOWHERE])
-        np.testing.assert_array_equal(chosen, np.arange(n_clusters))
+        for n_clusters in (1, 2, 5, 40):
+            labels = self.start(name, Y, n_clusters, seed)
+            assert np.sum(labels == NOWHERE) == len(Y) - n_clusters
+            chosen = np.sort(labels[labels != NOWHERE])
+            np.testing.assert_array_equal(chosen, np.arange(n_clusters))
 
     @pytest.mark.parametrize(
         "name", ["poisson_plus_plus", "random_centers", "random_labels"]
@@ -156,10 +109,6 @@ class TestStarts:
         starts = [self.start(name, Y, 4, s).tolist() for s in (1, 1, 2, 3)]
         assert starts[0] == starts[1]
         assert len({tuple(start) for start in starts}) > 1
-
-    def test_random_labels_reach_every_cluster(self, seed):
-        labels = self.start("random_labels", np.ones((300, 2)), 5, seed)
-        assert np.unique(labels).tolist() == [0, 1, 2, 3, 4]
 
     def test_copies_of_a_seed_come_last(self, seed):
         Y = np.repeat([[9.0, 0, 1], [0, 9, 1], [1, 1, 9]], 6, axis=0)
@@ -190,6 +139,15 @@ class TestStarts:
         assert 0.4 < far[30:50].sum() / far.sum() < 0.6
         assert len(second) > 40
         assert np.mean([30 <= row < 50 for row in second]) > 0.6
+
+    def test_rows_are_drawn_in_proportion_to_fractional_weights(self):
+        """Two kinds of far rows, of which one has a thousandth of the weight."""
+        Y = np.repeat([[90.0, 5, 5], [5, 90, 5], [5, 5, 90]], 10, axis=0)
+        weights = np.repeat([0.5, 0.5, 0.5e-3], 10)
+        start = seeding.poisson_plus_plus(from_dense(Y).with_rows(weights), 1e-3)
+        found = [start(np.random.default_rng(seed), 2) for seed in range(30)]
+        light = [(labels[20:] != NOWHERE).any() for labels in found]
+        assert np.mean(light) < 0.1
 
     def test_a_draw_on_the_very_end_is_a_row(self):
         """The smallest numbers: more than half of their sum is rounded to all of it."""

@@ -126,13 +126,13 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("name", DAMAGES)
-def test_what_does_not_fit_together_is_refused(name, model):
-    arrays, facts = record_to_arrays(model.record_)
-    facts["settings"] = dict(facts["settings"])
-    DAMAGES[name](arrays, facts)
-    with pytest.raises((DamagedFieldError, KeyError)):
-        record_from_arrays(arrays, facts)
+def test_damaged_arrays_are_refused(model):
+    for damage in DAMAGES.values():
+        arrays, facts = record_to_arrays(model.record_)
+        facts["settings"] = dict(facts["settings"])
+        damage(arrays, facts)
+        with pytest.raises((DamagedFieldError, KeyError)):
+            record_from_arrays(arrays, facts)
 
 
 def test_names_of_any_kind_come_back(model):

@@ -1,7 +1,5 @@
 """Every fit of a path is that of the estimator alone, however the path is made."""
 
-import pickle
-
 import joblib
 import numpy as np
 import pandas as pd
@@ -30,8 +28,8 @@ def path():
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("random_state", [0, 17])
-def test_every_fit_is_that_of_the_estimator_alone(name, random_state):
+def test_every_fit_is_that_of_the_estimator_alone(name):
+    random_state = 17
     data, _ = planted(n_rows=20, n_background=20)
     estimator = Restarted(**OPTIONS[name])
     path = path_of(data, estimator=estimator, random_state=random_state)
@@ -65,13 +63,12 @@ def test_the_number_of_threads_changes_no_bit(several_blocks, n_init):
     options = {"n_init": n_init, "n_clusters": (1, 3, 4)}
     estimator = Restarted(max_iter=20)
     reference = path_of(several_blocks, estimator=estimator, n_jobs=1, **options)
-    for n_jobs in (2, 4):
-        path = path_of(several_blocks, estimator=estimator, n_jobs=n_jobs, **options)
-        assert_same_path(path, reference)
-        assert_same_path(path.choose("mdl"), reference.choose("mdl"))
+    path = path_of(several_blocks, estimator=estimator, n_jobs=2, **options)
+    assert_same_path(path, reference)
+    assert_same_path(path.choose("mdl"), reference.choose("mdl"))
 
 
-@pytest.mark.parametrize("name", CONTAINERS)
+@pytest.mark.parametrize("name", ["pandas", "csc unsorted"])
 def test_every_container_gives_the_same_table_and_is_left_alone(name, path):
     given = CONTAINERS[name](X)
     before = snapshot(given)
@@ -96,13 +93,9 @@ def test_extending_leaves_fits_alone_and_adds_those_of_a_longer_path(path):
     assert longer.extend(X, [5, 1, 2, 3, 3]) is longer
     assert all(longer.estimator(k).record_ is before[k].record_ for k in before)
     assert_same_path(longer, path)
-
-
-def test_extending_by_what_is_there_does_nothing(path):
-    again = path_of()
-    fits = [again.estimator(k).record_ for k in ALL]
-    again.extend(X, ALL)
-    assert [again.estimator(k).record_ for k in ALL] == fits
+    fits = [longer.estimator(k).record_ for k in ALL]
+    longer.extend(X, ALL)
+    assert [longer.estimator(k).record_ for k in ALL] == fits
 
 
 @pytest.mark.parametrize("make", [np.random.RandomState, np.random.default_rng])
@@ -124,7 +117,7 @@ def test_a_path_without_a_seed_tells_the_one_it_drew():
     assert_same_path(path, path_of(random_state=seed, n_clusters=[4, 5]))
 
 
-@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
+@pytest.mark.parametrize("outliers", ["iterative", "final"])
 def test_dispersions_are_those_of_the_model_and_its_outliers(outliers):
     data, _ = planted(n_rows=20, n_background=20)
     path = path_of(data, [1, 3, 4], estimator=Restarted(outliers=outliers))
@@ -133,25 +126,16 @@ def test_dispersions_are_those_of_the_model_and_its_outliers(outliers):
         labels = model.nearest_labels_ if outliers == "final" else model.labels_
         expected = oracle.dispersions(data + 1e-3, labels, model.column_groups_)
         np.testing.assert_allclose(fit.dispersions, expected, rtol=1e-9)
-    assert outliers is None or (path.estimator(3).labels_ == -1).any()
+    assert (path.estimator(3).labels_ == -1).any()
 
 
 def test_the_order_and_repetitions_of_the_range_do_not_matter(path):
     assert_same_path(path_of(n_clusters=(k for k in [5, 3, 3, 1, 2, 4, 5])), path)
 
 
-def pickled(path, tmp_path):
-    return pickle.loads(pickle.dumps(path))
-
-
-def dumped(path, tmp_path):
+def test_a_path_survives_a_file(path, tmp_path):
     joblib.dump(path, tmp_path / "path.joblib")
-    return joblib.load(tmp_path / "path.joblib")
-
-
-@pytest.mark.parametrize("round_trip", [pickled, dumped])
-def test_a_path_survives_a_file(round_trip, path, tmp_path):
-    again = round_trip(path, tmp_path)
+    again = joblib.load(tmp_path / "path.joblib")
     assert_same_path(again, path)
     pd.testing.assert_frame_equal(again.to_frame(), path.to_frame())
     assert repr(again) == repr(path)

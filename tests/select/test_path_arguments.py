@@ -65,27 +65,17 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
-def test_bad_arguments_are_refused_in_one_clear_sentence(name):
-    options, message = BAD[name]
-    with pytest.raises(ValueError, match=message):
-        path_of(**options)
-
-
-def test_a_missing_k_is_a_clear_error(path):
+def test_bad_arguments_are_refused_in_one_clear_sentence(path):
+    for options, message in BAD.values():
+        with pytest.raises(ValueError, match=message):
+            path_of(**options)
+    with pytest.raises(ValueError, match=r"(?i)negative|0 or more|below 0"):
+        path_of(-X)
     message = r"^This path has no fit for K = 9; it has 1, 2, 3, 4, 5\.$"
     with pytest.raises(ValueError, match=message):
         path.estimator(9)
-
-
-def test_an_unknown_criterion_is_no_choice(path):
     with pytest.raises(ValueError, match=r"^criterion='aic' is not one of"):
         path.choose("aic")
-
-
-def test_bad_counts_are_refused_as_in_a_fit():
-    with pytest.raises(ValueError, match=r"(?i)negative|0 or more|below 0"):
-        path_of(-X)
 
 
 def test_values_that_are_not_whole_are_warned_of_once():

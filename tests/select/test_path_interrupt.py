@@ -70,10 +70,9 @@ def test_an_interrupted_selection_returns_what_is_finished(n_jobs, long_path):
 
 
 @posix
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_extension_raises_and_keeps_what_is_finished(n_jobs, long_path):
+def test_an_interrupted_extension_raises_and_keeps_what_is_finished(long_path):
     estimator = Restarted(column_penalty=Interrupting(at=6))
-    path = path_of(n_clusters=[2], estimator=estimator, n_jobs=n_jobs)
+    path = path_of(n_clusters=[2], estimator=estimator, n_jobs=2)
     with pytest.raises(KeyboardInterrupt):
         path.extend(X, range(1, 9))
     kept = path.n_clusters.tolist()
@@ -90,9 +89,8 @@ def test_an_interrupt_before_the_first_fit_is_raised():
 
 
 @posix
-@pytest.mark.parametrize("n_jobs", [1, 2])
-def test_an_interrupted_automatic_fit_raises(n_jobs):
-    options = {"max_clusters": 8, "n_init": 3, "random_state": 0, "n_jobs": n_jobs}
+def test_an_interrupted_automatic_fit_raises():
+    options = {"max_clusters": 8, "n_init": 3, "random_state": 0, "n_jobs": 2}
     model = ThreeCPO("auto", column_penalty=Interrupting(at=6), **options)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
@@ -101,9 +99,9 @@ def test_an_interrupted_automatic_fit_raises(n_jobs):
     assert model.fit(X).n_clusters_ == 3
 
 
-# Interrupts itself when it is told to, and tells how much work it did after that.
+# Interrupts itself when it is told to.
 PROGRAM = """
-import os, signal, sys, threading, time
+import os, signal, sys, threading
 import numpy as np
 import scipy.sparse as sp
 from threecpo import ThreeCPO, select_n_clusters
@@ -115,11 +113,9 @@ n_counts = n_rows * n_columns // 50
 places = rng.integers(n_rows, size=n_counts), rng.integers(n_columns, size=n_counts)
 X = sp.csr_array((np.ceil(5 * rng.random(n_counts)), places), shape=(1000, 300))
 select_n_clusters(X[:50], [1, 2], n_init=2, n_jobs=2)
-sent = []
 
 def interrupt():
     sys.stdin.readline()
-    sent.append(time.process_time())
     os.kill(os.getpid(), signal.SIGINT)
 
 other = threading.Thread(target=interrupt)
@@ -128,15 +124,14 @@ estimator = ThreeCPO(init="poisson-k-means++")
 path = select_n_clusters(
     X, range(1, 900), n_init=20, n_jobs=2, estimator=estimator, verbose=1
 )
-taken = time.process_time() - sent[0]
 other.join()
 fits = path.n_clusters
-print(taken, threading.active_count(), len(fits), fits[-1], flush=True)
+print(threading.active_count(), len(fits), fits[-1], flush=True)
 """
 
 
 @posix
-def test_an_interrupt_from_outside_ends_a_selection_within_a_second_of_work():
+def test_an_interrupt_from_outside_ends_a_selection_that_would_take_hours():
     command = [sys.executable, "-W", "default", "-c", PROGRAM]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, **pipes, text=True) as process:
@@ -146,11 +141,9 @@ def test_an_interrupt_from_outside_ends_a_selection_within_a_second_of_work():
             told, errors = process.communicate("now\n", timeout=600)
         finally:
             process.kill()
-    taken, *numbers = told.split()
-    n_threads, n_fits, last = map(int, numbers)
+    n_threads, n_fits, last = map(int, told.split())
     assert n_threads == 1
     assert 0 < n_fits == last < 899
     assert "RuntimeWarning: Interrupted" in errors
     assert f"without K = {last + 1}, " in errors
     assert process.returncode == 0
-    assert float(taken) < 2 * 1.0

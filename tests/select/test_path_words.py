@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from k_paths import TRUE, X, path_of
 
 from threecpo import methods, results
-from threecpo._core.overlaps import shared_rows
 from threecpo.select import choice_of
 from threecpo.select.choice import difference, divided
 
@@ -51,9 +50,6 @@ class TestChoice:
         both = choice([900, 700, 301, 300]).sentence()
         assert "the path is flat" in both
         assert "and the total still falls" in both
-
-    def test_two_clusters_at_the_end_are_no_fall(self):
-        assert not choice([900, 300]).falls_at_end
 
     def test_no_clusters(self):
         found = choice([100, 200, 300])
@@ -104,10 +100,6 @@ class TestWords:
         a = np.repeat(np.arange(5), 20)
         b = np.arange(100) // 10
         assert difference(a, b).endswith("; 2 more divide.")
-
-    def test_outliers_are_left_out(self):
-        table = shared_rows(np.array([-1, 0, 1, 1]), np.array([0, 0, -1, 1]))
-        assert table.tolist() == [[1, 0], [0, 1]]
 
 
 @pytest.fixture(scope="module")

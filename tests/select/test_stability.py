@@ -16,26 +16,25 @@ def stable(X=X, n_clusters=range(2, 6), **options):
     return stability(X, n_clusters, **options)
 
 
-@pytest.mark.parametrize("n_clusters", [2, 3, 5])
+@pytest.mark.parametrize("n_clusters", [2, 4])
 def test_planted_clusters_agree_most_at_their_number(n_clusters):
     X, _ = planted(n_clusters=n_clusters, n_rows=60)
-    table = stable(X, range(2, 8), n_splits=5, n_init=5)
+    table = stable(X, range(2, 6))
     at_peak = table["mean"].idxmax()
     assert table["n_clusters"][at_peak] == n_clusters
     assert table["mean"][at_peak] > 0.95
 
 
-@pytest.mark.parametrize("penalty", ["mdl", None])
-def test_clusters_of_nothing_do_not_agree(penalty):
-    """Ten draws, four clusters: agreements are below 0.1 on average, 0.5 at most."""
+def test_clusters_of_nothing_do_not_agree():
+    """Four draws and clusters: agreements are below 0.1 on average, 0.5 at most."""
     agreement = []
-    for seed in range(10):
+    for seed in range(4):
         rng = np.random.default_rng(seed)
         sizes, rates = rng.gamma(4, 0.25, size=(150, 1)), rng.gamma(2, 2.5, size=30)
         table = stable(
             rng.poisson(sizes * rates),
             [4],
-            estimator=ThreeCPO(column_penalty=penalty),
+            estimator=ThreeCPO(column_penalty=None),
             random_state=seed,
         )
         agreement.append(table["mean"][0])
@@ -51,29 +50,13 @@ def test_the_table_names_each_k_once_in_order():
     assert (table["std"] >= 0).all()
 
 
-def test_one_split_has_no_spread():
-    assert (stable(n_splits=1)["std"] == 0).all()
-
-
 @pytest.mark.parametrize("make", [int, np.random.RandomState, np.random.default_rng])
-def test_the_number_of_threads_changes_no_bit(make):
+def test_threads_and_containers_change_no_bit(make):
     reference = stable(n_jobs=1, random_state=make(4))
-    for n_jobs in (2, 4):
-        table = stable(n_jobs=n_jobs, random_state=make(4))
-        for name in reference:
-            assert (
-                table[name].to_numpy().tobytes() == reference[name].to_numpy().tobytes()
-            )
-
-
-def test_seeds_matter():
-    means = {tuple(stable(random_state=seed)["mean"]) for seed in range(3)}
-    assert len(means) == 3
-
-
-@pytest.mark.parametrize("name", ["csr matrix", "pandas", "uint8", "list"])
-def test_any_container_serves(name):
-    assert stable(CONTAINERS[name](X)).equals(stable())
+    table = stable(CONTAINERS["csr matrix"](X), n_jobs=2, random_state=make(4))
+    for name in reference:
+        assert table[name].to_numpy().tobytes() == reference[name].to_numpy().tobytes()
+    assert not stable(random_state=5)["mean"].equals(reference["mean"])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -97,17 +80,13 @@ def test_without_pandas_the_table_is_a_dict(hide_pandas):
         np.testing.assert_array_equal(values, frame[name])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_bad_arguments_are_refused():
+    for options, message in (
         ({"n_clusters": [0]}, r"^n_clusters=0 must be a whole number of 1 or more\.$"),
         ({"n_clusters": [100]}, r"should be >= n_clusters=100"),
         ({"n_clusters": []}, r"^n_clusters is empty"),
         ({"n_splits": 0}, r"^n_splits=0 must be a whole number of 1 or more\.$"),
         ({"n_init": 0}, r"^n_init=0 must be a whole number of 1 or more\.$"),
-    ],
-    ids=["zero", "too many", "empty", "splits", "runs"],
-)
-def test_bad_arguments_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        stable(**options)
+    ):
+        with pytest.raises(ValueError, match=message):
+            stable(**options)
