@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from .model import SmoothedSums
 
-# Rates of one column with row sizes held start near their end: turns there are at most,
+# Rates of one column, with row sizes held, start near their end: the number of sweeps,
 # and how far fitted sums may be from those of the data.
-MOST_COLUMN_TURNS = 50
+MAX_COLUMN_SWEEPS = 50
 COLUMN_TOLERANCE = 1e-9
 
 
@@ -154,7 +154,7 @@ def _all_columns(
     batch_columns.put_relevant(rates.groups, rates.batches, batches)
     balancing.fit_columns(
         *(sums.clusters, in_clusters, held, clusters, batches),
-        *(COLUMN_TOLERANCE, MOST_COLUMN_TURNS, np.empty(WIDTH)),
+        *(COLUMN_TOLERANCE, MAX_COLUMN_SWEEPS, np.empty(WIDTH)),
     )
     return clusters, batches
 

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .balance import MOST_TURNS, TOLERANCE, Balance
+from .balance import TOLERANCE, fit_rates
 from .codes import SHARED
 from .loops.simd import WIDTH
 from .model import log
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .model import BatchCells, SmoothedSums
+
+# Sweeps of the rates of a column whose row sizes are given.
+MAX_COLUMN_SWEEPS = 500
 
 
 @dataclass(frozen=True)
@@ -74,20 +77,14 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
     batches = margin_effects(by_batch)
     clusters, scales = np.empty_like(by_cluster), cell_totals.copy()
-    feeding = np.s_[:, :n_feeding]
-    fitted = Balance(
-        np.ascontiguousarray(by_cluster[feeding]),
-        np.ascontiguousarray(by_batch[feeding]),
-        cell_totals,
-        scales,
-        np.ascontiguousarray(clusters[feeding]),
-        np.ascontiguousarray(batches[feeding]),
-    )
-    fitted.fit()
+    in_sizes = np.s_[:, :n_feeding]
+    margins = by_cluster[in_sizes].copy(), by_batch[in_sizes].copy(), cell_totals
+    fitted = clusters[in_sizes].copy(), batches[in_sizes].copy()
+    fit_rates(*margins, scales, *fitted)
+    clusters[in_sizes], batches[in_sizes] = fitted
     if n_feeding < clusters.shape[1]:
-        clusters[feeding], batches[feeding] = fitted.clusters, fitted.batches
         sides = (by_cluster, by_batch, scales, clusters, batches)
-        bounds = TOLERANCE * cell_totals.sum(), MOST_TURNS
+        bounds = TOLERANCE * cell_totals.sum(), MAX_COLUMN_SWEEPS
         balancing.fit_columns(*sides, *bounds, np.empty(WIDTH))
     if not cell_totals.all():
         # Where all rows of a batch are outliers, any β is as good: that of its margins.
@@ -106,7 +103,8 @@ def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     exposures = np.zeros_like(by_cluster)
     for b, effects in enumerate(batches):
         exposures += cell_totals[:, b, None] * effects
-    clusters = _ratio(by_cluster, exposures)
+    clusters = np.zeros_like(by_cluster)
+    np.divide(by_cluster, exposures, out=clusters, where=exposures > 0)
     rates = (cell_totals, cell_totals, clusters, batches)
     return BatchRates(cells, groups, *rates)
 
@@ -176,10 +174,3 @@ def _columns_in_use(
     in_use = places[0, :n_relevant], places[1, :n_shared]
     batch_columns.sum_columns_in_use(cells.clusters, *in_use, *out)
     return *out, n_relevant + bool(n_shared)
-
-
-def _ratio(
-    top: NDArray[np.float64], bottom: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Quotient with 0 / 0 = 0."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
