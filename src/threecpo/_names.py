@@ -21,7 +21,7 @@ OUTLIERS = (None, "iterative", "final")
 MARKER_ORDERS = ("marker", "excess")
 # How clusters are numbered.
 ORDERS = ("size", "kinship", "given")
-# How K is chosen for the Poisson family, the default first.
+# How K is chosen, the default first.
 CRITERIA = ("mdl-dispersion", "mdl")
 # Functions of counts that keep zeros, by their names in numpy.
 SUBLINEAR = ("log1p", "sqrt")

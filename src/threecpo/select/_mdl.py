@@ -61,3 +61,7 @@ def _scaled(
         scores[:, 2] -= fit.prices_in(unit)
         totals.append(fit.label_cost - scores.max(axis=1).sum())
     return np.array(totals)
+
+
+# The default first.
+CRITERIA = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
