@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from threecpo.cocluster import CoclustMod
 
 from containers import planted
 from threecpo import (
@@ -19,7 +20,6 @@ from threecpo import (
 from threecpo._core.loops import inspection as inspection_loops
 from threecpo._core.matrices import from_dense
 from threecpo._validation import check_counts
-from threecpo.cocluster import CoclustMod
 from threecpo.io.blocks import open_blocks
 from threecpo.preprocessing import BM25Transformer, RelativeFrequency, RowStandardizer
 

@@ -10,7 +10,7 @@ from threecpo.io import DataFormatError
 from threecpo.text import count_terms
 
 from . import tables, texts
-from .files import DataNotFoundError, files, missing_files, remembered
+from .files import DataNotFoundError, missing_files, remembered, source_files
 from .registry import SOURCES, DatasetSource
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def load(name: str, *, data_home: Home = None, **options: Any) -> CountTable:
         parse = partial(_counted, _TEXTS[name], options)
     else:
         parse = partial(_TABLES[name], **options)
-    with files(source, data_home) as paths:
+    with source_files(source, data_home) as paths:
         once = partial(parse, paths, source.limit)
         parsed = remembered(name, paths, options, once) if source.slow else once()
         return CountTable(

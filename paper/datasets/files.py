@@ -40,7 +40,7 @@ class DataNotFoundError(OSError):
 
 
 @contextmanager
-def files(source: DatasetSource, data_home: Home) -> Iterator[list[Path]]:
+def source_files(source: DatasetSource, data_home: Home) -> Iterator[list[Path]]:
     """Paths of a data set's files, for reading inside the ``with``.
 
     Anything wrong with their content becomes a DataFormatError that names the file;
