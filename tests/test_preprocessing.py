@@ -7,10 +7,13 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
 
+from containers import CONTAINERS, names, planted, snapshot
 from threecpo import CountTable, ThreeCPO, select_n_clusters
 from threecpo.datasets import make_synth
-from threecpo.preprocessing import SublinearCounts, sublinear_pipeline
+from threecpo.preprocessing import SublinearCounts
 
 
 @pytest.mark.parametrize("function", ["log1p", "sqrt"])
@@ -23,6 +26,32 @@ def test_values_keep_their_places(function, table):
     assert sp.issparse(out)
     assert out.nnz == X.nnz
     assert np.array_equal(out.toarray(), getattr(np, function)(X.toarray()))
+
+
+@pytest.mark.parametrize("function", ["log1p", "sqrt"])
+def test_every_kind_of_container_gives_the_same_values(function):
+    X, _ = planted(n_rows=5)
+    expected = getattr(np, function)(X)
+    for container in ("C order", "pandas", "csr matrix", "csr 64-bit"):
+        given = CONTAINERS[container](X)
+        before = snapshot(given)
+        out = SublinearCounts(function).fit_transform(given)
+        assert snapshot(given) == before
+        assert sp.issparse(out) == sp.issparse(given)
+        assert isinstance(out, sp.csr_matrix) == isinstance(given, sp.spmatrix)
+        out = out.toarray() if sp.issparse(out) else out
+        np.testing.assert_array_equal(out, expected)
+    transformer = SublinearCounts(function).fit(CONTAINERS["pandas"](X))
+    assert list(transformer.get_feature_names_out()) == names(X)
+
+
+def test_scikit_learns_checks():
+    check_estimator(SublinearCounts(), on_skip=None)
+
+
+def test_bad_values_are_named():
+    with pytest.raises(ValueError, match="row 0, column 1 holds -2"):
+        SublinearCounts().transform([[1, -2]])
 
 
 def test_a_table_keeps_its_names():
@@ -43,8 +72,9 @@ def test_the_pipeline_does_not_warn_of_fractions(function):
     X, _ = make_synth(random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        pipeline = sublinear_pipeline(function, ThreeCPO(3, random_state=0)).fit(X)
-        assert np.array_equal(pipeline.predict(X), pipeline.labels_)
+        first = SublinearCounts(function, table=True)
+        pipeline = make_pipeline(first, ThreeCPO(3, random_state=0)).fit(X)
+        assert np.array_equal(pipeline.predict(X), pipeline[-1].labels_)
     values = getattr(np, function)(X)
     with pytest.warns(UserWarning, match="not whole numbers"):
         plain = ThreeCPO(3, random_state=0).fit(values)

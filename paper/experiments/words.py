@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from threecpo._stemming import stemmer
+
 from .files import markdown_table
 from .measures import words as top_words
 from .tables import best_execution, best_of, threecpo
@@ -82,9 +84,11 @@ def words(study: Study) -> None:
 
 
 def partitions(data: Data, values: Values) -> Iterator[tuple[str, str, list[str]]]:
-    """Partition, class and words of every cluster, then of C0 and C-."""
+    """Partition, class and stems of every cluster, then of C0 and C-."""
+    # The paper lists stems; columns are named by the commonest word of each.
+    stems = stemmer("english")
     for cluster, sizes in enumerate(values["classes"]):
         label = int(np.argmax(sizes))
-        yield "C1", data.label_name(label), values["words"].get(str(cluster), [])
+        yield "C1", data.label_name(label), stems(values["words"].get(str(cluster), []))
     for group in ("C0", "C-"):
-        yield group, group, values["words"].get(group, [])
+        yield group, group, stems(values["words"].get(group, []))

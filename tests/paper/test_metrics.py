@@ -302,6 +302,19 @@ def test_the_prior_of_the_two_is_the_documented_one():
     )
 
 
+@pytest.mark.parametrize("function", [column_information, poisson_distance])
+def test_bad_input_is_refused(function):
+    with pytest.raises(ValueError, match="prior=-1"):
+        function(X, prior=-1)
+    with pytest.raises(ValueError, match="row 0, column 1 holds NaN"):
+        function([[1, np.nan]])
+
+
+def test_distances_need_the_same_columns():
+    with pytest.raises(ValueError, match="X has 10 columns and Y 7"):
+        poisson_distance(X, X[:, :7])
+
+
 def test_proportional_rows_have_no_distance():
     rows = np.outer([1, 2, 7, 1000], [3, 1, 4, 1, 5])
     np.testing.assert_allclose(poisson_distance(rows, prior=0.0), 0.0, atol=1e-9)

@@ -8,6 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from containers import CONTAINERS, planted
 from paper.kmeans import SphericalKMeans
+from threecpo.datasets import make_synth
 
 
 def unit(rows):
@@ -36,6 +37,13 @@ def test_a_run_equals_the_dense_one(start):
     labels, inertia = dense_run(X, first)
     assert adjusted_rand_score(labels, model.labels_) == 1.0
     assert model.inertia_ == pytest.approx(inertia, rel=1e-12)
+
+
+def test_the_same_seed_gives_what_it_gave():
+    model = SphericalKMeans(12, random_state=0).fit(make_synth(random_state=0)[0])
+    assert model.inertia_ == pytest.approx(5.383493954392423, rel=1e-9)
+    sizes = [190, 171, 163, 83, 79, 73, 49, 48, 42, 36, 34, 32]
+    assert np.bincount(model.labels_).tolist() == sizes
 
 
 def test_attributes_agree_with_each_other():
