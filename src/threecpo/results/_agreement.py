@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-
 def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
     """Scores of clusters against true labels, on the rows that have one.
 
