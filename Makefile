@@ -125,11 +125,11 @@ docs: $(VENV)/.docs
 	@$(BIN)/python docs/_ext/built_pages.py docs/_build/html
 
 reproduce: $(VENV)/.test
-	@$(BIN)/python -m experiments all --output docs/results
+	@$(BIN)/python -m paper all --output paper/results
 
 clean:
 	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist .sites docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src experiments fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
+	find src paper fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
 # Dependency groups need pip 25.1.

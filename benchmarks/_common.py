@@ -36,6 +36,8 @@ DATA = (
     "pbmc_kang",
 )
 HERE = Path(__file__).resolve().parent
+# The paper is imported from the root.
+sys.path.append(str(HERE.parent))
 DATA_VARIABLE = "THREECPO_SHARED_DATA"
 
 

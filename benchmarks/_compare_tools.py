@@ -144,8 +144,8 @@ def nmf(X: sp.csr_array, n_clusters: int, seed: int) -> Labels:
 
 
 def bm25_spherical(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
-    from threecpo.cluster import SphericalKMeans
-    from threecpo.preprocessing import BM25Transformer
+    from paper.kmeans import SphericalKMeans
+    from paper.transforms import BM25Transformer
 
     weights = BM25Transformer().fit_transform(X)
 

@@ -5,7 +5,7 @@ except the estimator that is asked for.
 
     python _fit.py {threecpo,clustpy} METHOD FILE.npz N_CLUSTERS N_INIT SEED [START.npy]
 
-METHOD is a name of ``threecpo.methods()``; START holds first labels, one a row, with -2
+METHOD is a name of ``paper.methods()``; START holds first labels, one a row, with -2
 for a row that is in no cluster yet.
 """
 
@@ -18,6 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+
+# The paper is imported from the root.
+sys.path.append(str(Path(__file__).resolve().parents[1]))
 
 STATUS = Path("/proc/self/status")
 CLEAR = Path("/proc/self/clear_refs")
@@ -73,7 +76,7 @@ def main() -> None:
     if implementation == "clustpy":
         estimator, matrix = peer(method, start), matrix.toarray()
     else:
-        from threecpo import methods
+        from paper import methods
 
         estimator = methods()[method]
     small = np.random.RandomState(0).poisson(3.0, size=(30, 8)).astype(np.float64)

@@ -23,10 +23,10 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from _common import HERE, Report, add_data_option, load, missing_data, say
-from threecpo import methods
+from paper import methods
+from paper.kmeans import COSINE
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
-from threecpo._core.rules import COSINE
 from threecpo._core.workers import Workers
 from threecpo._validation import check_counts
 from threecpo.cluster import PoissonC, PoissonL

@@ -76,7 +76,9 @@ def main():
         call()
         with Trace() as trace:
             call()
-        print(f"{name:32}{trace.sizes()[0]:7}{trace.sizes()[1]:11}{trace.sizes()[2]:20}")
+        print(
+            f"{name:32}{trace.sizes()[0]:7}{trace.sizes()[1]:11}{trace.sizes()[2]:20}"
+        )
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ def data_set(folder: Path, name: str) -> DataSet:
 
 
 def estimator(method: str, n_clusters: int):
-    from threecpo import cocluster
+    from paper import cocluster
 
     name, _, variant = method.partition(" ")
     name = "CoclustInfo" if name == "CROINFO" else name

@@ -19,8 +19,9 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from _common import HERE, Report, add_data_option, load, say
+from paper import datasets
+from paper.datasets import texts
 from threecpo import ThreeCPO
-from threecpo.datasets import _bbc, _newsgroups, fetch_webkb
 from threecpo.text import count_terms
 
 SETS = ("webkb", "webkb-4", "bbc-20news", "pbmc")
@@ -82,7 +83,7 @@ def read(name: str, options: argparse.Namespace) -> Batched:
 
 def universities(raw: Path, *, misc: bool) -> Batched:
     """WebKB; pages of many universities are in the folder misc."""
-    pages = fetch_webkb(data_home=raw)
+    pages = datasets.load("webkb", data_home=raw)
     batches = np.array([str(name).split("/")[-2] for name in pages.row_names])
     kept = np.flatnonzero((batches != "misc") | misc)
     X = sp.csr_array(pages.X)
@@ -91,8 +92,8 @@ def universities(raw: Path, *, misc: bool) -> Batched:
 
 def two_sources(raw: Path) -> Batched:
     """Sport, politics and tech of the BBC beside newsgroups of the same."""
-    articles = _bbc._parse([raw / "bbc-fulltext.zip"], LIMIT)
-    messages = _newsgroups._parse([raw / "20news-bydate.tar.xz"], LIMIT)
+    articles = texts.bbc([raw / "bbc-fulltext.zip"], LIMIT)
+    messages = texts.newsgroups([raw / "20news-bydate.tar.xz"], LIMIT)
     articles = [each for each in articles if each.label in MATCHING.values()]
     messages = [each for each in messages if each.label in MATCHING]
     classes = [each.label for each in articles]

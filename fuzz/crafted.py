@@ -43,10 +43,8 @@ def _few(n_clusters: int = 2) -> dict[str, Any]:
 def doors() -> dict[str, Callable[[Any], Any]]:
     """Public functions and methods that take counts, by name."""
     from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
-    from threecpo.cluster import PoissonC, PoissonL, SphericalKMeans
-    from threecpo.cocluster import CoclustInfo, CoclustMod
-    from threecpo.metrics import column_information, poisson_distance
-    from threecpo.preprocessing import BM25Transformer, RelativeFrequency
+    from threecpo.cluster import PoissonC, PoissonL
+    from threecpo.preprocessing import SublinearCounts
 
     fitted = ThreeCPO(**_few()).fit(sound())
     return {
@@ -59,15 +57,8 @@ def doors() -> dict[str, Callable[[Any], Any]]:
         "ThreeCPO.score": fitted.score,
         "PoissonL.fit": lambda X: PoissonL(**_few()).fit(X),
         "PoissonC.fit": lambda X: PoissonC(**_few()).fit(X),
-        "SphericalKMeans.fit": lambda X: SphericalKMeans(**_few()).fit(X),
-        "CoclustInfo.fit": lambda X: CoclustInfo(**_few()).fit(X),
-        "CoclustMod.fit": lambda X: CoclustMod(**_few()).fit(X),
-        "RelativeFrequency": lambda X: RelativeFrequency().fit_transform(X),
-        "BM25Transformer": lambda X: BM25Transformer().fit_transform(X),
+        "SublinearCounts": lambda X: SublinearCounts().fit_transform(X),
         "CountTable": CountTable,
-        "poisson_distance": poisson_distance,
-        "poisson_distance, second": lambda X: poisson_distance(sound(), X),
-        "column_information": column_information,
         "select_n_clusters": lambda X: select_n_clusters(X, [2, 3], n_init=2),
         "distributed.fit": lambda X: distributed.fit(ThreeCPO(**_few()), [lambda: X]),
         "anndata.cluster": _through_anndata,

@@ -206,3 +206,17 @@ def snapshot(container):
     kinds = [(part.dtype.str, part.shape) for part in buffers(container)]
     contents = [part.tolist() for part in buffers(container)]
     return type(container), getattr(container, "format", None), kinds, contents
+
+
+def write_matrix(path, n_rows=60, n_columns=64, *, names=True):
+    """An .npz file of three clusters of counts."""
+    rng = np.random.default_rng(0)
+    labels = np.arange(n_rows) % 3
+    rates = rng.gamma(1.0, 4.0, size=(3, n_columns))
+    X = sp.csr_array(rng.poisson(rates[labels]))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
+    if names:
+        parts["feature_names"] = np.array([f"word {j}" for j in range(n_columns)])
+        parts["label_names"] = np.array(["first", "second", "third"])
+    np.savez(path, shape=np.array(X.shape), labels=labels, **parts)
+    return path

@@ -21,25 +21,23 @@ def top_folders(names):
 def test_the_wheel_holds_the_package_alone():
     wheel = pytest.importorskip("hatchling.builders.wheel")
     names = names_in(wheel.WheelBuilder)
-    assert PurePosixPath("threecpo/cli/reproduce.py") in names
+    assert PurePosixPath("threecpo/cli/fit.py") in names
     assert top_folders(names) == {"threecpo"}
-    assert not [name for name in names if "experiments" in name.parts]
 
 
-def test_the_source_distribution_holds_the_experiments():
+def test_the_source_distribution_holds_the_paper():
     sdist = pytest.importorskip("hatchling.builders.sdist")
     names = names_in(sdist.SdistBuilder)
-    assert PurePosixPath("experiments/paper_values.csv") in names
-    assert PurePosixPath("experiments/__main__.py") in names
+    assert PurePosixPath("paper/paper_values.csv") in names
+    assert PurePosixPath("paper/__main__.py") in names
     assert PurePosixPath("docs/tutorials/cells.md") in names
     assert PurePosixPath("docs/images/report.png") in names
     assert PurePosixPath("conftest.py") in names
-    parts = {"src", "benchmarks", "docs", "experiments", "fuzz", "tests"}
+    parts = {"src", "benchmarks", "docs", "fuzz", "paper", "tests"}
     assert top_folders(names) == parts
 
 
-def test_the_wheel_is_made_of_one_folder_without_experiments():
+def test_the_wheel_is_made_of_one_folder():
     with (ROOT / "pyproject.toml").open("rb") as file:
         targets = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]
     assert targets["wheel"] == {"packages": ["src/threecpo"]}
-    assert not (ROOT / "src" / "threecpo" / "experiments").exists()

@@ -13,8 +13,8 @@ LEVELS = (
     ("table",),
     ("text",),
     ("io",),
-    ("cluster", "cocluster", "preprocessing", "metrics", "datasets"),
-    ("select", "distributed", "_methods"),
+    ("cluster", "preprocessing", "datasets"),
+    ("select", "distributed"),
     ("results",),
     ("plot", "report"),
     ("anndata", "persistence", "cli"),
@@ -45,7 +45,6 @@ SIDEWAYS = {
     ("cli", "anndata"),
     ("cli", "persistence"),
     ("distributed", "select"),
-    ("preprocessing", "cluster"),
     ("report", "plot"),
 }
 # Doors that lead upward: methods that call one public function.
@@ -220,3 +219,32 @@ def test_the_core_and_the_fits_know_nothing_of_scikit_learn():
             for library in ("sklearn", "pandas", "anndata", "dask"):
                 assert f"import {library}" not in text, path
                 assert f"from {library}" not in text, path
+
+
+PAPER = Path(__file__).resolve().parents[1] / "paper"
+# Helpers of the library that the paper may use beside its numerics and fits.
+OF_PAPER = {"_array_files", "_options", "_stemming", "_validation", "_writing"}
+
+
+def absolute_imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_the_library_does_not_know_the_paper():
+    for path in modules():
+        found = [name for name in absolute_imports(path) if name.startswith("paper.")]
+        assert not found, path
+
+
+def test_the_paper_enters_the_library_by_its_numerics_and_few_helpers():
+    for path in sorted(PAPER.rglob("*.py")):
+        for name in absolute_imports(path):
+            package, room, *rest = [*name.split("."), ""]
+            if package != "threecpo" or room in {"_core", "_fit", "__version__"}:
+                continue
+            private = [part for part in (room, *rest) if part.startswith("_")]
+            assert set(private) <= OF_PAPER, f"{path.relative_to(PAPER)}: {name}"

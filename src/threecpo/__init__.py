@@ -10,11 +10,9 @@ if TYPE_CHECKING:
     from . import (
         anndata,
         cluster,
-        cocluster,
         datasets,
         distributed,
         io,
-        metrics,
         plot,
         preprocessing,
         report,
@@ -22,10 +20,8 @@ if TYPE_CHECKING:
         select,
         text,
     )
-    from ._methods import methods
     from .cluster import ThreeCPO
     from .io import read_counts, write_counts
-    from .metrics import column_information, poisson_distance
     from .persistence import load
     from .select import KPath, select_n_clusters
     from .table import CountTable
@@ -36,10 +32,7 @@ _HOMES = {
     "CountTable": ".table",
     "KPath": ".select",
     "ThreeCPO": ".cluster",
-    "column_information": ".metrics",
     "load": ".persistence",
-    "methods": "._methods",
-    "poisson_distance": ".metrics",
     "read_counts": ".io",
     "select_n_clusters": ".select",
     "write_counts": ".io",
@@ -47,11 +40,9 @@ _HOMES = {
 _MODULES = (
     "anndata",
     "cluster",
-    "cocluster",
     "datasets",
     "distributed",
     "io",
-    "metrics",
     "plot",
     "preprocessing",
     "report",
@@ -66,16 +57,11 @@ __all__ = [
     "ThreeCPO",
     "anndata",
     "cluster",
-    "cocluster",
-    "column_information",
     "datasets",
     "distributed",
     "io",
     "load",
-    "methods",
-    "metrics",
     "plot",
-    "poisson_distance",
     "preprocessing",
     "read_counts",
     "report",

@@ -1,10 +1,6 @@
-"""What can go wrong with files, read or downloaded."""
+"""What can go wrong with files."""
 
 _LONGEST_MESSAGE = 400
-
-
-class DataNotFoundError(OSError):
-    """A data set is neither on this machine nor to be had from its home."""
 
 
 class DataFormatError(ValueError):

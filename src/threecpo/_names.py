@@ -19,7 +19,7 @@ ASSIGNMENTS = ("exact", "printed")
 OUTLIERS = (None, "iterative", "final")
 # How columns that mark a cluster are ordered.
 MARKER_ORDERS = ("marker", "excess")
-# How K is chosen for the Poisson family, the default first.
+# How K is chosen, the default first.
 CRITERIA = ("mdl-dispersion", "mdl")
 # Functions of counts that keep zeros, by their names in numpy.
 SUBLINEAR = ("log1p", "sqrt")

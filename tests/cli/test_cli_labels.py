@@ -107,13 +107,6 @@ class TestSeveralKinds:
         assert facts["labels"] == facts["label_kinds"]["cell_type"]
         assert facts["columns"] == X.shape[1]
 
-    def test_methods_are_compared_by_every_kind(self, run, csv):
-        options = ["--methods", "SKM", "--n-init", 1, "--json"]
-        rows = run("compare", csv, *self.asked, *options).json
-        assert rows["n_clusters"] == len(KINDS)
-        assert rows["methods"]["labels"] == list(SEVERAL)
-        assert rows["methods"]["ARI"][0] > 0.5 > rows["methods"]["ARI"][1]
-
     def test_new_rows_keep_their_labels(self, run, csv):
         assert run("fit", csv, "-k", 3, *self.asked, "-o", "out").code == 0
         done = run("predict", "out", csv, *self.asked, "-o", "again.csv")

@@ -14,7 +14,6 @@ COMMANDS = {
     "fit in blocks": ["fit", "bomb.npz", "-k", "2", "--max-memory", "1GB"],
     "convert": ["convert", "bomb.npz", "out.mtx"],
     "select-k": ["select-k", "bomb.npz", "--max", "2"],
-    "compare": ["compare", "bomb.npz", "-k", "2"],
     "predict": ["predict", "model.npz", "bomb.npz"],
 }
 

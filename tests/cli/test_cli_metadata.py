@@ -52,13 +52,11 @@ def test_labels_and_batches_of_a_fit(study, capsys):
     assert run(*cut).code == 0
 
 
-def test_info_compare_and_select_take_it_too(study, capsys):
+def test_info_and_select_take_it_too(study, capsys):
     folder, *_ = study
     run, counts = runner(capsys), folder / "counts.csv"
     beside = ["--metadata", folder / "known.csv", "--labels", "kind"]
     assert "kind: 0, 1" in run("info", counts, *beside).out
-    done = run("compare", counts, *beside, "--methods", "3CPO", "--n-init", "1")
-    assert done.code == 0, done.err
     done = run("info", counts, "--metadata", folder / "known.csv")
     assert done.code == 2
     assert "name the columns to take by --labels; it has 'kind', 'lab'" in done.err

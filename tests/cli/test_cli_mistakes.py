@@ -142,11 +142,6 @@ ON_THE_COMMAND_LINE = {
         "name the columns to take by --labels",
         ["fit", "t.csv", *K, "--metadata", "names.csv", "--labels", "town"],
     ),
-    "methods without labels": (
-        ["compare", "t.csv", "--methods", "SKM"],
-        "name their column by --labels",
-        ["compare", "names.csv", "--methods", "SKM", "--labels", "town"],
-    ),
     "a column less": (
         ["predict", "model.npz", "less.csv"],
         "--missing zero takes absent columns for zeros",

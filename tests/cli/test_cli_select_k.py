@@ -80,8 +80,6 @@ class TestSelectK:
         (tmp_path / "path.csv").write_text("old")
         done = run("select-k", "nowhere.npz", "-o", "path.csv")
         assert_one_line(done, "path.csv exists", "--force")
-        done = run("compare", "nowhere.npz", "-o", "path.csv")
-        assert_one_line(done, "path.csv exists", "--force")
         assert (tmp_path / "path.csv").read_text() == "old"
 
     def test_the_end_of_the_path_is_reported(self, run):

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from containers import planted
-from threecpo import ThreeCPO, column_information, poisson_distance
+from threecpo import ThreeCPO
 
 X, _ = planted(2, n_rows=10)
 KINDS = {
@@ -24,9 +24,6 @@ CALLS = {
     "predict": FITTED.predict,
     "row_scores": FITTED.row_scores,
     "score": FITTED.score,
-    "column_information": column_information,
-    "poisson_distance": poisson_distance,
-    "poisson_distance, second": lambda Y: poisson_distance(X, Y),
 }
 
 
@@ -68,7 +65,7 @@ def test_a_bad_entry_beyond_the_first_million_is_named():
     array = np.ones((1100, 1000), dtype=np.float32)
     array[1090, 7] = -1
     with pytest.raises(ValueError, match="row 1090, column 7 holds -1"):
-        column_information(array)
+        fit(array)
 
 
 def test_a_missing_value_of_a_frame_is_named():
@@ -107,12 +104,6 @@ def test_prior_and_threshold_must_be_finite_and_not_negative(name):
     for bad in (-1e-9, np.nan, np.inf, "0", None):
         with pytest.raises(ValueError, match=f"{name}=.*0 or more"):
             fit(**{name: bad})
-
-
-@pytest.mark.parametrize("function", [column_information, poisson_distance])
-def test_functions_refuse_a_bad_prior(function):
-    with pytest.raises(ValueError, match="prior="):
-        function(X, prior=np.nan)
 
 
 @pytest.mark.parametrize(
@@ -174,11 +165,6 @@ def test_other_column_names_are_refused():
     for call in (model.predict, model.row_scores, model.score):
         with pytest.raises(ValueError, match=r"(?s)feature names.*Z"):
             call(frame.rename(columns={"a": "Z"}))
-
-
-def test_distances_need_the_same_columns():
-    with pytest.raises(ValueError, match="X has 8 columns and Y 7"):
-        poisson_distance(X, X[:, :7])
 
 
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])

@@ -12,8 +12,9 @@ from threecpo._core.matrices import from_dense
 
 
 def distances(Y, Z=None, prior=1e-3):
-    other = None if Z is None else from_dense(Z)
-    return seeding.pairwise_distances(from_dense(Y), other, prior)
+    made = seeding.RowDistances.of(from_dense(Y if Z is None else Z), prior)
+    rows = seeding.RowTerms.of(from_dense(Y), prior)
+    return np.array([made.to(rows, i) for i in range(len(Y))])
 
 
 def pair_sizes(X, Z):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from containers import planted
-from threecpo import methods, select_n_clusters
+from threecpo import select_n_clusters
 from threecpo.plot import k_path
 
 mpl.use("Agg")
@@ -31,11 +31,6 @@ def path_of(X=X, n_clusters=range(1, 6), **options):
 @pytest.fixture(scope="module")
 def path():
     return path_of()
-
-
-@pytest.fixture(scope="module")
-def k_means_path():
-    return path_of(n_clusters=range(2, 7), estimator=methods()["RF+KM"](2))
 
 
 def curve(ax):
@@ -71,31 +66,6 @@ def test_relevant_columns_have_their_own_axis(path):
     np.testing.assert_array_equal(line.get_xdata(), path.n_clusters)
     np.testing.assert_array_equal(line.get_ydata(), path.to_frame()["relevant"])
     assert other.get_ylabel() == "relevant columns (■)"
-
-
-@pytest.mark.parametrize(
-    ("criterion", "column", "label"),
-    [("silhouette", "silhouette", "silhouette"), ("bic", "bic", "BIC")],
-)
-def test_what_is_better_when_larger_is_drawn_upwards(
-    k_means_path, criterion, column, label
-):
-    path = k_means_path.choose(criterion)
-    ax = path.plot()
-    k, values, marked = curve(ax)
-    np.testing.assert_array_equal(values, path.to_frame()[column])
-    assert marked == k[np.argmax(values)]
-    assert ax.get_ylabel() == f"{label} (●)"
-    assert beside(ax) == []
-
-
-def test_the_elbow_is_marked_on_the_inertia(k_means_path):
-    path = k_means_path.choose("elbow")
-    ax = path.plot()
-    k, values, marked = curve(ax)
-    np.testing.assert_array_equal(values, path.to_frame()["loss"])
-    assert marked == k[np.argmin(path.totals)]
-    assert ax.get_ylabel() == "inertia (●)"
 
 
 def test_a_given_ax_is_used_and_no_figure_made(path):

@@ -12,7 +12,6 @@ from test_page import Page
 
 from containers import planted, scattered
 from threecpo import CountTable, report, select_n_clusters
-from threecpo.preprocessing import k_means_pipeline
 from threecpo.select import KPath
 
 PARTS_OF_TABLES = ("thead", "tbody", "tr", "th", "td")
@@ -90,13 +89,8 @@ class TestPath:
         assert all(rule.startswith(".threecpo-path ") for rule in rules)
 
     def test_one_without_fits_says_so(self, path):
-        empty = KPath(path.family, "mdl")
+        empty = KPath(path.fitter, "mdl")
         assert empty._repr_html_() == "<p>KPath of ThreeCPO, empty.</p>"
-
-    def test_of_k_means(self):
-        X, _ = planted(2, 20)
-        found = select_n_clusters(X, [2, 3], estimator=k_means_pipeline(None, 2))
-        assert "<svg" in found._repr_html_()
 
 
 class TestTable:

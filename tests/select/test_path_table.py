@@ -95,7 +95,7 @@ def test_what_a_path_says():
         "3 clusters (the end of the path: a larger K may be better)."
     )
     assert repr(path_of(structureless(), [1, 2, 3])).endswith(": no clusters found.")
-    assert repr(KPath(path.family, "mdl")) == "KPath of ThreeCPO, empty."
+    assert repr(KPath(path.fitter, "mdl")) == "KPath of ThreeCPO, empty."
 
 
 def test_progress_is_told_in_lines_where_there_is_no_terminal(capsys):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from k_paths import TRUE, X, path_of
 
-from threecpo import methods, results
+from threecpo import results
 from threecpo.select import choice_of
 from threecpo.select.choice import difference, divided
 
@@ -60,10 +60,6 @@ class TestChoice:
         found = choice([5.0], first=4)
         assert found.runner_up is None
         assert found.sentence() == "4 clusters by mdl from K = 4 alone."
-
-    def test_an_elbow_has_no_runner_up(self):
-        found = choice([1, 0, 1, 1], criterion="elbow")
-        assert (found.best, found.runner_up, found.flat) == (2, None, (2,))
 
     def test_what_is_not_a_number_is_never_best_or_second(self):
         found = choice([np.nan, 5, 9, np.nan])
@@ -140,12 +136,6 @@ def test_one_level_below_the_best(path):
         counted = np.bincount(lower[labels == cluster])
         assert parts == divided(counted)
     assert path_of(n_clusters=[1, 2, 3]).below() == []
-
-
-def test_k_means_has_words_too():
-    path = path_of(n_clusters=[2, 3, 4], estimator=methods()["RF+KM"](2))
-    assert path.sentence().startswith(f"{path.best_k} clusters by silhouette")
-    assert set(path.divisions()) >= {"cluster", "next_cluster", "rows"}
 
 
 def test_a_single_fit_has_no_divisions():

@@ -1,29 +1,49 @@
-"""k-means and spherical k-means as another use of the pass: centres for log rates."""
+"""k-means as another use of the pass: centres for log rates."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from .codes import all_relevant
 from .describe import scores
-from .rules import COSINE, EUCLIDEAN
+from .loops.records import Profile, frozen, padded_rates
 from .sums import assign, sum_by_labels
 from .workers import SERIAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from .counts import Counts
-    from .loops.records import Profile
-    from .rules import CenterRule
-    from .seeding import Start
     from .sums import Sums
     from .workers import Workers
+
+
+class CenterRule(Protocol):
+    """What k-means minimises: how centres follow from sums, and rows from centres."""
+
+    def centers(self, sums: Sums) -> NDArray[np.float64]:
+        """Centre of each cluster."""
+        ...
+
+    def profile(self, centers: NDArray[np.float64]) -> Profile:
+        """Profile that scores rows highest at the nearest centre."""
+        ...
+
+
+class Euclidean:
+    """Distances to means: rows are scored by x·c less half of |c|²."""
+
+    def centers(self, sums: Sums) -> NDArray[np.float64]:
+        return divided(sums.clusters, sums.cluster_masses)
+
+    def profile(self, centers: NDArray[np.float64]) -> Profile:
+        return center_profile(centers, -(centers**2).sum(axis=1) / 2)
+
+
+EUCLIDEAN = Euclidean()
 
 
 @dataclass(frozen=True)
@@ -67,52 +87,34 @@ def lloyd(
     return Lloyd(labels, centers, sums, n_iter, converged)
 
 
-def best_lloyd(
-    counts: Counts,
-    start: Start,
-    n_clusters: int,
-    seeds: Sequence[np.random.SeedSequence],
-    workers: Workers,
-    *,
-    max_iter: int,
-) -> tuple[Spherical, list[float]]:
-    """Spherical k-means from every seed: the best run, and the inertia of all."""
-
-    def one(seed: np.random.SeedSequence) -> Spherical:
-        inner = workers.serial()
-        labels = start(np.random.default_rng(seed), n_clusters, inner)
-        run = lloyd(counts, labels, n_clusters, inner, rule=COSINE, max_iter=max_iter)
-        return Spherical.of(counts, run)
-
-    best: Spherical | None = None
-    inertias = []
-    for result in workers.map(one, seeds):
-        inertias.append(result.inertia)
-        if best is None or result.inertia < best.inertia:
-            best = result
-    assert best is not None
-    return best, inertias
+def divided(
+    sums: NDArray[np.float64], lengths: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Sums over lengths; those of length 0 stay 0."""
+    return sums / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
-@dataclass(frozen=True)
-class Spherical:
-    """A finished run of spherical k-means, its clusters numbered from the largest."""
-
-    labels: NDArray[np.int32]
-    centers: NDArray[np.float64]
-    inertia: float
-    n_iter: int
-    converged: bool
-
-    @classmethod
-    def of(cls, counts: Counts, run: Lloyd) -> Spherical:
-        cluster_sizes = run.sums.cluster_sizes
-        order = np.argsort(-cluster_sizes, kind="stable")
-        centers = run.centers[order[: np.count_nonzero(cluster_sizes)]]
-        cosines = scores(counts, COSINE.profile(centers), SERIAL)
-        labels = cosines.argmax(axis=1).astype(np.int32)
-        inertia = float((1.0 - cosines.max(axis=1)).sum())
-        return cls(labels, centers, inertia, run.n_iter, run.converged)
+def center_profile(
+    centers: NDArray[np.float64], offsets: NDArray[np.float64]
+) -> Profile:
+    """Profile that scores a row by its products with centres, and offsets."""
+    n_clusters, n_columns = centers.shape
+    log_rates, rates = padded_rates(n_columns, n_clusters)
+    rates[:] = centers.T
+    zeros = np.zeros(n_clusters)
+    profile = Profile(
+        slots=np.arange(n_columns, dtype=np.int32),
+        log_rates=log_rates,
+        offsets=offsets,
+        shared_weights=zeros,
+        size_weights=zeros.reshape(1, -1),
+        ranks=np.arange(n_clusters, dtype=np.int32),
+        background=False,
+        prior_shared=0.0,
+        prior_size=0.0,
+        threshold=0.0,
+    )
+    return frozen(profile)
 
 
 def _sums_of(counts: Counts, labels: NDArray[np.int32], n_clusters: int) -> Sums:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from .batches import BatchRates
     from .model import SmoothedSums
-    from .sums import Sums
 
 
 class Rule(Protocol):
@@ -220,51 +219,6 @@ CHI_SQUARED = ChiSquared()
 NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PRINTED, CHI_SQUARED)}
 
 
-class CenterRule(Protocol):
-    """What k-means minimises: how centres follow from sums, and rows from centres."""
-
-    @property
-    def name(self) -> str: ...
-
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
-        """Centre of each cluster."""
-        ...
-
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
-        """Profile that scores rows highest at the nearest centre."""
-        ...
-
-
-@dataclass(frozen=True)
-class Euclidean:
-    """Distances to means: rows are scored by x·c less half of |c|²."""
-
-    name: str = "euclidean"
-
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return _divided(sums.clusters, sums.cluster_masses)
-
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
-        return _center_profile(centers, -(centers**2).sum(axis=1) / 2)
-
-
-@dataclass(frozen=True)
-class Cosine:
-    """Angles to centres of length 1: rows are of length 1 too, and scored by x·c."""
-
-    name: str = "cosine"
-
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return _divided(sums.clusters, np.sqrt((sums.clusters**2).sum(axis=1)))
-
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
-        return _center_profile(centers, np.zeros(len(centers)))
-
-
-EUCLIDEAN = Euclidean()
-COSINE = Cosine()
-
-
 def _log_shares(
     sums: SmoothedSums,
     groups: NDArray[np.int8],
@@ -298,31 +252,3 @@ def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32
     if ranks is None:
         return np.arange(n_clusters, dtype=np.int32)
     return np.array(ranks, dtype=np.int32)
-
-
-def _divided(
-    sums: NDArray[np.float64], lengths: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    return sums / np.where(lengths > 0, lengths, 1.0)[:, None]
-
-
-def _center_profile(
-    centers: NDArray[np.float64], offsets: NDArray[np.float64]
-) -> Profile:
-    n_clusters, n_columns = centers.shape
-    log_rates, rates = padded_rates(n_columns, n_clusters)
-    rates[:] = centers.T
-    zeros = np.zeros(n_clusters)
-    profile = Profile(
-        slots=np.arange(n_columns, dtype=np.int32),
-        log_rates=log_rates,
-        offsets=offsets,
-        shared_weights=zeros,
-        size_weights=zeros.reshape(1, -1),
-        ranks=_ranks(n_clusters, None),
-        background=False,
-        prior_shared=0.0,
-        prior_size=0.0,
-        threshold=0.0,
-    )
-    return frozen(profile)

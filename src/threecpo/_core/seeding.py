@@ -186,21 +186,6 @@ class RowDistances:
         return np.maximum(self.terms.own + others.own[row] - common + both, 0.0)
 
 
-def pairwise_distances(
-    x: Counts, y: Counts | None, prior: float
-) -> NDArray[np.float64]:
-    """All distances d(a, b) of rows of x and y (of x and x: exactly symmetric)."""
-    distances = RowDistances.of(y or x, prior)
-    rows = distances.terms if y is None else RowTerms.of(x, prior)
-    out = np.empty((x.n_rows, len(distances.terms.row_sizes)))
-    for i in range(len(out)):
-        out[i] = distances.to(rows, i)
-        if y is None:
-            out[i, :i] = out[:i, i]
-            out[i, i] = 0.0
-    return out
-
-
 def labels_of_rows(
     rows: NDArray[np.intp], n_rows: int, known: KnownRows | None = None
 ) -> NDArray[np.int32]:

@@ -28,12 +28,9 @@ COMMANDS = {
     "cut": "cut",
     "merge": "merge",
     "select-k": "select_k",
-    "compare": "compare",
     "report": "report",
     "info": "info",
     "convert": "convert",
-    "datasets": "datasets",
-    "reproduce": "reproduce",
     "demo": "demo",
     "completion": "completion",
 }

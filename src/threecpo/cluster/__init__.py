@@ -1,8 +1,7 @@
 """Estimators that cluster rows."""
 
 from ._poisson import PoissonC, PoissonL
-from ._spherical import SphericalKMeans
 from ._threecpo import ThreeCPO
 from .naming import ClusterDescription
 
-__all__ = ["ClusterDescription", "PoissonC", "PoissonL", "SphericalKMeans", "ThreeCPO"]
+__all__ = ["ClusterDescription", "PoissonC", "PoissonL", "ThreeCPO"]

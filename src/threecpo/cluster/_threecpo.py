@@ -62,9 +62,9 @@ class ThreeCPO(
         Labels, or a fitted model of the same columns, make a single run from there.
     column_init : {"information", "random"} or array-like of shape (n_columns,), \
 default="information"
-        Start of the columns: the half with the largest :func:`column_information` in
-        C1 (with ``init="merge"``, all columns in two runs of four, for columns of
-        noise can have the most), a random half, or groups 1, 0 and -1.
+        Start of the columns: the half with the most information about the rows in C1
+        (with ``init="merge"``, all columns in two runs of four, for columns of noise
+        can have the most), a random half, or groups 1, 0 and -1.
     n_init : int or "auto", default=6
         Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
         to at most 20, until a run that knows nothing of the others arrives at their
@@ -197,8 +197,6 @@ default="information"
     See Also
     --------
     threecpo.select_n_clusters : The whole path over the number of clusters.
-    poisson_distance : The distance that seeds the clusters.
-    column_information : The measure that chooses the first columns.
 
     Notes
     -----

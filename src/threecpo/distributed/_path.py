@@ -173,7 +173,7 @@ class PathOverBlocks:
         cls, path: KPath, given: GivenFit, n_clusters: int, stack: ExitStack
     ) -> PathOverBlocks:
         """Open the blocks, of which there must be rows for so many clusters."""
-        plan = path.family.plan(n_clusters)
+        plan = path.fitter.plan(n_clusters)
         blocks = given.opened(plan, stack)
         return cls(path, given, blocks, given.with_rows(blocks, plan))
 
@@ -196,7 +196,7 @@ class PathOverBlocks:
             self.path.extend(table, wanted, progress=progress)
             return
         self.blocks.warn_if_fractional(self.fitted.plan.name, stacklevel=3)
-        falling = sorted(set(wanted), reverse=self.path.family.largest_first)
+        falling = sorted(set(wanted), reverse=self.path.fitter.largest_first)
         self.path.add(self._fits(falling, sample_rows, progress, n_gathered))
 
     def _in_memory(self, largest: int, n_gathered: int) -> CountTable:
@@ -209,7 +209,7 @@ class PathOverBlocks:
             "batch": given.batch,
             "known_labels": given.known_labels,
         }
-        return as_table(table, self.path.family.estimator, **rows)
+        return as_table(table, self.path.fitter.estimator, **rows)
 
     def _fits(
         self,

@@ -31,9 +31,6 @@ GROUPS = {"relevant": BLUE, "shared": ORANGE, "noise": GREY}
 CRITERION_TITLES = {
     "mdl": "loss + v(K)",
     "mdl-dispersion": "loss over dispersion + v(K)",
-    "elbow": "inertia",
-    "silhouette": "silhouette",
-    "bic": "BIC",
 }
 
 

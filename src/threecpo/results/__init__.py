@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from ._agreement import SCORE_NAMES, agreement
+from ._agreement import agreement
 from ._block_rows import block_row_table, predicted_block_rows
 from ._choice_facts import choice_facts
 from ._cluster_tables import cluster_table
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ._csv_tables import Table as Table
 
 __all__ = [
-    "SCORE_NAMES",
     "LabelComparison",
     "agreement",
     "block_row_table",

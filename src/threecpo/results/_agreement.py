@@ -2,23 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import metrics
-
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-_SCORES: dict[str, Any] = {
-    "ARI": metrics.adjusted_rand_score,
-    "NMI": metrics.normalized_mutual_info_score,
-    "ACC": metrics.clustering_accuracy,
-    "purity": metrics.purity,
-}
-SCORE_NAMES = tuple(_SCORES)
-_ONE_SIDED = ("homogeneity", "completeness")
 
 
 def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
@@ -54,9 +43,22 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         )
         raise ValueError(message)
     known = true >= 0
-    from sklearn.metrics import completeness_score, homogeneity_score
+    if not known.any():
+        message = "truth holds no label of 0 or more; there is nothing to compare."
+        raise ValueError(message)
+    from scipy.optimize import linear_sum_assignment
+    from sklearn import metrics
+    from sklearn.metrics.cluster import contingency_matrix
 
     both = true[known], found[known]
-    scores = {name: float(score(*both)) for name, score in _SCORES.items()}
-    one_sided = homogeneity_score(*both), completeness_score(*both)
-    return scores | dict(zip(_ONE_SIDED, map(float, one_sided), strict=True))
+    table = contingency_matrix(*both)
+    best = table[linear_sum_assignment(table, maximize=True)]
+    scores = {
+        "ARI": metrics.adjusted_rand_score(*both),
+        "NMI": metrics.normalized_mutual_info_score(*both),
+        "ACC": best.sum() / table.sum(),
+        "purity": table.max(axis=0).sum() / table.sum(),
+        "homogeneity": metrics.homogeneity_score(*both),
+        "completeness": metrics.completeness_score(*both),
+    }
+    return {name: float(score) for name, score in scores.items()}

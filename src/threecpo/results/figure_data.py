@@ -195,16 +195,13 @@ def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
 
 def k_path(table: Table) -> Part:
     """Criterion over the number of clusters as people draw it, and the best."""
-    criterion, totals = str(table["criterion"][0]), table["total"]
+    totals = table["total"]
     best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
     choice = choice_of(table)
-    values = table["loss"] if criterion == "elbow" else totals
-    if criterion in ("silhouette", "bic"):
-        values = -values
     part = {
-        "criterion": criterion,
+        "criterion": str(table["criterion"][0]),
         "n_clusters": table["n_clusters"].tolist(),
-        "values": plain(values),
+        "values": plain(totals),
         "best": best,
         "found": int(table["found"][best]),
         "runner_up": choice.runner_up,

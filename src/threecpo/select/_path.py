@@ -12,6 +12,8 @@ from .. import _options
 from .._core.overlaps import shared_rows
 from .._extras import frame
 from .._progress import RunBar
+from ..cluster.fitting import fitted
+from ._poisson import CRITERIA
 from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
 
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
-    from ._kmeans import KMeansFamily
-    from ._poisson import PoissonFamily
+    from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice
 
 
@@ -40,15 +41,14 @@ class KPath:
     n_clusters : ndarray of shape (n_fits,)
         Numbers of clusters that were asked for, ascending.
     totals : ndarray of shape (n_fits,)
-        Value of the criterion for each; the smallest is best. Silhouettes and BIC,
-        which are larger for better fits, have their sign turned.
+        Value of the criterion for each; the smallest is best.
     best_k : int
         Number of clusters that the best fit has.
     best_estimator : estimator
         The best fit.
     runner_up : int or None
         Number of clusters asked for of the second best fit; None where there is no
-        other, or no order of the others (elbow).
+        other.
     choice : KChoice
         The best, the runner-up and how far the others are from it, as numbers.
 
@@ -72,10 +72,10 @@ class KPath:
     4
     """
 
-    def __init__(self, family: PoissonFamily | KMeansFamily, criterion: str) -> None:
-        _options.check_choice("criterion", criterion, family.criteria)
-        self.family: Any = family
-        self._fits: dict[int, Any] = {}
+    def __init__(self, fitter: PoissonFitter, criterion: str) -> None:
+        _options.check_choice("criterion", criterion, tuple(CRITERIA))
+        self.fitter = fitter
+        self._fits: dict[int, PoissonFit] = {}
         self.criterion = criterion
 
     @property
@@ -84,7 +84,7 @@ class KPath:
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        return self.family.criteria[self.criterion](self._ordered())
+        return CRITERIA[self.criterion](self._ordered())
 
     @property
     def best_k(self) -> int:
@@ -92,11 +92,11 @@ class KPath:
 
     @property
     def best_estimator(self) -> Any:
-        return self.family.estimator_of(self._best())
+        return fitted(self.fitter.estimator, self._best().record)
 
     @property
     def best_record(self) -> FitRecord:
-        """Record of the best fit of the Poisson family."""
+        """Record of the best fit."""
         return self._best().record
 
     @property
@@ -186,7 +186,7 @@ class KPath:
             asked = ", ".join(map(str, self.n_clusters))
             message = f"This path has no fit for K = {n_clusters}; it has {asked}."
             raise ValueError(message)
-        return self.family.estimator_of(self._fits[n_clusters])
+        return fitted(self.fitter.estimator, self._fits[n_clusters].record)
 
     def choose(self, criterion: str) -> KPath:
         """Return the same fits with another criterion.
@@ -201,10 +201,7 @@ class KPath:
         KPath
             A path that shares the fits of this one.
         """
-        other = KPath(self.family, criterion)
-        other._fits = dict(self._fits)
-        other.totals  # noqa: B018 - refuses a criterion that these fits cannot serve
-        return other
+        return KPath(self.fitter, criterion).add(self._fits.values())
 
     def extend(
         self,
@@ -238,27 +235,22 @@ class KPath:
             The longer path.
         """
         asked = {_options.check_integer("n_clusters", k, 1) for k in n_clusters}
-        wanted = sorted(asked - self._fits.keys(), reverse=self.family.largest_first)
+        wanted = sorted(asked - self._fits.keys(), reverse=self.fitter.largest_first)
         if not wanted:
             return self
-        finished: list[Any] = []
         bar = RunBar() if verbose and progress is None else nullcontext(progress)
         with bar as heard:
-            try:
-                for fit in self.family.fit_each(X, wanted, heard):
-                    finished.append(fit)  # noqa: PERF402 - kept when interrupted
-            finally:
-                for fit in self.family.finish(X, finished, self.criterion):
-                    self._fits[fit.n_clusters] = fit
+            for fit in self.fitter.fit_each(X, wanted, heard):
+                self._fits[fit.n_clusters] = fit
         return self
 
-    def add(self, fits: Iterable[Any]) -> Self:
+    def add(self, fits: Iterable[PoissonFit]) -> Self:
         """Take over fits that were made elsewhere, such as over blocks of rows.
 
         Parameters
         ----------
         fits : iterable
-            Fits of the family of this path.
+            Fits of this path.
 
         Returns
         -------
@@ -285,15 +277,17 @@ class KPath:
         -------
         dict of str to ndarray
             ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
-            and ``seconds``; for 3CPO also ``price`` of the relevant columns (a part of
-            the loss), ``v`` = L0(K) + n log K and the number of ``relevant`` columns;
-            for k-means ``bic`` and, where made, ``silhouette``.
+            and ``seconds``, the ``price`` of the relevant columns (a part of the loss),
+            ``v`` = L0(K) + n log K and the number of ``relevant`` columns.
         """
         fits = self._ordered()
         return {
             "n_clusters": self.n_clusters,
             "found": np.array([fit.n_found for fit in fits]),
-            **self.family.table(fits),
+            "loss": np.array([fit.loss for fit in fits]),
+            "price": np.array([fit.record.price for fit in fits]),
+            "v": np.array([fit.label_cost for fit in fits]),
+            "relevant": np.array([fit.n_relevant for fit in fits]),
             "total": self.totals,
             "seconds": np.array([fit.seconds for fit in fits]),
         }
@@ -322,7 +316,7 @@ class KPath:
         return path_html(self)
 
     def __repr__(self) -> str:
-        name = type(self.family.estimator).__name__
+        name = type(self.fitter.estimator).__name__
         if not self._fits:
             return f"KPath of {name}, empty."
         first, last = self.n_clusters[[0, -1]]
@@ -332,10 +326,10 @@ class KPath:
             text += " (the end of the path: a larger K may be better)"
         return f"{text}."
 
-    def _ordered(self) -> list[Any]:
+    def _ordered(self) -> list[PoissonFit]:
         return [self._fits[k] for k in sorted(self._fits)]
 
-    def _best(self) -> Any:
+    def _best(self) -> PoissonFit:
         totals = self.totals
         return self._ordered()[
             int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from .._core.codes import RELEVANT
 from .._validation import warn_if_fractional
-from ..cluster.fitting import as_table, fitted, plan_of
+from ..cluster.fitting import as_table, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,6 +78,10 @@ def _scaled(
 OF_FRACTIONS = 1e-3
 
 
+# The default first.
+CRITERIA = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
+
+
 @dataclass(frozen=True)
 class PoissonFit:
     """The record of a fit and what the criteria need beside it.
@@ -104,6 +108,10 @@ class PoissonFit:
     @property
     def loss(self) -> float:
         return self.record.loss
+
+    @property
+    def n_relevant(self) -> int:
+        return int(np.count_nonzero(self.record.groups == RELEVANT))
 
     @property
     def label_cost(self) -> float:
@@ -156,13 +164,11 @@ class PoissonFit:
         return self.record.describe(as_table(X).counts).labels
 
 
-class PoissonFamily:
-    """How 3CPO and its relatives are fitted for each K, and what a path lists."""
-
-    criteria: ClassVar = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
+class PoissonFitter:
+    """How ThreeCPO, PoissonL or PoissonC is fitted for each K."""
 
     def __init__(self, estimator: PoissonClusterer) -> None:
-        self.estimator = self.last = estimator
+        self.estimator = estimator
         # Measured once: fits that are added later have the same loss.
         self._weighted = False
         self._column_weights: NDArray[np.float64] | None = None
@@ -205,21 +211,3 @@ class PoissonFamily:
             named = record.with_names(**names)
             yield PoissonFit.of(named, counts, now - before)
             before = now
-
-    def finish(self, _: Any, fits: list[PoissonFit], __: str) -> list[PoissonFit]:
-        """Nothing is left to be done for all K together."""
-        return fits
-
-    def estimator_of(self, fit: PoissonFit) -> PoissonClusterer:
-        """Return a new estimator, fitted: changes of it do not reach the path."""
-        return fitted(self.estimator, fit.record)
-
-    def table(self, fits: Sequence[PoissonFit]) -> dict[str, NDArray[Any]]:
-        """Columns of the path's table that do not depend on the criterion."""
-        relevant = [fit.record.groups == RELEVANT for fit in fits]
-        return {
-            "loss": np.array([fit.loss for fit in fits]),
-            "price": np.array([fit.record.price for fit in fits]),
-            "v": np.array([fit.label_cost for fit in fits]),
-            "relevant": np.array([np.count_nonzero(each) for each in relevant]),
-        }

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _options
-from ..cluster.fitting import PoissonClusterer, as_table
-from ._kmeans import KMeansFamily
+from ..cluster.fitting import as_table, check_estimator
+from ._poisson import CRITERIA
 from ._path import KPath
-from ._poisson import PoissonFamily
+from ._poisson import PoissonFitter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,14 +58,10 @@ def select_n_clusters(
         is 20, or 4 where ``init`` is ``"merge"``. ``"auto"`` makes runs for each K
         until two agree, as in :class:`ThreeCPO`.
     estimator : estimator or None, default=None
-        ThreeCPO, PoissonL or PoissonC, whose options are kept; or k-means: KMeans of
-        scikit-learn, SphericalKMeans or a pipeline that ends in one of them, such as
-        those of ``threecpo.methods()``. None is ``ThreeCPO()``.
+        ThreeCPO, PoissonL or PoissonC, whose options are kept. None is ``ThreeCPO()``.
     criterion : str or None, default=None
-        For the Poisson family ``"mdl"``, the description length of the paper, or
-        ``"mdl-dispersion"`` (the default), which allows for counts that vary more than
-        Poisson counts. For k-means ``"silhouette"`` (the default), ``"elbow"``
-        (Kneedle) or ``"bic"`` (of X-means).
+        ``"mdl"``, the description length of the paper, or ``"mdl-dispersion"`` (the
+        default), which allows for counts that vary more than Poisson counts.
     random_state : int, RandomState, Generator or None, default=None
         Seed; wins over the estimator's own. None takes the estimator's.
     n_jobs : int or None, default=None
@@ -77,8 +73,7 @@ def select_n_clusters(
     sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
 default=None
         How often each row counts, its batch and its cluster where that is known, as in
-        :meth:`ThreeCPO.fit`; for the Poisson family. No number of clusters may be below
-        that of the known ones.
+        :meth:`ThreeCPO.fit`. No number of clusters may be below that of the known ones.
 
     Returns
     -------
@@ -99,7 +94,7 @@ default=None
 
     Examples
     --------
-    >>> from threecpo import methods, select_n_clusters
+    >>> from threecpo import select_n_clusters
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
     >>> path = select_n_clusters(X, range(1, 6), random_state=0)
@@ -107,11 +102,6 @@ default=None
     KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
     >>> path.best_estimator.column_groups_
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
-    >>> k_means = methods()["RF+KM"](2)
-    >>> select_n_clusters(
-    ...     X, range(2, 16), estimator=k_means, criterion="silhouette", random_state=0
-    ... ).best_k
-    2
     """
     if n_init is not None:
         _options.check_n_init(n_init)
@@ -128,10 +118,7 @@ default=None
         given = {"estimator": estimator, "criterion": criterion}
         return _over_blocks(X, wanted, **options, **given, **heard, **rows)
     if any(given is not None for given in rows.values()):
-        if not isinstance(path.family, PoissonFamily):
-            message = f"{', '.join(rows)} are for the Poisson family alone."
-            raise ValueError(message)
-        X = as_table(X, path.family.estimator, **rows)
+        X = as_table(X, path.fitter.estimator, **rows)
     try:
         path.extend(X, wanted, verbose=verbose, progress=progress)
     except KeyboardInterrupt:
@@ -195,19 +182,17 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     from ..cluster import ThreeCPO
 
     estimator = ThreeCPO() if estimator is None else clone(estimator)
-    kind = PoissonFamily if isinstance(estimator, PoissonClusterer) else KMeansFamily
-    family: PoissonFamily | KMeansFamily = kind(estimator)
-    fitted = family.last
-    own = fitted.get_params(deep=False)
+    check_estimator(estimator)
+    own = estimator.get_params(deep=False)
     init = own.get("init")
     merging = isinstance(init, str) and init == "merge"
     defaults = {"n_init": 4 if merging else 20}
     given = {k: v for k, v in options.items() if v is not None and k in own}
     given = (defaults if "n_init" in options else {}) | given
     seed = given.get("random_state", own.get("random_state"))
-    fitted.set_params(**given | {"random_state": _options.fixed_seed(seed)})
-    default = next(iter(family.criteria))
-    return KPath(family, default if criterion is None else criterion)
+    estimator.set_params(**given | {"random_state": _options.fixed_seed(seed)})
+    default = next(iter(CRITERIA))
+    return KPath(PoissonFitter(estimator), default if criterion is None else criterion)
 
 
 def auto_path(

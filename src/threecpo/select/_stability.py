@@ -49,7 +49,7 @@ def stability(
     n_init : int, default=5
         Number of runs of each fit.
     estimator : estimator or None, default=None
-        As in :func:`select_n_clusters`; it must have ``predict``.
+        As in :func:`select_n_clusters`.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
     n_jobs : int or None, default=None
@@ -82,7 +82,7 @@ def stability(
         labels = []
         for half in halves:
             options = {"n_init": n_init, "random_state": rng, "n_jobs": n_jobs}
-            fits = empty_path(estimator, None, **options).family.fit_each(
+            fits = empty_path(estimator, None, **options).fitter.fit_each(
                 CountTable(counts.rows(half)), wanted, None
             )
             labels.append([fit.predict(table) for fit in fits])

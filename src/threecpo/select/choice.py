@@ -118,8 +118,7 @@ the gain).'
         np.max(below, initial=-np.inf, where=np.isfinite(below)) - totals[best]
     )
     runner_up, behind, flat = None, np.inf, [best]
-    # An elbow is found or not: the others have no order.
-    if len(totals) > 1 and criterion != "elbow":
+    if len(totals) > 1:
         others = np.where(np.arange(len(totals)) == best, np.inf, totals)
         second = int(np.argmin(others))
         runner_up, behind = (

@@ -1,0 +1,1 @@
+"""One function for each table and figure, and what they share."""
