@@ -139,9 +139,8 @@ def choices(command, option):
 
 
 def test_choices_are_those_of_the_library():
-    from threecpo.select._poisson import CRITERIA
-
     from threecpo.io.formats import FORMATS
+    from threecpo.select._poisson import CRITERIA
 
     assert choices(("fit",), "--format") == list(FORMATS)
     writers = [name for name, kind in FORMATS.items() if kind.writes]

@@ -10,9 +10,8 @@ from sklearn.base import clone
 
 from .. import _options
 from ..cluster.fitting import as_table, check_estimator
-from ._poisson import CRITERIA
 from ._path import KPath
-from ._poisson import PoissonFitter
+from ._poisson import CRITERIA, PoissonFitter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
