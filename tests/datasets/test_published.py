@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from threecpo._stemming import stemmer
 from threecpo.datasets import catalogue
+from threecpo.text import stemmer
 
 # n, m, K, least and largest count, zeros and smallest/largest class (paper's appendix).
 PAPER = {

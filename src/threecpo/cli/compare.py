@@ -16,7 +16,6 @@ from ._output_paths import table_file
 from ._printing import listed, print_json, print_note, print_table
 from ._shared_options import (
     AT_LEAST_ONE,
-    digits_option,
     examples,
     force_option,
     json_option,
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     help="Runs of each method.",
 )
 @output_option("CSV file for the table. [default: only printed]")
-@digits_option
 @seed_option
 @source_options
 @force_option
@@ -67,7 +65,6 @@ def command(
     methods: str | None,
     n_init: int,
     output: Path | None,
-    digits: int | str,
     random_state: int,
     *,
     force: bool,
@@ -81,7 +78,7 @@ def command(
     method and kind of labels, and the first says how many clusters there are.
     """
     chosen = _chosen(methods)
-    with table_file(output, digits, force=force) as write:
+    with table_file(output, force=force) as write:
         table = source.read()
         if not table.n_clusters:
             message = f"{source.path} has no labels; name their column by --labels."
