@@ -8,6 +8,7 @@ A warm second call is traced, so that neither imports nor compilation count.
 import sys
 import threading
 import warnings
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -42,7 +43,7 @@ class Trace:
     def sizes(self):
         files = {file for file, _ in self.entered}
         packages = [file.split("/")[0] for file, _ in self.entered]
-        changes = sum(a != b for a, b in zip(packages, packages[1:], strict=False))
+        changes = sum(a != b for a, b in pairwise(packages))
         return len(files), len(set(self.entered)), changes
 
 

@@ -24,8 +24,8 @@ from threecpo._core.codes import GROUPS, all_relevant
 from threecpo._core.markers import Markers
 from threecpo._core.model import column_step
 from threecpo._core.sums import sum_by_labels
-from threecpo._stemming import stemmer
 from threecpo._validation import check_counts
+from threecpo.text import stemmer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,6 +1,7 @@
 """Files that are no models, or damaged ones, do no harm."""
 
 import io
+import json
 import os
 import pickle
 import zipfile
@@ -41,19 +42,19 @@ NO_MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", NO_MODELS)
-def test_a_file_that_is_no_model_is_a_clear_error(name, path):
-    path.write_bytes(NO_MODELS[name])
-    with pytest.raises(ValueError, match=r"model\.npz is not a model"):
-        threecpo.load(path)
+def test_a_file_that_is_no_model_is_a_clear_error(path):
+    for content in NO_MODELS.values():
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=r"model\.npz is not a model"):
+            threecpo.load(path)
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
-def test_a_truncated_file_is_a_clear_error(share, saved):
+def test_a_truncated_file_is_a_clear_error(saved):
     content = saved.read_bytes()
-    saved.write_bytes(content[: int(share * len(content))])
-    with pytest.raises(ValueError, match=r"model\.npz"):
-        threecpo.load(saved)
+    for share in (0.1, 0.5, 0.999):
+        saved.write_bytes(content[: int(share * len(content))])
+        with pytest.raises(ValueError, match=r"model\.npz"):
+            threecpo.load(saved)
 
 
 def test_a_file_with_a_flipped_byte_is_a_clear_error_or_no_change(saved):
@@ -77,25 +78,33 @@ def test_another_version_is_a_clear_error(saved, version, remedy):
         threecpo.load(saved)
 
 
-@pytest.mark.parametrize("name", ["labels", "table", "groups"])
-def test_a_missing_array_is_a_clear_error(name, saved):
-    rewrite(saved, lambda arrays: arrays.pop(name))
-    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
-        threecpo.load(saved)
+def test_what_is_missing_is_named(saved):
+    content = saved.read_bytes()
+    for name, change in {
+        "labels": lambda arrays: arrays.pop("labels"),
+        "table": lambda arrays: arrays.pop("table"),
+        "parameters": headerless("parameters"),
+        "record": headerless("record"),
+        "settings": headerless("record", "settings"),
+        "history": headerless("record", "history"),
+    }.items():
+        saved.write_bytes(content)
+        rewrite(saved, change)
+        with pytest.raises(ValueError, match=rf"damaged.*{name}"):
+            threecpo.load(saved)
 
 
-@pytest.mark.parametrize("name", ["parameters", "record"])
-def test_a_missing_header_entry_is_a_clear_error(name, saved):
-    change_header(saved, lambda header: header.pop(name))
-    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
-        threecpo.load(saved)
+def headerless(*names):
+    """Remove what the header has below these names."""
 
+    def change(arrays):
+        header = place = json.loads(str(arrays["header"]))
+        for name in names[:-1]:
+            place = place[name]
+        del place[names[-1]]
+        arrays["header"] = np.array(json.dumps(header))
 
-@pytest.mark.parametrize("name", ["settings", "loss", "history", "n_rows"])
-def test_a_missing_fact_of_the_record_is_a_clear_error(name, saved):
-    change_header(saved, lambda header: header["record"].pop(name))
-    with pytest.raises(ValueError, match=rf"damaged.*{name}"):
-        threecpo.load(saved)
+    return change
 
 
 DAMAGES = {
@@ -159,34 +168,24 @@ def test_a_zip_of_other_things_is_refused(path):
         threecpo.load(path)
 
 
-HOSTILE_HEADERS = {
-    "deep": "[" * 100_000,
-    "deep inside": '{"format": ' + "[" * 5000 + "]" * 5000 + "}",
-    "a huge number": f'{{"format": "threecpo-model", "version": {"9" * 5000}}}',
-    "an infinite version": '{"format": "threecpo-model", "version": Infinity}',
-    "a version below": '{"format": "threecpo-model", "version": -1}',
-    "a version of text": '{"format": "threecpo-model", "version": "x"}',
-    "a list": '{"format": "threecpo-model", "version": 2, "parameters": []}',
-    "nothing": "null",
-    "half a letter": '"\\ud800"',
-}
+HOSTILE_HEADERS = (
+    "[" * 100_000,
+    '{"format": ' + "[" * 5000 + "]" * 5000 + "}",
+    f'{{"format": "threecpo-model", "version": {"9" * 5000}}}',
+    '{"format": "threecpo-model", "version": Infinity}',
+    '{"format": "threecpo-model", "version": -1}',
+    '{"format": "threecpo-model", "version": "x"}',
+    '{"format": "threecpo-model", "version": 2, "parameters": []}',
+    "null",
+    '"\\ud800"',
+)
 
 
-@pytest.mark.parametrize("name", HOSTILE_HEADERS)
-def test_a_header_of_another_form_is_a_clear_error(name, saved):
-    header = np.array(HOSTILE_HEADERS[name])
-    rewrite(saved, lambda arrays: arrays.update(header=header))
-    with pytest.raises(ValueError, match=r"model\.npz"):
-        threecpo.load(saved)
-
-
-def test_line_feeds_stay_out_of_messages(saved):
-    change_header(
-        saved, lambda header: header["record"].update(history=["loss", "a\nb"])
-    )
-    with pytest.raises(ValueError, match=r"model\.npz is a damaged") as caught:
-        threecpo.load(saved)
-    assert "\n" not in str(caught.value)
+def test_a_header_of_another_form_is_a_clear_error(saved):
+    for text in HOSTILE_HEADERS:
+        rewrite(saved, lambda arrays, text=text: arrays.update(header=np.array(text)))
+        with pytest.raises(ValueError, match=r"model\.npz"):
+            threecpo.load(saved)
 
 
 def test_a_model_that_unpacks_too_far_is_refused(saved, monkeypatch):

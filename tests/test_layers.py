@@ -23,19 +23,14 @@ LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 # Modules that belong to no room, with what they may import of rooms.
 HELPERS = {
     "_array_files": (),
-    "_column_places": (),
     "_errors": (),
     "_extras": (),
-    "_input_kinds": (),
     "_labels": (),
     "_names": (),
     "_plain": (),
     "_progress": ("_fit",),
     "_spreadsheets": (),
-    "_stemming": (),
-    "_table_html": (),
-    "_write_locks": (),
-    "_writing": ("_write_locks",),
+    "_writing": (),
     "_options": ("_core", "_fit"),
     "_validation": ("_core",),
 }
@@ -223,7 +218,7 @@ def test_the_core_and_the_fits_know_nothing_of_scikit_learn():
 
 PAPER = Path(__file__).resolve().parents[1] / "paper"
 # Helpers of the library that the paper may use beside its numerics and fits.
-OF_PAPER = {"_array_files", "_options", "_stemming", "_validation", "_writing"}
+OF_PAPER = {"_array_files", "_options", "_validation", "_writing"}
 
 
 def absolute_imports(path):

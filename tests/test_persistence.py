@@ -6,7 +6,6 @@ import pickle
 import stat
 import subprocess
 import sys
-from pathlib import Path
 
 import joblib
 import numpy as np
@@ -21,19 +20,12 @@ from threecpo._fit.stored_record import record_to_arrays
 
 OPTIONS = {
     "default": {},
-    "iterative": {"outliers": "iterative", "outlier_threshold": 1.5},
-    "final": {"outliers": "final"},
-    "printed": {"assignment": "printed"},
-    "ablation": {"groups": (1, -1), "column_penalty": "bic"},
-    "groups as a list": {"groups": [1, 0]},
-    "one group": {"groups": (1,)},
-    "no price": {"column_penalty": None, "prior": 0.5},
-    "no prior": {"prior": 0.0},
-    "labels": {"init": TRUE.clip(0)},
+    "iterative": {"outliers": "iterative", "outlier_threshold": 1.5, "prior": 0.0},
+    "printed": {"assignment": "printed", "groups": [1, 0], "verbose": 0, "n_jobs": 2},
+    "ablation": {"groups": (1, -1), "column_penalty": "bic", "outliers": "final"},
+    "no price": {"column_penalty": None, "n_init": np.int64(2), "prior": np.float64(1)},
+    "labels": {"init": TRUE.clip(0), "column_init": [1] * 6 + [0, 0, -1, -1]},
     "labels as a list": {"init": TRUE.clip(0).tolist()},
-    "groups of columns": {"column_init": [1] * 6 + [0, 0, -1, -1]},
-    "numpy numbers": {"n_init": np.int64(2), "prior": np.float64(0.01)},
-    "verbose": {"verbose": 0, "n_jobs": 2},
 }
 
 
@@ -108,26 +100,23 @@ def test_a_loaded_model_serves_as_a_start(saved):
     assert fit(init=again).loss_ == again.loss_
 
 
-@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
-def test_a_model_survives_pickle(outliers):
-    model = fit(outliers=outliers)
+def test_a_model_survives_pickle():
+    model = fit(outliers="iterative")
     assert_same_model(model, pickle.loads(pickle.dumps(model)), X)
 
 
-@pytest.mark.parametrize("mmap_mode", [None, "r"])
-def test_a_model_survives_joblib(mmap_mode, tmp_path):
+def test_a_model_survives_joblib(tmp_path):
     model = fit()
     joblib.dump(model, tmp_path / "model.joblib")
-    again = joblib.load(tmp_path / "model.joblib", mmap_mode=mmap_mode)
+    again = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
     assert_same_model(model, again, X)
 
 
-@pytest.mark.parametrize("kind", [str, Path])
-def test_the_path_is_taken_as_it_is(kind, tmp_path):
+def test_the_path_is_taken_as_it_is(tmp_path):
     model = fit()
-    model.save(kind(tmp_path / "model"))
+    model.save(str(tmp_path / "model"))
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
-    assert threecpo.load(kind(tmp_path / "model")).loss_ == model.loss_
+    assert threecpo.load(tmp_path / "model").loss_ == model.loss_
 
 
 def test_a_file_is_one_npz_without_pickle_and_with_a_version(saved):
@@ -162,11 +151,10 @@ def test_a_new_process_loads_a_file_and_predicts(saved):
     ("name", "value"),
     [
         ("column_penalty", lambda totals, n_clusters, n_rows: totals * 0),
-        ("random_state", np.random.RandomState(0)),
         ("random_state", np.random.default_rng(0)),
         ("init", fit()),
     ],
-    ids=["penalty", "RandomState", "Generator", "fitted model"],
+    ids=["penalty", "Generator", "fitted model"],
 )
 def test_what_cannot_be_stored_is_refused_and_leaves_nothing(name, value, path):
     model = fit(**{name: value})
@@ -183,19 +171,16 @@ def test_a_refused_model_leaves_an_existing_file_intact(saved):
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]
 
 
-@pytest.mark.parametrize("kind", [OSError, KeyboardInterrupt])
-def test_a_failure_while_writing_leaves_an_existing_file_intact(
-    saved, monkeypatch, kind
-):
+def test_a_failure_while_writing_leaves_an_existing_file_intact(saved, monkeypatch):
     before = saved.read_bytes()
 
     def fail(file, *args, **kwargs):
         file.write(b"half a file")
-        raise kind
+        raise KeyboardInterrupt
 
     for name in ("savez", "savez_compressed"):
         monkeypatch.setattr(np, name, fail)
-    with pytest.raises(kind):
+    with pytest.raises(KeyboardInterrupt):
         fit(outliers="final").save(saved)
     assert saved.read_bytes() == before
     assert [p.name for p in saved.parent.iterdir()] == [saved.name]

@@ -117,7 +117,7 @@ class TestFiles:
         assert str(path) in str(caught.value)
 
     def test_long_tables_are_written_and_read_in_parts(self, tmp_path, monkeypatch):
-        monkeypatch.setattr("threecpo.results._csv_tables.BATCH", 4)
+        monkeypatch.setattr("threecpo.results.table_files.BATCH", 4)
         for n in (3, 4, 5, 8, 13):
             table = {"row": as_names(HOSTILE[:n]), "scale": np.arange(n) / 7}
             results.write_table(table, tmp_path / "long.csv")
@@ -215,8 +215,8 @@ class TestMap:
     def test_rows_beyond_the_sample_lie_among_their_neighbours(self, monkeypatch):
         counts, _ = planted(3, 60)
         model = fit(counts)
-        monkeypatch.setattr("threecpo.results._row_coordinates.LAID_OUT", 60)
-        monkeypatch.setattr("threecpo.results._row_coordinates._AT_ONCE", 50)
+        monkeypatch.setattr("threecpo.results._row_tables.LAID_OUT", 60)
+        monkeypatch.setattr("threecpo.results._row_tables._AT_ONCE", 50)
         places = results.row_map(model, counts)
         assert len(np.unique(places, axis=0)) > 60
         centres = np.stack([places[model.labels_ == k].mean(axis=0) for k in range(3)])

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 
-from threecpo import _stemming
+import threecpo.text as text_module
 from threecpo.text import count_terms, first_line
 
 TEXTS = ["The clusters, the CLUSTERING!", "", "a cluster of x1 and 42 bees_2", "été"]
@@ -17,9 +17,11 @@ TEXTS = ["The clusters, the CLUSTERING!", "", "a cluster of x1 and 42 bees_2", "
 
 def only(distribution, monkeypatch):
     """Let this be the only stemmer that is installed."""
-    versions = _stemming._is_version_2
+    versions = text_module._is_version_2
     monkeypatch.setattr(
-        _stemming, "_is_version_2", lambda name: name == distribution and versions(name)
+        text_module,
+        "_is_version_2",
+        lambda name: name == distribution and versions(name),
     )
 
 
@@ -62,7 +64,7 @@ def test_words_of_one_stem_are_one_term():
 def test_english_is_stemmed_by_the_rules_of_version_2():
     words = ["university evening internationally generalizations"]
     stems = ["even", "general", "intern", "univers"]
-    assert _stemming.stemmer("english")(sorted(words[0].split())) == stems
+    assert text_module.stemmer("english")(sorted(words[0].split())) == stems
     # Columns keep the order of the stems, and are called by words.
     assert list(count_terms(words).column_names) == sorted(words[0].split())
 
@@ -102,7 +104,7 @@ def test_a_column_is_called_by_the_commonest_word_of_its_stem(texts, words):
 
 
 def test_stems_and_counts_are_those_of_each_word_by_itself():
-    stem = _stemming.stemmer("english")
+    stem = text_module.stemmer("english")
     texts = ["advising the advised adviser", "advise browse brows browsing", "brow"]
     table = count_terms(texts)
     assert stem(list(table.column_names)) == sorted(set(stem(list(table.column_names))))
@@ -235,14 +237,14 @@ def test_both_libraries_stem_alike_and_name_their_languages(distribution, monkey
     if not installed(distribution):
         pytest.skip(f"no {distribution} in version 2")
     only(distribution, monkeypatch)
-    stem = _stemming.stemmer("english")
+    stem = text_module.stemmer("english")
     words = ["universities", "evening", "added", "realization", "skies", "été", "42"]
     stems = ["univers", "even", "ad", "realiz", "sky", "été", "42"]
     assert stem(words) == stems
-    assert _stemming.stemmer("french")(["continuellement"]) == ["continuel"]
+    assert text_module.stemmer("french")(["continuellement"]) == ["continuel"]
     sentence = r"^stem='klingon' is not None or one of .*english, .*swedish.*\.$"
     with pytest.raises(ValueError, match=sentence) as caught:
-        _stemming.stemmer("klingon")
+        text_module.stemmer("klingon")
     assert "base" not in str(caught.value)
 
 

@@ -166,7 +166,7 @@ def test_a_table_that_lies_on_its_side():
 
 
 def test_dispersions_are_those_of_the_core():
-    from threecpo.results._count_facts import overdispersion
+    from threecpo.results.facts import overdispersion
 
     table = CountTable(turned_table())
     of_columns, of_rows = dispersions_both_ways(table.counts)

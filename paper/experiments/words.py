@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from threecpo._stemming import stemmer
+from threecpo.text import stemmer
 
 from .files import markdown_table
 from .measures import words as top_words

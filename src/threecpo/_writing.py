@@ -1,25 +1,83 @@
-"""Files and folders that appear when they are complete: written beside, then renamed.
-
-If anything goes wrong, the target stays as it was, and nothing else is left. A link
-stays a link: what it leads to is replaced.
-"""
+"""Files appear complete or not at all, one writer at a time."""
 
 from __future__ import annotations
 
 import errno
 import gzip
+import shutil
+import sys
 from contextlib import contextmanager, nullcontext, suppress
 from typing import IO, TYPE_CHECKING, cast
 from uuid import uuid4
-
-from ._write_locks import locked, remove, remove_leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    # Whether a folder is one that we have written.
     IsOurs = Callable[[Path], bool]
+
+if sys.platform != "win32":
+    import fcntl
+
+
+PREFIX = ".lock-"
+
+
+@contextmanager
+def locked(path: Path, number: str) -> Iterator[None]:
+    """Hold the lock of what is written beside a target under this number."""
+    if sys.platform == "win32":
+        yield
+        return
+    place = path.with_name(PREFIX + number)
+    with place.open("x", encoding="utf-8", errors="surrogateescape") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.write(path.name)
+        file.flush()
+        try:
+            yield
+        finally:
+            place.unlink(missing_ok=True)
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove what processes that are gone have left; put back what they moved away."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        for place in folder.glob(f"{PREFIX}*"):
+            _remove_if_unused(place)
+
+
+def _remove_if_unused(place: Path) -> None:
+    assert sys.platform != "win32"
+    number = place.name.removeprefix(PREFIX)
+    if len(number) != 32:
+        return
+    with place.open(encoding="utf-8", errors="surrogateescape") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:  # somebody is writing
+            return
+        name = file.read()
+        for old in place.parent.glob(f".old-{number}*"):
+            target = place.with_name(name)
+            if name and not target.exists():
+                old.rename(target)
+            else:
+                remove(old)
+        for part in place.parent.glob(f".part-{number}*"):
+            remove(part)
+        place.unlink(missing_ok=True)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or a folder, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
 
 _LONGEST_SUFFIX = 10
 

@@ -4,21 +4,92 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ._labels import LABEL, label_texts, labels_of_kinds
 from ._validation import check_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
-    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from ._core.counts import Counts
+
+ROWS, COLUMNS, LETTERS = 8, 10, 40
+
+
+def table_html(
+    heading: str,
+    X: sp.csr_array,
+    row_names: NDArray[np.object_] | None,
+    column_names: NDArray[np.object_] | None,
+    labels: list[str] | None,
+) -> str:
+    """A heading, and a table of few counts; all names are escaped."""
+    n_rows, n_columns = X.shape
+    few = X[:ROWS].toarray()[:, :COLUMNS]
+    heads = ["", *_shown_names(column_names, min(n_columns, COLUMNS))]
+    heads += ["…"] * (n_columns > COLUMNS) + ["label"] * (labels is not None)
+    lines = []
+    names = _shown_names(row_names, len(few))
+    for i, (name, counts) in enumerate(zip(names, few.tolist(), strict=True)):
+        cells = [f"{count:g}" for count in counts] + ["…"] * (n_columns > COLUMNS)
+        cells += [] if labels is None else [labels[i]]
+        lines.append(f"<tr><th>{_text(name)}</th>{_cells('td', cells)}</tr>")
+    if n_rows > ROWS:
+        lines.append(f"<tr><th>…</th>{_cells('td', ['…'] * (len(heads) - 1))}</tr>")
+    return (
+        f"<div><p><b>{escape(heading)}</b></p><table><thead><tr>"
+        f"{_cells('th', heads)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+        "</div>"
+    )
+
+
+def _shown_names(names: NDArray[np.object_] | None, n: int) -> list[str]:
+    return [str(i) for i in range(n)] if names is None else names[:n].tolist()
+
+
+def _cells(tag: str, texts: Iterable[str]) -> str:
+    return "".join(f"<{tag}>{_text(text)}</{tag}>" for text in texts)
+
+
+def _text(text: str) -> str:
+    """A name of at most some letters, without what no page can hold."""
+    short = text if len(text) <= LETTERS else text[: LETTERS - 1] + "…"
+    return escape(short.encode("utf-8", "replace").decode())
+
+
+class ColumnPlaces(NamedTuple):
+    """Places of wanted columns, -1 for missing ones; names missing, and not wanted."""
+
+    places: NDArray[np.int64]
+    missing: list[str]
+    extra: list[str]
+
+    def taken(self, X: sp.csr_array) -> sp.csr_array:
+        """The wanted columns of a matrix, of zeros where it lacks them."""
+        there = np.flatnonzero(self.places >= 0)
+        ones = np.ones(len(there), dtype=X.dtype)
+        shape = (X.shape[1], len(self.places))
+        chosen = sp.csr_array((ones, (self.places[there], there)), shape=shape)
+        return (X @ chosen).tocsr()
+
+
+def find_columns(wanted: Sequence[str], held: Sequence[str]) -> ColumnPlaces:
+    """Find wanted names among those that a table has."""
+    at, known = {name: j for j, name in enumerate(held)}, set(wanted)
+    return ColumnPlaces(
+        np.array([at.get(name, -1) for name in wanted], dtype=np.int64),
+        missing=[name for name in wanted if name not in at],
+        extra=[name for name in held if name not in known],
+    )
+
 
 __all__ = ["CountTable"]
 
@@ -221,8 +292,6 @@ class CountTable:
 
     def _repr_html_(self) -> str:
         """Show the sizes, and the first rows and columns, in a notebook."""
-        from ._table_html import ROWS, table_html
-
         labels = None
         if self.labels is not None:
             names, first = self.label_names, self.labels[:ROWS].tolist()

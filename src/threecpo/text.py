@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pkgutil
 from array import array
 from collections import defaultdict
+from importlib import import_module, metadata
+from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +14,53 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.feature_extraction.text import CountVectorizer
 
+from ._extras import missing
 from ._options import check_integer
-from ._stemming import stemmer
 from .table import CountTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
+
+
+def stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    """Return the function that stems a list of words of a language."""
+    if _is_version_2("PyStemmer"):
+        import Stemmer
+
+        _check(language, Stemmer.algorithms())
+        return Stemmer.Stemmer(language).stemWords
+    if not _is_version_2("snowballstemmer"):
+        name = "snowballstemmer in version 2"
+        raise missing(name, "text", "Stemming (any stem= but None)")
+    _check(language, _pure_languages())
+    module = import_module(f"snowballstemmer.{language}_stemmer")
+    return getattr(module, f"{language.title()}Stemmer")().stemWords
+
+
+def _is_version_2(distribution: str) -> bool:
+    try:
+        return metadata.version(distribution).startswith("2.")
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def _pure_languages() -> list[str]:
+    """Languages of snowballstemmer, which itself asks PyStemmer of any version."""
+    package = find_spec("snowballstemmer")
+    places = package.submodule_search_locations if package else None
+    found = [module.name for module in pkgutil.iter_modules(places)]
+    return [
+        name.removesuffix("_stemmer") for name in found if name.endswith("_stemmer")
+    ]
+
+
+def _check(language: object, known: list[str]) -> None:
+    if language not in known:
+        message = f"stem={language!r} is not None or one of {', '.join(sorted(known))}."
+        raise ValueError(message)
+
 
 __all__ = ["count_terms", "first_line"]
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from running import runner
 
-from threecpo import ThreeCPO, load, select_n_clusters
+from threecpo import ThreeCPO, load
 
 
 @pytest.fixture
@@ -49,18 +49,6 @@ def test_new_rows_have_batches_too(table, tmp_path, capsys):
     frame = pd.DataFrame(X, columns=model.feature_names_in_)
     scores = model.row_scores(frame, batch=names)
     assert not np.array_equal(model.row_scores(frame), scores)
-
-
-def test_the_number_of_clusters_is_chosen_with_batches(table, capsys):
-    import json
-
-    path, X, batch = table
-    options = ["--batch", "lab", "--labels", "truth", "--max", "4", "--json"]
-    done = runner(capsys)("select-k", path, *options)
-    expected = select_n_clusters(X, range(1, 5), random_state=0, batch=batch)
-    assert np.allclose(
-        json.loads(done.out)["path"]["loss"], expected.to_table()["loss"]
-    )
 
 
 def test_blocks_have_batches_beside_their_counts(table, tmp_path, capsys):

@@ -4,19 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import COLUMNS, X, assert_one_line, runner
+from running import COLUMNS, X, assert_one_line
 
 import threecpo
 from threecpo import ThreeCPO, distributed, results
 from threecpo.io.blocks import write_blocks
 
 pytest.importorskip("jinja2")
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return runner(capsys)
 
 
 @pytest.fixture
@@ -50,19 +44,8 @@ def test_blocks_are_fitted_as_by_the_library(run, folder, options):
     assert Path("cells.threecpo/report.html").read_text() == page
 
 
-def test_runs_end_as_by_the_library(run, folder):
-    done = run("fit", folder, "-k", 3, "--sample-rows", 50, "--json", "--tol", 0.1)
-    assert done.code == 0, done.err
-    model = expected(folder, tol=0.1)
-    assert done.json["loss"] == model.loss_
-    read = threecpo.load("cells.threecpo/model.npz")
-    assert read.n_iter_ == model.n_iter_
-    np.testing.assert_array_equal(read.restart_losses_, model.restart_losses_)
-
-
 PASSED_ON = {
     ("fit", "-k", 3, "--tol", 0.1): {"tol": 0.1},
-    ("fit", "-k", 3, "--second-look"): {"second_look": True},
     ("fit", "-k", 3, "--no-second-look"): {"second_look": False},
     ("select-k", "--tol", 0.1): {"tol": 0.1},
 }
@@ -108,7 +91,7 @@ class TestNumberOfClusters:
     OPTIONS = ("--sample-rows", 50, "--n-init", 2, "--json")
 
     def test_auto_is_chosen_as_by_the_library(self, run, folder):
-        more = ("--max-memory", "1MB", "--max-clusters", 5, "--digits", "full")
+        more = ("--max-memory", "1MB", "--max-clusters", 5)
         done = run("fit", folder, "-k", "auto", *self.OPTIONS, *more)
         assert done.code == 0, done.err
         model = ThreeCPO("auto", max_clusters=5, n_init=2, random_state=0)
@@ -116,7 +99,7 @@ class TestNumberOfClusters:
         assert done.json["loss"] == model.loss_
         assert done.json["choice"]["best"] == model.k_path_.best_k
         path = results.read_table("cells.threecpo/k_path.csv")
-        np.testing.assert_array_equal(path["total"], model.k_path_.totals)
+        np.testing.assert_allclose(path["total"], model.k_path_.totals, rtol=1e-5)
         labels = results.read_table("cells.threecpo/labels.csv")["cluster"]
         np.testing.assert_array_equal(labels, model.labels_)
         assert (
@@ -168,23 +151,6 @@ class TestPredict:
         model.save(tmp_path / "model.npz")
         return model
 
-    @pytest.mark.parametrize("options", [("--max-memory", "1MB"), ("--workers", 1)])
-    def test_rows_in_blocks_get_the_clusters_of_the_library(
-        self, run, folder, model, options
-    ):
-        if options[0] == "--workers":
-            pytest.importorskip("distributed")
-        more = ("-o", "new.csv", "--digits", "full")
-        done = run("predict", "model.npz", folder, *more, *options)
-        assert done.code == 0, done.err
-        found = results.read_table("new.csv")
-        whole = results.predicted_rows(
-            model, threecpo.CountTable(X, column_names=COLUMNS)
-        )
-        assert found.keys() == whole.keys()
-        for name, column in whole.items():
-            np.testing.assert_array_equal(found[name], column, err_msg=name)
-
     @pytest.mark.parametrize("options", [(), ("--workers", 1)])
     def test_columns_are_found_by_name_where_missing_ones_are_zero(
         self, run, model, tmp_path, options
@@ -196,14 +162,14 @@ class TestPredict:
         Y = np.column_stack([X[:, :0:-1], X[:, 0]])
         parts = (Y[i : i + 25] for i in range(0, len(Y), 25))
         write_blocks(parts, tmp_path / "others", column_names=names)
-        given = ("--max-memory", "1MB", "--missing", "zero", "--digits", "full")
+        given = ("--max-memory", "1MB", "--missing", "zero")
         done = run("predict", "model.npz", "others", "-o", "new.csv", *given, *options)
         assert done.code == 0, done.err
         assert f"Columns of others taken for zeros: 1, {COLUMNS[0]}." in done.err
         assert "Columns of others left out: 1, other." in done.err
         table = threecpo.CountTable(Y, column_names=names)
         expected = results.match_columns(COLUMNS, table).table
-        whole = results.predicted_rows(model, expected)
+        whole = results.rounded_table(results.predicted_rows(model, expected), 6)
         found = results.read_table("new.csv")
         for name, column in whole.items():
             np.testing.assert_array_equal(found[name], column, err_msg=name)
@@ -255,11 +221,3 @@ def test_a_cluster_that_stays_without_workers(run, folder):
         "(distributed.scheduler.no-workers-timeout). Run the same call again to resume "
         "from kept."
     )
-
-
-def test_a_file_without_blocks_is_one_line(run, tmp_path):
-    path = tmp_path / "table.csv"
-    path.write_text("a,b\n1,2\n")
-    done = run("fit", path, "-k", 1, "--max-memory", "1GB")
-    assert done.code == 2
-    assert "cannot be read in blocks" in done.err

@@ -3,7 +3,7 @@
 import pytest
 from running import runner
 
-SHELLS = ["bash", "zsh", "fish"]
+SHELLS = ["bash", "fish"]
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -7,17 +7,11 @@ import pytest
 from running import (
     X,
     assert_one_line,
-    beside_cells,
     everything,
     written_csv,
 )
 
 import threecpo
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    return beside_cells(capsys, tmp_path, monkeypatch)
 
 
 class TestConvert:
@@ -44,24 +38,12 @@ class TestConvert:
         assert run("convert", "wide.csv", "t.npz", "--transpose").code == 0
         np.testing.assert_array_equal(threecpo.read_counts("t.npz").X.toarray(), X.T)
 
-    def test_existing_files_are_not_replaced_unasked(self, run):
-        run("convert", "cells.npz", "a.csv")
-        assert_one_line(run("convert", "cells.npz", "a.csv"), "a.csv")
-        assert run("convert", "cells.npz", "a.csv", "--force").code == 0
-
     def test_an_unknown_suffix(self, run, tmp_path):
         before = everything(tmp_path)
         assert_one_line(run("convert", "cells.npz", "a.docx"), "a.docx")
         assert everything(tmp_path) == before
         facts = run("convert", "cells.npz", "a.docx", "--to", "csv", "--json").json
         assert facts["rows"] == len(X)
-
-    def test_folders_are_made_as_by_other_commands(self, run, tmp_path):
-        assert run("convert", "cells.npz", "new/deep/a.csv").code == 0
-        assert Path("new/deep/a.csv").exists()
-        before = everything(tmp_path)
-        assert_one_line(run("convert", "no.npz", "other/a.csv"), "no.npz")
-        assert everything(tmp_path) == before
 
     @pytest.mark.parametrize(
         ("name", "reason"), [("a.docx", "none of csv"), ("cells.npz", "pass --force")]

@@ -49,13 +49,6 @@ def test_with_counts_it_goes_on_from_there(run):
     assert model.loss_ <= plain.loss_
 
 
-def test_by_height(run):
-    heights = threecpo.load("cells.threecpo/model.npz").tree_[:, 2]
-    facts = run("cut", "cells.threecpo", "--height", heights[1], "--json").json
-    assert facts["clusters"] == 3
-    assert Path(facts["output"]).name == "cells-joined.threecpo"
-
-
 def test_merge_joins_what_is_named(run):
     done = run("merge", "cells.threecpo", "0,3", "1,2", "-o", "m", "--no-report")
     assert done.code == 0, done.err
@@ -85,9 +78,3 @@ def test_bad_input_is_one_line(arguments, text, run):
     before = sorted(Path().iterdir())
     assert_one_line(run(*arguments), text)
     assert sorted(Path().iterdir()) == before
-
-
-def test_an_existing_folder_stays_without_force(run):
-    assert run("cut", "cells.threecpo", "-k", 3).code == 0
-    assert_one_line(run("cut", "cells.threecpo", "-k", 3), "--force")
-    assert run("cut", "cells.threecpo", "-k", 3, "--force").code == 0

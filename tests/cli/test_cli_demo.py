@@ -3,21 +3,14 @@
 import json
 from pathlib import Path
 
-import pytest
 from running import (
     FILES,
-    beside_cells,
     same,
 )
 from sklearn.datasets import load_digits
 
 import threecpo
 from threecpo import ThreeCPO
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    return beside_cells(capsys, tmp_path, monkeypatch)
 
 
 class TestDemo:

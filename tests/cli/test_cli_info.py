@@ -9,7 +9,6 @@ from running import (
     KINDS,
     ROWS,
     X,
-    beside_cells,
     written_csv,
 )
 
@@ -18,11 +17,6 @@ from threecpo import CountTable
 
 FEW = np.random.default_rng(0).poisson(1.0, size=(50, 40))
 LOG_NORMALISED = np.log1p(1e4 * FEW / FEW.sum(axis=1, keepdims=True))
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    return beside_cells(capsys, tmp_path, monkeypatch)
 
 
 class TestInfo:
@@ -50,7 +44,6 @@ class TestInfo:
         [
             ([], "counts of layer 'counts'"),
             (["--layer", "raw"], "counts of raw.X"),
-            (["--layer", "X"], "counts of X"),
         ],
     )
     def test_the_matrix_of_an_h5ad_file_is_named(self, run, tmp_path, options, matrix):
@@ -63,24 +56,6 @@ class TestInfo:
         assert facts["description"] == matrix
         assert "matrix " not in run("info", "cells.npz").out
 
-    def test_poisson_counts_are_not_overdispersed_and_clusters_are(
-        self, run, tmp_path, seed
-    ):
-        rng = np.random.default_rng(seed)
-        sizes = rng.uniform(1, 5, size=(2000, 1))
-        plain = rng.poisson(sizes * rng.uniform(1, 9, size=20))
-        wild = rng.poisson(plain * rng.gamma(2, 0.5, size=plain.shape))
-        for name, array in (("plain", plain), ("wild", wild)):
-            threecpo.write_counts(CountTable(array), tmp_path / f"{name}.npz")
-        one, other = (
-            run("info", f"{name}.npz", "--json").json["overdispersion"]
-            for name in ("plain", "wild")
-        )
-        assert one["median"] == pytest.approx(1, abs=0.1)
-        assert one["above_2"] == 0
-        assert other["median"] > 2
-        assert other["above_2"] > 0.9
-
     @pytest.mark.parametrize(
         ("array", "warning"),
         [
@@ -88,9 +63,6 @@ class TestInfo:
             (X / 3, "not whole numbers"),
             (X * (np.arange(len(X)) > 1)[:, None], "2 rows with no counts"),
             (X * (np.arange(X.shape[1]) > 0), "1 column with no counts"),
-            (np.minimum(X, 1), "presence and absence"),
-            (np.column_stack([X[:, 0], 300 - X[:, 0]]), "all rows have the sum 300"),
-            (np.zeros((3, 2), dtype=int), "3 rows with no counts"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )
@@ -131,36 +103,6 @@ class TestTraps:
     def write(self, path, table, header):
         lines = [",".join(map(str, row)) for row in table]
         path.write_text("\n".join([header, *lines]) + "\n")
-
-    def test_running_numbers_and_totals(self, run, tmp_path):
-        counts = np.random.default_rng(0).poisson(4, (40, 3))
-        table = np.column_stack([np.arange(1001, 1041), counts])
-        self.write(tmp_path / "t.csv", table, "customer,a,b,c")
-        warnings = run("info", "t.csv", "--json").json["warnings"]
-        assert [
-            w for w in warnings if "column customer looks like numbers of rows" in w
-        ]
-        mended = run("info", "t.csv", "--index", "customer", "--json").json
-        assert not [w for w in mended["warnings"] if "looks like" in w]
-        table = np.column_stack([counts, counts.sum(axis=1)])
-        self.write(tmp_path / "t.csv", table, "a,b,c,Total")
-        warnings = run("info", "t.csv", "--json").json["warnings"]
-        assert [w for w in warnings if "--drop 'Total'" in w]
-        mended = run("info", "t.csv", "--drop", "Total", "--json").json
-        assert not [w for w in mended["warnings"] if "sum of all" in w]
-
-    def test_a_row_of_totals_and_copied_rows(self, run, tmp_path):
-        counts = np.random.default_rng(0).poisson(4, (9, 6)) + 1
-        self.write(tmp_path / "t.csv", [*counts, counts.sum(axis=0)], "a,b,c,d,e,f")
-        warnings = run("info", "t.csv", "--json").json["warnings"]
-        assert [w for w in warnings if "row 10 is the sum of all others" in w]
-        self.write(tmp_path / "t.csv", [*counts, counts[0], counts[0]], "a,b,c,d,e,f")
-        warnings = run("info", "t.csv", "--json").json["warnings"]
-        assert [w for w in warnings if w.startswith("2 rows the same as one above")]
-        self.write(tmp_path / "t.csv", counts, "a,b,c,d,e,f")
-        facts = run("info", "t.csv", "--json").json
-        assert (facts["total_rows"], facts["total_columns"]) == ([], [])
-        assert (facts["id_columns"], facts["copied_rows"]) == ([], 0)
 
     def test_fit_says_them_before_it_begins_and_keeps_them(self, run, tmp_path):
         counts = np.random.default_rng(0).poisson(4, (40, 3))
@@ -218,12 +160,6 @@ class TestFits:
             "1.00"
         ) == len(facts["cluster_sizes"])
         assert "divisions more than chance" in lines["stability"]
-
-    def test_of_a_model_alone(self, run):
-        threecpo.ThreeCPO(2, random_state=0).fit(X).save("model.npz")
-        facts = run("info", "model.npz", "--json").json
-        assert facts["clusters"] == 2
-        assert "temperature T" in run("info", "model.npz").out
 
     def test_what_was_not_measured_is_said(self, run):
         path = threecpo.select_n_clusters(X, [2], n_init=2, random_state=0)

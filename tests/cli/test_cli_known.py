@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from running import COLUMNS, TRUE, X, runner
+from running import COLUMNS, TRUE, X
 
 from threecpo import ThreeCPO, load, select_n_clusters
 
@@ -22,11 +22,6 @@ def path(tmp_path):
     frame.insert(0, "habitat", KNOWN)
     frame.to_csv(path, index=False)
     return path
-
-
-@pytest.fixture
-def run(capsys):
-    return runner(capsys)
 
 
 def test_known_clusters_are_a_column_of_the_file(path, tmp_path, run):

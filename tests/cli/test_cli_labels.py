@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import KINDS, TRUE, X, assert_one_line, runner, written_csv
+from running import KINDS, TRUE, X, assert_one_line, written_csv
 
 import threecpo
 from threecpo import ThreeCPO, results
@@ -14,12 +14,6 @@ TYPES = np.array(KINDS, dtype=object)[TRUE + 1]
 DONORS = np.array(["7", "007", ""], dtype=object)[np.arange(len(X)) % 3]
 # The last is called as a column of ours.
 SEVERAL = {"cell_type": TYPES, "donor": DONORS, "cluster": TYPES[::-1]}
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return runner(capsys)
 
 
 def test_a_column_of_labels_that_is_empty_costs_no_results(run, tmp_path):
@@ -61,20 +55,6 @@ class TestSeveralKinds:
             ari = compared.scores["ARI"]
             assert f"adjusted Rand index with {kind}: {ari:.3f} (purity " in done.out
             assert "\n".join(compared.sentences) in done.out
-
-    def test_rows_are_called_as_asked_for(self, run, csv):
-        done = run("fit", csv, "-k", 3, *self.asked, "--rows", "plots", "-o", "out")
-        assert done.out.count(" plots): ") == 3
-
-    def test_every_kind_is_a_column_beside_ours(self, run, csv):
-        assert run("fit", csv, "-k", 3, *self.asked, "-o", "out").code == 0
-        rows = results.read_table("out/labels.csv")
-        for kind, values in SEVERAL.items():
-            assert rows[f"label_{kind}"].tolist() == values.tolist()
-        model = threecpo.load("out/model.npz")
-        assert rows["cluster"].tolist() == model.labels_.tolist()
-        names = model.cluster_names_[model.labels_]
-        assert rows["name"].tolist() == names.tolist()
 
     def test_every_kind_is_in_the_report_also_without_the_counts(self, run, csv):
         assert run("fit", csv, "-k", 3, *self.asked, "-o", "out").code == 0
@@ -134,7 +114,3 @@ class TestSeveralKinds:
         assert done.code == 0, done.err
         assert "adjusted Rand index with donor" in done.out
         assert threecpo.load("out/model.npz").n_features_in_ == X.shape[1]
-
-    def test_a_kind_that_is_not_there(self, run, csv):
-        done = run("fit", csv, "-k", 3, *self.asked, "--labels", "habitat")
-        assert_one_line(done, "no column 'habitat'")

@@ -1,14 +1,5 @@
 """Commands on tables whose numbers are written as people write them."""
 
-import pytest
-from running import runner
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return runner(capsys)
-
 
 def test_the_advice_of_each_error_leads_to_a_table(run, tmp_path):
     (tmp_path / "t.csv").write_text("Kunde;Brot;Milch\nAnna;1.234;\nBert;3;5\n")

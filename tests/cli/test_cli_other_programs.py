@@ -5,16 +5,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from running import COLUMNS, ROWS, X, beside_cells, written_csv
+from running import COLUMNS, ROWS, X, written_csv
 
 import threecpo
 from threecpo import results
-from threecpo.results import workbook
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    return beside_cells(capsys, tmp_path, monkeypatch)
+from threecpo.results import table_files
 
 
 def test_a_workbook_of_what_was_found(run, tmp_path):
@@ -49,7 +44,7 @@ def test_a_workbook_of_what_was_found(run, tmp_path):
 
 def test_more_rows_than_a_sheet_holds(run, monkeypatch, tmp_path):
     pytest.importorskip("xlsxwriter")
-    monkeypatch.setattr(workbook, "MOST_ROWS", 100)
+    monkeypatch.setattr(table_files, "MOST_ROWS", 100)
     done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--xlsx")
     assert done.code == 2
     assert "leave out --xlsx" in done.err

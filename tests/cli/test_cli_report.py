@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 from running import (
     assert_one_line,
-    beside_cells,
     contents,
 )
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    return beside_cells(capsys, tmp_path, monkeypatch)
 
 
 class TestReport:
@@ -25,12 +19,7 @@ class TestReport:
         assert done == (0, "report: cells.threecpo/report.html\n", "")
         assert contents("cells.threecpo") == before
 
-    def test_json(self, run):
-        run("fit", "cells.npz", "-k", 2)
-        facts = run("report", "cells.threecpo", "--json").json
-        assert Path(facts["report"]).name == "report.html"
-
-    @pytest.mark.parametrize("name", ["nowhere", "cells.npz", "."])
+    @pytest.mark.parametrize("name", ["nowhere", "cells.npz"])
     def test_what_is_no_result(self, name, run):
         assert_one_line(run("report", name), "no folder of results")
 
@@ -38,10 +27,8 @@ class TestReport:
         ("name", "text"),
         [
             ("labels.csv", ""),
-            ("labels.csv", "row,cluster\na,b\n"),
             ("labels.csv", "row,cluster,nearest,margin\na,0,0,1\n"),
             ("model.npz", "no model"),
-            ("run.json", '{"format": "threecpo-run"}'),
             ("run.json", '{"format": "threecpo-run", "input": 3}'),
             ("k_path.csv", "n_clusters\n1\n"),
         ],

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from running import runner
 
 LINES = [
     "the soup was cold and the soup was bland",
@@ -11,12 +10,6 @@ LINES = [
     "the train was late and the train was full",
     "a late train with a full carriage of this train",
 ]
-
-
-@pytest.fixture
-def run(capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return runner(capsys)
 
 
 @pytest.fixture
@@ -48,12 +41,6 @@ def test_info_says_which_words_are_counted(run, reviews, tmp_path):
     facts = done.json
     assert facts["description"] == "words of column 'review'"
     assert (facts["rows"], facts["columns"]) == (4, 10)
-
-
-def test_stop_words_are_a_file_or_english(run, reviews):
-    done = run("info", reviews, "--stop-words", "german")
-    assert done.code == 2
-    assert "--stop-words german is neither english nor a file" in done.err
 
 
 def test_advice_names_options_of_commands(run, tmp_path):

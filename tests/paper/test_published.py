@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from paper import datasets
-from threecpo._stemming import stemmer
+from threecpo.text import stemmer
 
 # n, m, K, least and largest count, zeros and smallest/largest class (paper's appendix).
 PAPER = {

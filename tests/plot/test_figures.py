@@ -38,40 +38,38 @@ def with_outliers():
 
 
 @pytest.mark.parametrize("name", FIGURES)
-class TestEveryFigure:
-    def test_a_given_ax_is_used_and_no_figure_made(self, model, name):
-        _, (left, right) = plt.subplots(1, 2)
-        assert FIGURES[name](model, right) is right
-        assert len(plt.get_fignums()) == 1
-        assert not left.has_data()
-        assert right.has_data()
+def test_a_given_ax_is_used_and_else_a_new_figure_made(model, name):
+    _, (left, right) = plt.subplots(1, 2)
+    assert FIGURES[name](model, right) is right
+    assert len(plt.get_fignums()) == 1
+    assert not left.has_data()
+    assert right.has_data()
+    assert FIGURES[name](model).get_xlabel()
+    assert len(plt.get_fignums()) == 2
 
-    def test_without_ax_it_is_a_new_figure(self, model, name):
-        one, other = FIGURES[name](model), FIGURES[name](model)
-        assert one.figure is not other.figure
-        assert one.get_xlabel()
 
-    def test_it_can_be_drawn(self, any_model, name, tmp_path):
-        FIGURES[name](any_model).figure.savefig(tmp_path / "figure.png")
-        assert (tmp_path / "figure.png").stat().st_size > 1000
+def test_every_figure_can_be_drawn(any_model):
+    for draw in FIGURES.values():
+        draw(any_model).figure.canvas.draw()
 
-    @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-    @pytest.mark.parametrize(
-        "counts",
-        [X[:1], X[:, :1], 0 * X, np.ones_like(X)],
-        ids=["one row", "one column", "no counts", "all the same"],
-    )
-    def test_it_can_be_drawn_of_next_to_nothing(self, name, counts):
-        model = ThreeCPO(1, random_state=0).fit(counts)
-        figures = FIGURES | {"row_map": lambda model: plot.row_map(model, counts)}
-        figures[name](model).figure.canvas.draw()
 
-    def test_without_matplotlib_the_extra_is_named(self, model, name, monkeypatch):
-        monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-        with pytest.raises(
-            ImportError, match=r'^A figure needs matplotlib, .*"threecpo\[plot\]"$'
-        ):
-            FIGURES[name](model)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "counts", [X[:1], X[:, :1], 0 * X], ids=["one row", "one column", "no counts"]
+)
+def test_they_can_be_drawn_of_next_to_nothing(counts):
+    model = ThreeCPO(1, random_state=0).fit(counts)
+    figures = FIGURES | {"row_map": lambda model: plot.row_map(model, counts)}
+    for draw in figures.values():
+        draw(model).figure.canvas.draw()
+
+
+def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    needs = r'^A figure needs matplotlib, .*"threecpo\[plot\]"$'
+    for draw in FIGURES.values():
+        with pytest.raises(ImportError, match=needs):
+            draw(model)
 
 
 def test_bars_are_the_sizes_and_the_outliers_the_last(with_outliers):

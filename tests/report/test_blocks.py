@@ -6,7 +6,7 @@ import pytest
 from strategies import planted
 from threecpo import CountTable, ThreeCPO, distributed, report, results
 from threecpo.io.blocks import write_blocks
-from threecpo.results import _block_rows
+from threecpo.results import _row_tables
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def test_few_rows_have_the_map_of_memory(fitted):
 
 def test_of_many_rows_some_are_drawn_and_the_page_says_so(fitted, monkeypatch):
     model, folder, table = fitted
-    monkeypatch.setattr(_block_rows, "LAID_OUT", 100)
+    monkeypatch.setattr(_row_tables, "LAID_OUT", 100)
     rows = results.block_row_table(model, folder)
     drawn = np.flatnonzero(np.isfinite(rows["map_x"]))
     assert len(drawn) == 100

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from threecpo.report._formatting import (
+from threecpo.report._summary import pack, unpack
+from threecpo.report._svg import around, ticks
+from threecpo.report.words import (
     number,
     on_axis,
     one_line,
@@ -17,8 +19,6 @@ from threecpo.report._formatting import (
     shade,
     shown,
 )
-from threecpo.report._packed_numbers import pack, unpack
-from threecpo.report._svg_chart import around, ticks
 
 sizes = st.floats(1e-29, 1e30)
 

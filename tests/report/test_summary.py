@@ -12,7 +12,7 @@ from report_models import EDGES, HOSTILE, fitted, hostile
 from containers import planted
 from threecpo import load, report, results
 from threecpo.cluster.fitting import keep
-from threecpo.report._packed_numbers import unpack
+from threecpo.report._summary import unpack
 from threecpo.results.figure_data import outliers
 
 

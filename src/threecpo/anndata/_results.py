@@ -1,14 +1,15 @@
-"""What a fit says of cells and genes, as entries of an AnnData."""
+"""Results as an AnnData holds them."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core.codes import GROUP_NAMES
+from .._extras import require
 from .._plain import plain
-from ._for_scanpy import write_markers, write_tree
 from ._stored_model import to_bytes
 
 if TYPE_CHECKING:
@@ -20,6 +21,85 @@ if TYPE_CHECKING:
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
     from ..table import CountTable
+
+MARKERS_KEPT = 100
+
+
+def write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
+    """Write what ``scanpy.tl.dendrogram`` would, with the tree of the model.
+
+    Outliers are in no tree: with them, or with one cluster, scanpy makes its own.
+    """
+    from scipy.cluster.hierarchy import cophenet, dendrogram
+    from scipy.spatial.distance import squareform
+
+    place = f"dendrogram_{key}"
+    adata.uns.pop(place, None)
+    names = list(adata.obs[key].cat.categories)
+    if model.n_clusters_ < 2 or len(names) != model.n_clusters_:
+        return
+    linkage = np.asarray(model.tree_, dtype=np.float64)
+    info: Any = dendrogram(linkage, labels=names, no_plot=True)
+    # Scanpy's heat map of correlations: 1 for the same cluster, 0 for the furthest.
+    apart = squareform(cophenet(linkage))
+    likeness = 1 - apart / (apart.max() or 1.0)
+    adata.uns[place] = {
+        "linkage": linkage,
+        "groupby": [key],
+        "use_rep": "threecpo",
+        "cor_method": "threecpo",
+        "linkage_method": "threecpo",
+        "categories_ordered": info["ivl"],
+        "categories_idx_ordered": info["leaves"],
+        "dendrogram_info": {name: np.asarray(info[name]) for name in _KEPT},
+        "correlation_matrix": likeness,
+    }
+
+
+_KEPT = ("icoord", "dcoord", "ivl", "leaves", "color_list", "leaves_color_list")
+
+
+def write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
+    """Write markers as ``scanpy.tl.rank_genes_groups`` does.
+
+    All clusters have the same number of genes there, so the one with the fewest
+    markers says how many; p-values there are none.
+    """
+    place = f"rank_genes_groups_{key}"
+    adata.uns.pop(place, None)
+    table = {
+        name: np.asarray(values)
+        for name, values in model.top_columns(MARKERS_KEPT).items()
+    }
+    lines = [np.flatnonzero(table["cluster"] == k) for k in range(model.n_clusters_)]
+    n_kept = min(map(len, lines))
+    if not n_kept:
+        return
+
+    def by_cluster(values: NDArray[Any]) -> Any:
+        columns = [values[line[:n_kept]] for line in lines]
+        kind = object if values.dtype.kind == "O" else np.float64
+        types = [(str(k), kind) for k in range(len(lines))]
+        return np.rec.fromarrays(columns, dtype=np.dtype(types))
+
+    none = np.full(len(table["rank"]), np.nan)
+    with np.errstate(divide="ignore"):
+        ratios = np.log2(table["ratio"].astype(np.float64))
+    adata.uns[place] = {
+        "params": {
+            "groupby": key,
+            "reference": "rest",
+            "method": "threecpo",
+            "use_raw": False,
+            "corr_method": "none",
+        },
+        "names": by_cluster(table["column"].astype(object)),
+        "scores": by_cluster(table["evidence"].astype(np.float64)),
+        "logfoldchanges": by_cluster(ratios),
+        "pvals": by_cluster(none),
+        "pvals_adj": by_cluster(none),
+    }
+
 
 _OUTLIER = "outlier"
 
@@ -123,3 +203,55 @@ def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
         for name, value in values.items()
         if value is not None
     }
+
+
+def to_anndata(model: ThreeCPO, table: CountTable, *, key: str = "threecpo") -> AnnData:
+    """Return counts and all that a fit found of them as a new AnnData.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A model that was fitted to this table.
+    table : CountTable
+        Counts with their names; labels become the column ``label`` of ``obs``.
+    key : str, default="threecpo"
+        Name of the entries, as in :func:`cluster`.
+
+    Returns
+    -------
+    anndata.AnnData
+        ``X`` are the counts.
+
+    Examples
+    --------
+    >>> import threecpo.anndata
+    >>> from threecpo import CountTable, ThreeCPO
+    >>> table = CountTable([[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]])
+    >>> model = ThreeCPO(2, random_state=0).fit(table)
+    >>> threecpo.anndata.to_anndata(model, table).obs["threecpo"].tolist()
+    ['0', '0', '1', '1']
+    """
+    anndata = require("anndata", "anndata", "An AnnData of results")
+    pandas = require("pandas", "anndata", "An AnnData of results")
+    n_rows, n_columns = table.shape
+    rows, columns = table.row_names, table.column_names
+    obs = pandas.DataFrame(index=_names(rows, n_rows))
+    var = pandas.DataFrame(index=_names(columns, n_columns))
+    if table.labels is not None:
+        codes = table.labels.tolist()
+        named = table.label_names
+        obs["label"] = pandas.Categorical(
+            [
+                None if code < 0 else str(code if named is None else named[code])
+                for code in codes
+            ]
+        )
+    adata: AnnData = anndata.AnnData(table.X.astype("float32"), obs=obs, var=var)
+    write_fit(
+        adata, model, key, replace(table, column_names=var.index.to_numpy(object))
+    )
+    return adata
+
+
+def _names(given: Any, n: int) -> list[str]:
+    return list(map(str, range(n) if given is None else given))

@@ -39,8 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"threecpo: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    from ._main import commands, run
-    from .completion import VARIABLE, complete
+    from ._main import VARIABLE, commands, complete, run
 
     if asked := os.environ.get(VARIABLE):
         return complete(commands, asked)

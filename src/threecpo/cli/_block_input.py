@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._extras import require
-from ._metadata_options import METADATA_OPTIONS, labels_of_rows
+from ._input_file import METADATA_OPTIONS, labels_of_rows
 from ._printing import print_note
 from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
@@ -14,16 +15,101 @@ import click
 from .._errors import DataFormatError
 from .._names import SUBLINEAR
 from ..io.formats import FORMATS, find_format
-from ._metadata_options import METADATA_OPTIONS
 from ._output_paths import digest
 from ._printing import listed, number_of
-from ._shared_options import max_unpacked_option
-from ._text_options import TEXT_OPTIONS, text_options
+from ._shared_options import AT_LEAST_ONE, max_unpacked_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ..table import CountTable
+
+METADATA_OPTIONS = {
+    "metadata": click.option(
+        "--metadata",
+        type=click.Path(),
+        metavar="FILE",
+        help="Table with --labels and --batch of the rows, found by the names in its "
+        "first column: csv, tsv, xlsx, ods or parquet.",
+    ),
+    "metadata_index": click.option(
+        "--metadata-index",
+        metavar="COLUMN",
+        help="Column of row names in --metadata. [default: the first]",
+    ),
+}
+
+
+def labels_of_rows(
+    rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
+) -> dict[str, list[str | None]]:
+    """Those of the labels that the table of these options has of rows."""
+    from ..io.format_options import ReadOptions
+    from ..io.metadata import read_metadata
+
+    given: dict[str, Any] = {name: options.get(name) for name in METADATA_OPTIONS}
+    beside = read_metadata(str(given["metadata"]), labels, ReadOptions(**given))
+    found, unmatched = beside.of_rows(rows)
+    if unmatched:
+        warnings.warn(unmatched, UserWarning, stacklevel=2)
+    return found
+
+
+TEXT_OPTIONS = {
+    "language": click.option(
+        "--language",
+        metavar="NAME",
+        help="Language of texts, to count words of one stem together, or none. "
+        "[default: english]",
+    ),
+    "stop_words": click.option(
+        "--stop-words",
+        metavar="FILE",
+        help="Words to leave out of texts, a line each; or english for common ones.",
+    ),
+    "max_words": click.option(
+        "--max-words",
+        type=AT_LEAST_ONE,
+        help="Most frequent words of texts to keep. [default: 2000]",
+    ),
+    "min_documents": click.option(
+        "--min-documents",
+        type=AT_LEAST_ONE,
+        help="Leave out words that fewer texts hold. [default: 1]",
+    ),
+    "ngrams": click.option(
+        "--ngrams",
+        type=AT_LEAST_ONE,
+        help="Count sequences of up to so many words of texts. [default: 1]",
+    ),
+}
+
+
+def text_options(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of texts out of those given, as ``count_terms`` names them."""
+    language, stop_words = given.pop("language"), given.pop("stop_words")
+    found = {
+        "max_features": given.pop("max_words"),
+        "min_documents": given.pop("min_documents"),
+        "ngrams": given.pop("ngrams"),
+        "stop_words": None if stop_words is None else _stop_words(stop_words),
+    }
+    found = {name: value for name, value in found.items() if value is not None}
+    if language is not None:
+        found["stem"] = None if language == "none" else language
+    return found
+
+
+def _stop_words(given: str) -> str | list[str]:
+    """Words of a file, or the name of a list that scikit-learn has."""
+    if given == "english":
+        return given
+    path = Path(given)
+    if not path.is_file():
+        message = f"--stop-words {given} is neither english nor a file of words."
+        raise click.UsageError(message)
+    return path.read_text(encoding="utf-8-sig").split()
+
 
 NAMED_TRIPLES = "--named-triples"
 _OPTIONS = {
@@ -75,12 +161,6 @@ _OPTIONS = {
         "--triples ROW COLUMN COUNT names these.",
     ),
     "named_triples": click.option(NAMED_TRIPLES, nargs=3, hidden=True),
-    "pairs": click.option(
-        "--pairs",
-        nargs=2,
-        metavar="ROW COLUMN",
-        help="Columns of a table whose lines count one each.",
-    ),
     "decimal": click.option(
         "--decimal",
         type=click.Choice([".", ","]),
@@ -271,8 +351,7 @@ def _read_options(given: dict[str, Any]) -> dict[str, Any]:
         given["index"] = False
     elif index is not None and index.isdecimal():
         given["index"] = int(index)
-    triples, pairs = given.pop("named_triples"), given.pop("pairs")
-    given["triples"] = triples or pairs or given["triples"]
+    given["triples"] = given.pop("named_triples") or given["triples"]
     for flag in ("transpose", "only_matched"):
         given[flag] = given[flag] or None
     given["text_options"] = text_options(given) or None

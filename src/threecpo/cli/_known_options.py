@@ -1,16 +1,150 @@
-"""What a user knows beforehand: rows of clusters, columns of clusters, groups."""
+"""What a user knows of clusters: their names, some of their rows, columns, groups."""
 
 from __future__ import annotations
 
 import csv
 import json
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ._names_file import text_of
+from .._errors import DataFormatError
+from .._spreadsheets import unguarded
+from ..io.regular_files import open_regular
 from ._shared_options import together
+
+LARGEST = 1 << 20
+# What spreadsheets of different countries put between the cells of a csv file.
+_DELIMITERS = ",;\t"
+
+names_option = click.option(
+    "--names",
+    "names_file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Names of clusters: json, a csv with cluster and name, or a name a line.",
+)
+
+
+def read_names(path: Path, n_clusters: Any = None) -> Any:
+    """Names as a list, or by the numbers or names of clusters.
+
+    What is wrong with them for any fit, or one of so many clusters, is refused.
+    """
+    text = text_of(path)
+    if path.suffix.lower() == ".json":
+        names = _names_of_json(path, text)
+    else:
+        names = _names_of_csv(path, text)
+    try:
+        _check(names, n_clusters if isinstance(n_clusters, int) else None)
+    except ValueError as error:
+        message = f"{path}: {error}"
+        raise ValueError(message) from None
+    return names
+
+
+def text_of(path: Path, what: str = "names of clusters") -> str:
+    """Text of a small file in UTF-8."""
+    try:
+        with open_regular(path) as file:
+            content = file.read(LARGEST + 1)
+    except DataFormatError as error:
+        message = f"{path} holds no {what}: {error}."
+        raise ValueError(message) from None
+    if len(content) > LARGEST:
+        message = f"{path} is too large for {what}."
+        raise ValueError(message)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = (
+            f"{path} holds no {what}: it is not UTF-8 from byte "
+            f"{error.start} on; save it as text in UTF-8 (Excel: CSV UTF-8)."
+        )
+        raise ValueError(message) from None
+
+
+def _names_of_json(path: Path, text: str) -> Any:
+    try:
+        names = json.loads(text, object_pairs_hook=lambda pairs: _once(path, pairs))
+    except (json.JSONDecodeError, RecursionError) as error:
+        message = f"{path} holds no names of clusters: {error}."
+        raise ValueError(message) from error
+    if isinstance(names, list | dict):
+        return names
+    message = f"{path} must hold a list or an object of names."
+    raise ValueError(message)
+
+
+def _names_of_csv(path: Path, text: str) -> Any:
+    """Names by cluster of a table with these columns; else a name a line."""
+    first = text.lstrip().partition("\n")[0]
+    for delimiter in _DELIMITERS:
+        fields = [
+            field.strip()
+            for field in next(csv.reader([first], delimiter=delimiter), [])
+        ]
+        if {"cluster", "name"} <= {*fields}:
+            return _of_table(path, text.lstrip(), delimiter, fields)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _of_table(path: Path, text: str, delimiter: str, fields: list[str]) -> Any:
+    lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
+    cluster, name, pairs = fields.index("cluster"), fields.index("name"), []
+    try:
+        next(lines)
+        for line in lines:
+            if not any(line):
+                continue
+            if len(line) <= max(cluster, name):
+                message = f"{path}, line {lines.line_num}: there is no name."
+                raise ValueError(message)
+            pairs.append((line[cluster].strip(), unguarded(line[name])))
+    except csv.Error as error:
+        message = f"{path}, line {lines.line_num}: {error}."
+        raise ValueError(message) from error
+    return _once(path, pairs)
+
+
+def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Names by cluster, each of which is named once."""
+    names: dict[str, Any] = {}
+    for cluster, name in pairs:
+        if cluster in names:
+            message = f"{path} names cluster {cluster!r} twice."
+            raise ValueError(message)
+        names[cluster] = name
+    return names
+
+
+def _check(names: Any, n_clusters: int | None) -> None:
+    """Refuse before a long fit what it would refuse in the end."""
+    given = names if isinstance(names, list) else list(names.values())
+    wrong = next((name for name in given if not isinstance(name, str)), None)
+    if wrong is not None or None in given:
+        message = f"a name must be text, not {wrong!r}."
+        raise ValueError(message)
+    plain = [" ".join(name.split()) for name in given]
+    twice = next((name for name in plain if name and plain.count(name) > 1), None)
+    if twice is not None:
+        message = f"two clusters are named {twice!r}; names must tell clusters apart."
+        raise ValueError(message)
+    if n_clusters is None:
+        return
+    if isinstance(names, list) and len(names) != n_clusters:
+        message = f"there are {len(names)} names for {n_clusters} clusters."
+        raise ValueError(message)
+    for key in names if isinstance(names, dict) else ():
+        if key.isdecimal() and int(key) >= n_clusters:
+            message = (
+                f"there is no cluster {key} to name; they are 0 to {n_clusters - 1}."
+            )
+            raise ValueError(message)
+
 
 GROUPS = {"relevant": 1, "shared": 0, "noise": -1, "1": 1, "0": 0, "-1": -1}
 _HOLDS = "seed columns"
@@ -80,14 +214,18 @@ def known_parameters(options: dict[str, Any]) -> dict[str, Any]:
 def read_seeds(path: Path) -> dict[str, list[str]]:
     """Columns of clusters: an object of lists, or a table of cluster and column."""
     text = text_of(path, _HOLDS)
-    seeds = _of_json(path, text) if path.suffix.lower() == ".json" else _of_csv(text)
+    seeds = (
+        _seeds_of_json(path, text)
+        if path.suffix.lower() == ".json"
+        else _seeds_of_csv(text)
+    )
     if not seeds:
         message = f"{path} holds no {_HOLDS}."
         raise ValueError(message)
     return seeds
 
 
-def _of_json(path: Path, text: str) -> dict[str, list[str]]:
+def _seeds_of_json(path: Path, text: str) -> dict[str, list[str]]:
     try:
         found = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
@@ -99,7 +237,7 @@ def _of_json(path: Path, text: str) -> dict[str, list[str]]:
     return found
 
 
-def _of_csv(text: str) -> dict[str, list[str]]:
+def _seeds_of_csv(text: str) -> dict[str, list[str]]:
     """Lines of a cluster and one or more columns; a header of these words is none."""
     delimiter = next((mark for mark in ",;\t" if mark in text), ",")
     seeds: dict[str, list[str]] = {}

@@ -3,36 +3,130 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.shell_completion import get_completion_class
 
-from ._endings import ended_by_signals, write_to_nowhere
 from ._input_file import with_named_triples
-from ._option_names import as_options
-from ._printing import print_note
+from ._printing import as_options, print_note
 from ._shared_options import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Names of commands and of the modules of this package that have them.
+# Seconds until a request to end that was lost is repeated.
+AGAIN = 0.2
+# The exit code of what was asked to end.
+ENDED = 128 + signal.SIGTERM
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let a polite request to end (SIGTERM) clean up as Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = threading.Event()
+
+    def end(_number: int, _frame: object) -> None:
+        asked.set()
+        _end()
+
+    before = {number: signal.signal(number, end) for number in _signals()}
+    shown, sys.unraisablehook = sys.unraisablehook, _show_others
+    try:
+        yield
+    except Exception:
+        if asked.is_set():  # a compiler or an extension has made another error of it
+            raise SystemExit(ENDED) from None
+        raise
+    finally:
+        sys.unraisablehook = shown
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _signals() -> list[signal.Signals]:
+    again = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []
+    return [signal.SIGTERM, *again]
+
+
+def _end() -> None:
+    """Raise, and raise again: callbacks of a compiler lose what is raised in them."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, AGAIN)
+    # Cleaning up after the first time is not to be disturbed.
+    if not isinstance(sys.exc_info()[1], SystemExit):
+        raise SystemExit(ENDED)
+
+
+def _show_others(lost: sys.UnraisableHookArgs) -> None:
+    """Say nothing of a request to end that was lost: it is repeated."""
+    if not isinstance(lost.exc_value, SystemExit):
+        sys.__unraisablehook__(lost)
+
+
+def write_to_nowhere() -> None:
+    """Let what is still to be printed go nowhere, without a word at the end."""
+    with suppress(OSError, ValueError):
+        descriptor = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(descriptor, sys.stdout.fileno())
+        os.close(descriptor)
+
+
+SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_THREECPO_COMPLETE"
+
+
+@click.command(
+    epilog=examples(
+        "threecpo completion bash",
+    )
+)
+@click.argument("shell", type=click.Choice(SHELLS))
+def completion(shell: str) -> None:
+    """Print what makes SHELL complete commands, options and files.
+
+    Add it to ~/.bashrc or ~/.zshrc, or write it to
+    ~/.config/fish/completions/threecpo.fish.
+    """
+    root = click.get_current_context().find_root().command
+    kind = get_completion_class(shell)
+    assert kind is not None
+    # The check of bash's version, which click makes here, needs bash itself.
+    completed = kind(root, {}, "threecpo", VARIABLE)
+    click.echo(kind.source_template % completed.source_vars())
+
+
+def complete(root: click.Command, asked: str) -> int:
+    """Answer a shell that asks what may come next."""
+    from click.shell_completion import shell_complete
+
+    return shell_complete(root, {}, "threecpo", VARIABLE, asked)
+
+
+# Names of commands and of the modules that have them, each as `command` unless named.
 COMMANDS = {
     "fit": "fit",
     "predict": "predict",
-    "cut": "cut",
-    "merge": "merge",
+    "cut": "cut_merge:cut",
+    "merge": "cut_merge:merge",
     "select-k": "select_k",
     "report": "report",
     "info": "info",
     "convert": "convert",
     "demo": "demo",
-    "completion": "completion",
+    "completion": "_main:completion",
 }
 
 
@@ -45,8 +139,9 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
-        module = import_module(f".{COMMANDS[cmd_name]}", __package__)
-        command: click.Command = module.command
+        module, _, name = COMMANDS[cmd_name].partition(":")
+        found = import_module(f".{module}", __package__)
+        command: click.Command = getattr(found, name or "command")
         return command
 
 
@@ -69,7 +164,7 @@ class Commands(click.Group):
 def commands(ctx: click.Context, *, version: bool, verbose: bool) -> None:
     """Cluster the rows of a table of counts, and find out which columns matter."""
     if version:
-        from ._versions import version_lines
+        from ._run_facts import version_lines
 
         click.echo("\n".join(version_lines(verbose=verbose)))
         ctx.exit()

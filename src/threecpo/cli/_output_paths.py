@@ -20,6 +20,7 @@ RUN_FILE = "run.json"
 # At the start of every report.
 REPORT_MARK = b'<meta name="generator" content="threecpo'
 REPORT = "report.html"
+SIGNIFICANT_DIGITS = 6
 
 
 @contextmanager
@@ -47,9 +48,7 @@ def new_file(target: Path, *, force: bool) -> Iterator[Path]:
 
 
 @contextmanager
-def table_file(
-    target: Path | None, digits: int | str, *, force: bool
-) -> Iterator[Writer]:
+def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
     """Yield a function that writes a table, if there is a target for one.
 
     Entered before the work begins, so that nobody waits for what may not be written.
@@ -58,17 +57,14 @@ def table_file(
         yield lambda _: None
         return
     with new_file(target, force=force) as path:
-        yield lambda table: write_rounded(table, path, digits)
+        yield lambda table: write_rounded(table, path)
 
 
-def write_rounded(
-    table: dict[str, Any], path: Path, digits: int | str
-) -> dict[str, Any]:
-    """Write a table with so many digits, or in full; return what was written."""
+def write_rounded(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    """Write a table with six significant digits; return what was written."""
     from ..results import rounded_table, write_table
 
-    if isinstance(digits, int):
-        table = rounded_table(table, digits)
+    table = rounded_table(table, SIGNIFICANT_DIGITS)
     write_table(table, path)
     return table
 
@@ -76,6 +72,15 @@ def write_rounded(
 def is_results(folder: Path) -> bool:
     """Whether a folder is one that ``threecpo fit`` wrote."""
     return bool(_run_facts(folder))
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """Content of run.json; a folder that is none of results is refused."""
+    facts = _run_facts(folder)
+    if not facts:
+        message = f"{folder} is no folder of results; `threecpo fit` makes one."
+        raise ValueError(message)
+    return facts
 
 
 def is_unchanged(folder: Path) -> bool:

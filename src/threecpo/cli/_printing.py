@@ -1,4 +1,4 @@
-"""What commands print: lines, tables, JSON.
+"""What commands print: lines, tables, JSON; options in the words of a command.
 
 Names come from files and may hold any character: all that is shown on a terminal goes
 through ``clean``, and rich never takes them for markup.
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -93,3 +95,32 @@ def number_of(count: int, thing: str) -> str:
 def size_of(shape: tuple[int, int]) -> str:
     """``3 rows x 1 column``."""
     return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"
+
+
+_QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
+
+
+def as_options(text: str) -> str:
+    """Write ``drop=['x']``, as functions name parameters, as ``--drop 'x'``."""
+    return _parameter().sub(_as_option, text)
+
+
+@cache
+def _parameter() -> re.Pattern[str]:
+    from ._block_input import BLOCK_OPTIONS
+    from ._input_file import READING, TEXT_OPTIONS
+
+    others = ("force", "max_unpacked", "max_row_size")
+    names = "|".join((*others, *READING, *TEXT_OPTIONS, *BLOCK_OPTIONS))
+    several = rf"\[({_QUOTED}(?:, {_QUOTED})*)\]"
+    return re.compile(rf"\b({names})=(?:{several}|({_QUOTED}|[\w'-]*(?:\.\d+)?))")
+
+
+def _as_option(found: re.Match[str]) -> str:
+    name, value = found[1].replace("_", "-"), found[2] or found[3]
+    if found[2]:
+        # Options of several values are given several times.
+        return " ".join(f"--{name} {one}" for one in re.findall(_QUOTED, value))
+    if value in ("", "True"):
+        return f"--{name}"
+    return f"--no-{name}" if value == "False" else f"--{name} {value}"

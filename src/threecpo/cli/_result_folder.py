@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from .._extras import require
 from .._labels import LABEL
+from .._progress import RunBar
 from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
-from ._option_names import as_options
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
-from ._printing import number_of, print_json, print_line
+from ._printing import as_options, number_of, print_json, print_line
 from ._run_facts import input_facts, remembered_warnings, run_facts
-from ._watched_fit import fit, stability
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from ._input_file import GivenRows
 
 STABILITY = "stability.csv"
-DIGITS = 6
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -57,6 +58,11 @@ class Readable(Protocol):
     def facts(self) -> dict[str, Any]: ...
 
 
+def watched() -> RunBar:
+    """A bar on a terminal; elsewhere a line after every half minute."""
+    return RunBar(quiet=not sys.stderr.isatty())
+
+
 def fit_to_folder(
     source: Readable,
     model: ThreeCPO,
@@ -68,7 +74,6 @@ def fit_to_folder(
     also: Sequence[str] = (),
     called: dict[str, str] | None = None,
     names: Any = None,
-    digits: int | str = DIGITS,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     nouns(called)  # what is wrong with them is said before a long fit
@@ -82,7 +87,12 @@ def fit_to_folder(
         counts, rows = source.read_rows()
         warn_of_traps(counts)
         read = time.perf_counter()
-        fit(model, counts, rows)
+        with watched() as progress:
+            if isinstance(counts, FileInBlocks):
+                counts.fit(model, progress, rows)
+            else:
+                given: dict[str, Any] = {"progress": progress, **rows}
+                model.fit(counts, **given)
         if names is not None:
             model = _named(model, names)
         fitted = time.perf_counter()
@@ -90,11 +100,10 @@ def fit_to_folder(
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
-            "digits": digits,
             **({"called": called} if called else {}),
         }
         if with_stability:
-            facts |= write_stability(folder, model, counts, digits)
+            facts |= write_stability(folder, model, counts)
         return write_results(
             folder, model, counts, facts, with_report=with_report, also=also
         )
@@ -147,8 +156,7 @@ def write_results(
     """Write tables, model, run and report; return the content of run.json."""
     from .._plain import plain
 
-    digits = facts.setdefault("digits", DIGITS)
-    rows, path = write_tables(folder, model, counts, digits, kept)
+    rows, path = write_tables(folder, model, counts, kept)
     _write_also(folder, model, rows, counts, also)
     model.save(folder / "model.npz")
     # What --force compares with before it replaces the folder.
@@ -164,7 +172,6 @@ def write_tables(
     folder: Path,
     model: ThreeCPO,
     counts: CountTable | FileInBlocks | None,
-    digits: int | str,
     kept: Table | None = None,
 ) -> tuple[Table, Table | None]:
     """Write the csv files; return the table of rows and that of the path.
@@ -186,7 +193,7 @@ def write_tables(
     if in_memory is not None:
         rows |= label_columns(in_memory, len(rows["row"]))
     # The report shows the same, now and when it is written again.
-    rows = write_rounded(rows, folder / "labels.csv", digits)
+    rows = write_rounded(rows, folder / "labels.csv")
     tables = {
         "columns.csv": results.column_table(model),
         "top_columns.csv": results.top_table(model),
@@ -196,9 +203,9 @@ def write_tables(
     if hasattr(model, "k_path_"):
         tables["k_divisions.csv"] = model.k_path_.divisions()
         table = results.path_table(model.k_path_)
-        path = write_rounded(table, folder / "k_path.csv", digits)
+        path = write_rounded(table, folder / "k_path.csv")
     for name, table in tables.items():
-        write_rounded(table, folder / name, digits)
+        write_rounded(table, folder / name)
     return rows, path
 
 
@@ -206,14 +213,17 @@ def write_stability(
     folder: Path,
     model: ThreeCPO,
     counts: CountTable | FileInBlocks,
-    digits: int | str,
 ) -> dict[str, Any]:
     """Write stability.csv; return what run.json says of it."""
     from ..table import CountTable
 
     assert isinstance(counts, CountTable)
-    table, n = stability(model, counts), model.n_clusters_
-    write_rounded(table, folder / STABILITY, digits)
+    n = model.n_clusters_
+    with watched() as progress:
+        found = model.stability(counts, progress=progress)
+    table = {name: np.asarray(found[name]) for name in found}
+    table["real"] = table["real"].astype(np.int64)
+    write_rounded(table, folder / STABILITY)
     return {
         "stability": {
             "divisions": n - 1,

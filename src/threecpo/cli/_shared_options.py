@@ -55,19 +55,6 @@ class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
         return number
 
 
-class Digits(click.ParamType):  # type: ignore[type-arg]
-    """A number of digits, or full."""
-
-    name = "digits"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        if value == "full" or isinstance(value, int):
-            return value
-        if not value.isdecimal() or not 1 <= int(value) <= 17:
-            self.fail(f"{value!r} is neither one of 1 to 17 nor 'full'.", param, ctx)
-        return int(value)
-
-
 AT_LEAST_ONE = click.IntRange(min=1)
 NOT_NEGATIVE = click.FloatRange(min=0)
 LIMIT = click.FloatRange(min=1)
@@ -86,13 +73,6 @@ jobs_option = click.option(
 force_option = click.option("--force", is_flag=True, help="Replace existing results.")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON for machines."
-)
-digits_option = click.option(
-    "--digits",
-    type=Digits(),
-    default="6",
-    show_default=True,
-    help="Significant digits of fractions in csv files, or full.",
 )
 batch_option = click.option(
     "--batch",

@@ -9,14 +9,12 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
-from ._known_options import known_options, known_parameters
-from ._names_file import names_option, read_names
+from ._known_options import known_options, known_parameters, names_option, read_names
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
     NumberOrAuto,
     batch_option,
-    digits_option,
     examples,
     force_option,
     given,
@@ -86,7 +84,6 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Write segments.h5ad (counts and results, for scanpy), too.",
 )
-@digits_option
 @click.option("--no-report", is_flag=True, help="Write no report.html.")
 @force_option
 @json_option
@@ -95,7 +92,6 @@ def command(
     output: Path | None,
     names_file: Path | None,
     batch_column: str | None,
-    digits: int | str,
     *,
     stability: bool,
     xlsx: bool,
@@ -148,6 +144,5 @@ def command(
         with_stability=stability,
         also=[name for name, on in (("xlsx", xlsx), ("h5ad", write_h5ad)) if on],
         names=names,
-        digits=digits,
     )
     print_summary(facts, target, as_json=as_json)

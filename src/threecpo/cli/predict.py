@@ -16,7 +16,6 @@ from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
 from ._shared_options import (
     batch_option,
-    digits_option,
     examples,
     force_option,
     jobs_option,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @output_option("CSV file for the labels. [default: printed]")
-@digits_option
 @click.option(
     "--missing",
     type=click.Choice(["error", "zero"]),
@@ -57,7 +55,6 @@ def command(
     source: InputFile,
     model: Path,
     output: Path | None,
-    digits: int | str,
     missing: str,
     batch_column: str | None,
     n_jobs: int | None,
@@ -77,7 +74,7 @@ def command(
 
     source = source._replace(batch=batch_column)
     blocks = block_input(source, {name: options.pop(name) for name in READING_OPTIONS})
-    with table_file(output, digits, force=force) as write:
+    with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
         _check_transform(model, source)
         fitted.set_params(n_jobs=n_jobs)
@@ -92,7 +89,7 @@ def command(
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
         print_json(facts | extra)
     elif output is None:
-        _print(rows, digits)
+        _print(rows)
     else:
         print_line(f"{_done(fitted, rows)}: {output}")
 
@@ -195,13 +192,13 @@ def _by_place(
     return table, {"missing": [], "extra": []}
 
 
-def _print(rows: Table, digits: int | str) -> None:
+def _print(rows: Table) -> None:
     """Print a table as the file of it would be."""
     import shutil
     from tempfile import TemporaryDirectory
 
     with TemporaryDirectory() as folder:
         path = Path(folder, "labels.csv")
-        write_rounded(rows, path, digits)
+        write_rounded(rows, path)
         with path.open(encoding="utf-8", newline="") as file:
             shutil.copyfileobj(file, sys.stdout)

@@ -1,16 +1,16 @@
-"""``threecpo report``."""
+"""``threecpo report``: a folder's report again, with other labels or names."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._metadata_options import METADATA_OPTIONS, labels_of_rows
-from ._names_file import names_option, read_names
-from ._output_paths import REPORT, RUN_FILE, is_results
+from .._writing import replaced
+from ._input_file import METADATA_OPTIONS, labels_of_rows
+from ._known_options import names_option, read_names
+from ._output_paths import REPORT, digest, read_run, write_rounded
 from ._printing import print_json, print_line
 from ._shared_options import (
     examples,
@@ -21,7 +21,47 @@ from ._shared_options import (
 )
 
 if TYPE_CHECKING:
+    from ..cluster import ThreeCPO
     from ..results import Table
+
+
+def rename(
+    folder: Path, model: ThreeCPO, rows: Table, facts: dict[str, Any], names: Any
+) -> tuple[ThreeCPO, Table]:
+    """Name the clusters in the model and in all tables; ``facts`` are changed too.
+
+    Tables that somebody has edited stay, but for the names in labels.csv.
+    """
+    from .. import results
+    from ..results.fitted import names_of_rows
+
+    model = model.name_clusters(names)
+    name = {"name": names_of_rows(model.record_, rows["cluster"])}
+    # In the place of the older names, where there are some.
+    rows = rows | name
+    tables = {
+        "labels.csv": rows,
+        "clusters.csv": results.cluster_table(model),
+        "top_columns.csv": results.top_table(model),
+    }
+    digests = facts.get("files", {})
+    ours = {
+        each
+        for each in (*tables, "model.npz")
+        if _digest(folder / each) == digests.get(each)
+    }
+    for file, table in tables.items():
+        if file in ours or file == "labels.csv":
+            with replaced(folder / file) as beside:
+                write_rounded(table, beside)
+    model.save(folder / "model.npz")
+    digests |= {each: digest(folder / each) for each in sorted(ours)}
+    facts |= {"files": digests, "cluster_names": model.cluster_names_.tolist()}
+    return model, rows
+
+
+def _digest(path: Path) -> str | None:
+    return digest(path) if path.exists() else None
 
 
 @click.command(
@@ -62,13 +102,9 @@ def command(
     """
     from ..persistence import load
     from ..results import read_table
-    from ._renamed_folder import rename
     from ._result_folder import write_report, write_run
 
-    if not is_results(folder):
-        message = f"{folder} is no folder of results; `threecpo fit` makes one."
-        raise ValueError(message)
-    facts = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+    facts = read_run(folder)
     path = folder / "k_path.csv"
     model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:

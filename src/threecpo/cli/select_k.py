@@ -20,7 +20,6 @@ from ._printing import number_of, print_json, print_line, print_table
 from ._shared_options import (
     AT_LEAST_ONE,
     batch_option,
-    digits_option,
     examples,
     force_option,
     given,
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     help="What the best K has least of.",
 )
 @output_option("CSV file for the table. [default: only printed]")
-@digits_option
 @run_options(
     "Number of runs of each K; auto: till two agree. "
     "[default: 4; 20 if --init is not merge]"
@@ -75,7 +73,6 @@ def command(
     most: int,
     criterion: str,
     output: Path | None,
-    digits: int | str,
     batch_column: str | None,
     *,
     force: bool,
@@ -96,7 +93,7 @@ def command(
     source = source._replace(batch=batch_column, known=known)
     options |= known_parameters(options)
     blocks = block_input(source, {name: options.pop(name) for name in PATH_OPTIONS})
-    with table_file(output, digits, force=force) as write:
+    with table_file(output, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)
         path = _path(counts, wanted, criterion, given(options), given_rows)
@@ -144,7 +141,7 @@ def _path(
 ) -> KPath:
     from ..cluster import ThreeCPO
     from ..select import select_n_clusters
-    from ._watched_fit import watched
+    from ._result_folder import watched
 
     with watched() as progress:
         given: dict[str, Any] = {

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._column_places import find_columns
 from .._core.matrices import from_sparse
 from .._core.row_checks import known_batches
 from .._core.workers import Workers
@@ -21,6 +20,7 @@ from .._fit.engine import ThreadEngine
 from .._options import check_choice, resolve_n_jobs
 from .._validation import bad_entry_message
 from ..io.blocks import BLOCK_COUNTS, open_blocks
+from ..table import find_columns
 from ._place import current_client_for
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from .._column_places import ColumnPlaces
     from .._core.counts import Counts
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine, Reader, T, Work
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
     from ..io.blocks import BlockSource
+    from ..table import ColumnPlaces
 
 logger = logging.getLogger("threecpo.distributed")
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..plot.style import CLUSTERS
 from ..results import figure_data, path_table
-from ._formatting import number, whole
-from ._svg_figures import path_figure
+from ._svg import path_figure
+from .words import number, whole
 
 if TYPE_CHECKING:
     from ..select import KPath

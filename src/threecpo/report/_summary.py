@@ -1,7 +1,8 @@
-"""The content of a report as one dict of plain values."""
+"""Everything that the report shows, as plain values."""
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,24 +12,72 @@ from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import column_names_of, record_of, rows_of
 from ..results.label_comparison import labels_in
-from ._clusters import clusters, n_top
-from ._findings import about_columns, about_rows, about_separation
-from ._formatting import cut, finite, number, one_line, shown
-from ._labels import label_parts
-from ._packed_numbers import pack
-from ._path import path_part
-from ._tree import tree_part
-from ._trusted import spread, trusted_nodes
-from .words import Noun, nouns
+from ._clusters import clusters, label_parts, n_top, tree_part
+from ._findings import (
+    about_columns,
+    about_rows,
+    about_separation,
+    spread,
+    trusted_nodes,
+)
+from .words import Noun, cut, finite, nouns, number, one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from ..results import Table
+    from .words import Noun
+
+    Part = dict[str, Any]
+    from collections.abc import Iterable, Sequence
 
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
-    from ..results import Table
 
-    Part = dict[str, Any]
+_NONE = 0xFFFF
+
+
+def pack(values: NDArray[np.float64]) -> str:
+    """Values of 0 or more, as base64 text; below 1e-30 they are 0."""
+    known = np.isfinite(values)
+    positive = known & (values >= 1e-30)
+    safe = np.minimum(np.where(positive, values, 1.0), 9e33)
+    power = np.floor(np.log10(safe)).astype(np.int64) - 2
+    digits = np.rint(safe / 10.0**power).astype(np.int64)
+    # 999.7 is 1000, and a logarithm may be off by its last bit.
+    digits, power = (
+        np.where(digits >= 1000, 100, digits),
+        np.where(digits >= 1000, power + 1, power),
+    )
+    codes = np.where(positive, digits * 64 + power + 32, 32)
+    codes = np.where(known, codes, _NONE)
+    return b64encode(codes.astype("<u2").tobytes()).decode()
+
+
+def unpack(text: str) -> NDArray[np.float64]:
+    """The values again, NaN for no number."""
+    codes = np.frombuffer(b64decode(text), dtype="<u2").astype(np.int64)
+    values = [float(f"{code >> 6}e{(code & 63) - 32}") for code in codes.tolist()]
+    return np.where(codes == _NONE, np.nan, values)
+
+
+def path_part(
+    path: Table | None, choice: Mapping[str, Any] | None, row: Noun
+) -> Part | None:
+    """The criterion over K, the choice in words, and what lies one level below."""
+    if path is None:
+        return None
+    choice = choice or {}
+    part = figure_data.k_path(path)
+    sentence = choice.get("sentence", part["sentence"])
+    return part | {
+        "sentence": row.in_place_of_rows(sentence),
+        "next_k": choice.get("next_k"),
+        "below": choice.get("below", []),
+    }
+
 
 HEAT_MAP_COLUMNS = 50
 OUTLIERS_LISTED = 20

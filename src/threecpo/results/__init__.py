@@ -2,33 +2,32 @@
 
 from typing import TYPE_CHECKING
 
-from ._agreement import agreement
-from ._block_rows import block_row_table, predicted_block_rows
-from ._choice_facts import choice_facts
-from ._cluster_tables import cluster_table
-from ._column_matching import match_columns
-from ._count_facts import describe_counts
-from ._csv_tables import read_table, rounded_table, write_table
-from ._fit_facts import fit_facts
 from ._fit_tables import (
+    cluster_table,
     column_table,
+    indicator_table,
     path_table,
-    predicted_rows,
-    row_table,
     top_table,
+    typical_rows,
 )
-from ._indicators import indicator_table
-from ._row_coordinates import row_map
-from ._share_table import share_table
-from ._typical_rows import typical_rows
-from .cluster_path import cluster_path
+from ._row_tables import (
+    block_row_table,
+    match_columns,
+    predicted_block_rows,
+    predicted_rows,
+    row_map,
+    row_table,
+)
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
-from .label_comparison import LabelComparison, label_tables
+from .facts import choice_facts, describe_counts, fit_facts
+from .figure_data import cluster_path
+from .label_comparison import LabelComparison, agreement, label_tables
+from .shares import share_table
+from .table_files import read_table, rounded_table, write_table, write_workbook
 from .trap_lines import traps
-from .workbook import write_workbook
 
 if TYPE_CHECKING:
-    from ._csv_tables import Table as Table
+    from .table_files import Table as Table
 
 __all__ = [
     "LabelComparison",

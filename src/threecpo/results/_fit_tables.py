@@ -1,25 +1,28 @@
-"""Rows, columns and numbers of clusters of a fit as tables."""
+"""Tables of a fit's columns, clusters and path; what is typical of clusters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from .._core.workers import Workers
 from .._names import MARKER_ORDERS
-from .._options import check_choice, check_integer, resolve_n_jobs
+from .._options import check_choice, check_integer
 from .._validation import check_counts
+from ..cluster.naming import (
+    SEPARATOR,
+    clearest_rows,
+    cluster_names_of,
+    least_clear_rows,
+)
 from ..cluster.tables import marker_table
-from ..table import CountTable
-from ._row_coordinates import row_map
 from .fitted import (
     column_names_of,
-    names_array,
+    mean_confidence,
     record_of,
     row_names_of,
     rows_of,
-    table_of_rows,
 )
 
 if TYPE_CHECKING:
@@ -27,131 +30,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
     from ..select import KPath
-    from ._csv_tables import Table
+    from .table_files import Table
 
-
-def row_table(
-    model: ThreeCPO, X: Any = None, *, row_names: Iterable[Any] | None = None
-) -> Table:
-    """Table of the rows that a model was fitted on.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    X : CountTable, array-like, frame or sparse matrix, default=None
-        The counts it was fitted on, for the map; without them the map is NaN.
-    row_names : sequence of str, default=None
-        Names of the rows; None takes those of a CountTable, else those of the fit,
-        else their numbers, from 0.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``row``, ``cluster`` (-1 for an outlier, -2 for a row without counts in relevant
-        or shared columns, such as a text without known words) and its ``name``,
-        ``nearest``, ``margin``, ``outlier_score``, ``scale``, ``map_x`` and ``map_y``
-        (see :func:`row_map`), and ``title`` where X is a table with ``row_titles``.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import row_table
-    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> rows = row_table(ThreeCPO(2, random_state=0).fit(X), X, row_names="abcd")
-    >>> list(rows)[:6]
-    ['row', 'cluster', 'name', 'nearest', 'margin', 'outlier_score']
-    >>> rows["row"][rows["cluster"] == rows["cluster"][0]].tolist()
-    ['a', 'b']
-    """
-    n_rows = record_of(model).n_rows
-    places = np.full((n_rows, 2), np.nan) if X is None else row_map(model, X)
-    return placed_rows(model, places, X, row_names)
-
-
-def placed_rows(
-    model: ThreeCPO,
-    places: NDArray[np.float64],
-    X: Any = None,
-    row_names: Iterable[Any] | None = None,
-) -> Table:
-    """Table of the rows of a fit with these places in the map."""
-    record = record_of(model)
-    rows = rows_of(record)
-    if len(places) != record.n_rows:
-        message = (
-            f"X has {len(places)} rows, but the model was fitted on {record.n_rows}; "
-            "pass the counts of the fit."
-        )
-        raise ValueError(message)
-    places[record.describer.without_counts(rows)] = np.nan
-    return table_of_rows(record, row_names_of(record, X, row_names), rows) | {
-        "scale": rows.row_scales,
-        "map_x": places[:, 0],
-        "map_y": places[:, 1],
-        **({} if rows.row_weights is None else {"weight": rows.row_weights}),
-        **_titles(X),
-    }
-
-
-def predicted_rows(
-    model: ThreeCPO,
-    X: Any,
-    *,
-    row_names: Iterable[Any] | None = None,
-    batch: Any = None,
-) -> Table:
-    """Table of other rows under a fitted model.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Counts of the model's columns.
-    row_names : sequence of str, default=None
-        Names of the rows; None takes those of a CountTable, else their numbers, from 0.
-    batch : array-like of shape (n_rows,) or None, default=None
-        Batch of each row, as in :meth:`ThreeCPO.predict`.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The columns of :func:`row_table` that hold for rows that a model was not fitted
-        on: ``row``, ``cluster`` (-1 for an outlier, -2 for a row without known counts)
-        and its ``name``, ``nearest``, ``margin`` and ``outlier_score``, and ``title``
-        where X has ``row_titles``.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import predicted_rows
-    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> model = ThreeCPO(2, random_state=0).fit(X)
-    >>> rows = predicted_rows(model, [[7, 0, 4]], row_names=["new"])
-    >>> list(rows)
-    ['row', 'cluster', 'name', 'nearest', 'margin', 'outlier_score']
-    >>> bool(rows["cluster"][0] == model.labels_[0])
-    True
-    """
-    record = record_of(model)
-    counts = check_counts(X, model, reset=False)
-    if row_names is None and isinstance(X, CountTable):
-        row_names = X.row_names
-    names = names_array("row_names", row_names, counts.n_rows, of="X")
-    counts = record.in_batches(counts, batch)
-    with Workers(resolve_n_jobs(model.n_jobs)) as workers:
-        return table_of_rows(record, names, record.describe(counts, workers)) | _titles(
-            X
-        )
-
-
-def _titles(X: Any) -> Table:
-    """Lines that show what the rows are, where a table has them."""
-    titles = X.row_titles if isinstance(X, CountTable) else None
-    return {} if titles is None else {"title": titles}
+    Values = NDArray[np.float64]
 
 
 def column_table(
@@ -274,3 +158,237 @@ def path_table(path: KPath) -> Table:
     return path.to_table() | {
         "criterion": np.full(n_fits, path.criterion, dtype=object)
     }
+
+
+MARKERS_LISTED = 10
+
+
+def cluster_table(
+    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+) -> Table:
+    """Table of the clusters of a fitted model.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows), mean
+        ``confidence`` in its rows (NaN where it was not measured); of the tree the
+        ``kinship`` (its place in the drawn tree), ``joins`` (the node or cluster
+        that it is joined with; -1 for a single cluster) and ``join_height``; and
+        ``markers``, up to ten columns that mark the cluster, the best first.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import cluster_table
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> table = cluster_table(ThreeCPO(2, random_state=0).fit(X), column_names="abc")
+    >>> table["name"].tolist(), table["size"].tolist()
+    (['b', 'a'], [3, 2])
+    """
+    record = record_of(model)
+    columns = column_names_of(record, column_names)
+    given = columns if column_names is not None else None
+    markers, sizes = record.markers, record.cluster_sizes
+    listed = np.empty(record.n_clusters, dtype=object)
+    listed[:] = [
+        SEPARATOR.join(columns[markers.best(k, MARKERS_LISTED)])
+        for k in range(record.n_clusters)
+    ]
+    return {
+        "cluster": np.arange(record.n_clusters),
+        "name": cluster_names_of(record, given),
+        "size": sizes,
+        "share": sizes / record.n_rows,
+        "confidence": np.array(mean_confidence(record), dtype=np.float64),
+        **_in_the_tree(record),
+        "markers": listed,
+    }
+
+
+def _in_the_tree(record: FitRecord) -> Table:
+    """Where each cluster stands in the tree, and what it is joined with."""
+    n = record.n_clusters
+    joins, heights = np.full(n, -1), np.zeros(n)
+    for left, right, height, _ in record.tree.linkage.tolist():
+        for one, other in ((int(left), int(right)), (int(right), int(left))):
+            if one < n:
+                joins[one], heights[one] = other, height
+    return {
+        "kinship": np.argsort(record.tree.leaves),
+        "joins": joins,
+        "join_height": heights,
+    }
+
+
+def typical_rows(
+    model: ThreeCPO,
+    X: Any = None,
+    n: int = 3,
+    *,
+    row_names: Iterable[Any] | None = None,
+) -> Table:
+    """Table of the rows of each cluster with the clearest and least clear membership.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : CountTable, default=None
+        The table of the fit, for the names of its rows; the counts are not needed.
+    n : int, default=3
+        Most rows to list for each cluster and kind.
+    row_names : sequence of str, default=None
+        Names of the rows; None takes those of X, else of the fit, else their numbers.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``cluster``, its ``name``, ``kind`` (``"clear"`` or ``"unclear"``), ``rank``
+        (from 1), ``place`` (number of the row, from 0), ``row`` (its name) and
+        ``margin``, by how many nats the cluster fits better than the next best.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import typical_rows
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [9, 40, 40]]
+    >>> table = typical_rows(ThreeCPO(2, random_state=0).fit(X), n=1, row_names="abcde")
+    >>> table["row"].tolist(), table["kind"].tolist()
+    (['c', 'e', 'a', 'b'], ['clear', 'unclear', 'clear', 'unclear'])
+    """
+    record = record_of(model)
+    rows, n = rows_of(record), check_integer("n", n, 1)
+    names, clusters = row_names_of(record, X, row_names), cluster_names_of(record)
+    kinds = {"clear": clearest_rows, "unclear": least_clear_rows}
+    lines = [
+        (k, clusters[k], kind, rank, place, names[place], rows.margins[place])
+        for k in range(record.n_clusters)
+        for kind, chosen in kinds.items()
+        for rank, place in enumerate(chosen(record, k, n).tolist(), start=1)
+    ]
+    types = {
+        "cluster": np.int64,
+        "name": object,
+        "kind": object,
+        "rank": np.int64,
+        "place": np.int64,
+        "row": object,
+        "margin": np.float64,
+    }
+    columns = list(zip(*lines, strict=True)) or [()] * len(types)
+    return {
+        key: np.array(values, dtype=kind)
+        for (key, kind), values in zip(types.items(), columns, strict=True)
+    }
+
+
+def indicator_table(
+    model: ThreeCPO,
+    X: Any,
+    *,
+    permutations: int = 0,
+    random_state: int = 0,
+    column_names: Iterable[Any] | None = None,
+) -> Table:
+    """Indicator value of each column for the cluster that it indicates best.
+
+    The index of Dufrêne and Legendre: *specificity*, the mean count of the column in
+    the cluster's rows over the sum of its means in all clusters, times *fidelity*, the
+    share of the cluster's rows that have the column. Outliers are left out.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model.
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        The counts that it was fitted on.
+    permutations : int, default=0
+        How often rows are put in clusters by chance, for ``p_value``; 0 leaves it out.
+        The clusters come from the same counts, so small values say that a column is no
+        chance finding given the clusters, not that there are clusters.
+    random_state : int, default=0
+        Seed of the permutations.
+    column_names : sequence of str, default=None
+        Names of the columns; None takes those of the fit, or their numbers, from 0.
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``column``, ``cluster`` (-1 for a column without counts), its ``name``,
+        ``specificity``, ``fidelity``, ``indicator`` (their product) and, if asked for,
+        ``p_value``: the share of permutations, the found clusters counted as one, whose
+        best indicator value is as high.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO
+    >>> from threecpo.results import indicator_table
+    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> table = indicator_table(model, X, column_names=["ants", "bees", "worms"])
+    >>> table["cluster"].tolist(), table["indicator"].round(2).tolist()
+    ([1, 0, 1], [0.99, 0.99, 0.52])
+    """
+    record = record_of(model)
+    permutations = check_integer("permutations", permutations, 0)
+    counts = check_counts(X, model, reset=False)
+    labels = rows_of(record).labels
+    if counts.n_rows != len(labels):
+        message = (
+            f"X has {counts.n_rows} rows, but the model was fitted on {len(labels)}; "
+            "pass the counts of the fit."
+        )
+        raise ValueError(message)
+    inside = np.flatnonzero(labels >= 0)
+    matrix, labels = counts.matrix()[inside], labels[inside]
+    there = sp.csr_array(
+        (np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape
+    )
+    specificity, fidelity = _parts(matrix, there, labels, record.n_clusters)
+    values = specificity * fidelity
+    best, columns = values.argmax(axis=0), np.arange(record.n_columns)
+    highest = values[best, columns]
+    names = np.append(cluster_names_of(record), "")
+    best_or_none = np.where(specificity.any(axis=0), best, -1)
+    table = {
+        "column": column_names_of(record, column_names),
+        "cluster": best_or_none.astype(np.int64),
+        "name": names[best_or_none],
+        "specificity": specificity[best, columns],
+        "fidelity": fidelity[best, columns],
+        "indicator": highest,
+    }
+    if permutations:
+        generator = np.random.default_rng(random_state)
+        as_high = np.ones(record.n_columns)
+        for _ in range(permutations):
+            mixed = generator.permutation(labels)
+            values = np.multiply(*_parts(matrix, there, mixed, record.n_clusters))
+            # Sums of other rows round differently.
+            as_high += values.max(axis=0) >= highest * (1 - 1e-9)
+        table["p_value"] = as_high / (permutations + 1)
+    return table
+
+
+def _parts(
+    matrix: sp.csr_array,
+    there: sp.csr_array,
+    labels: NDArray[np.int32],
+    n_clusters: int,
+) -> tuple[Values, Values]:
+    """Specificity and fidelity of each column (columns) in each cluster (rows)."""
+    sizes = np.maximum(np.bincount(labels, minlength=n_clusters), 1)[:, None]
+    ones, rows = np.ones(len(labels)), np.arange(len(labels))
+    members = sp.csr_array((ones, (labels, rows)), shape=(n_clusters, len(labels)))
+    means = (members @ matrix).toarray() / sizes
+    totals = means.sum(axis=0)
+    shares = np.divide(means, totals, out=np.zeros_like(means), where=totals > 0)
+    return shares, (members @ there).toarray() / sizes

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
-    from ._csv_tables import Table
+    from .table_files import Table
 
 # What stands for a name where a row is in no cluster.
 OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}

@@ -1,0 +1,402 @@
+"""Figures of the report, drawn as SVG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+from math import ceil, floor, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plot.style import CLUSTERS, CRITERION_TITLES, cluster_style
+from .words import on_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+WIDTH = 720
+# Values that differ by less than this share of them leave no room for two ticks.
+ROUNDING = 1e-12
+
+
+@dataclass
+class Chart:
+    """A frame with two linear scales, and the marks that were put into it."""
+
+    height: int
+    x: tuple[float, float]
+    y: tuple[float, float]
+    left: int = 64
+    right: int = 12
+    top: int = 12
+    bottom: int = 44
+    marks: list[str] = field(default_factory=list)
+
+    def at_x(self, value: float) -> float:
+        low, high = self.x
+        room = WIDTH - self.left - self.right
+        return round(self.left + room * (value - low) / (high - low), 1)
+
+    def at_y(self, value: float, y: tuple[float, float] | None = None) -> float:
+        low, high = y or self.y
+        room = self.height - self.top - self.bottom
+        return round(self.top + room * (high - value) / (high - low), 1)
+
+    def text(self, x: float, y: float, words: str, css: str = "") -> None:
+        self.marks.append(f'<text x="{x:g}" y="{y:g}" class="{css}">{words}</text>')
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, css: str) -> None:
+        self.marks.append(f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" class="{css}"/>')
+
+    def bar(self, x1: float, x2: float, top: float, base: float, css: str) -> None:
+        width, height = max(x2 - x1, 0.5), max(base - top, 0)
+        self.marks.append(
+            f'<rect x="{x1:g}" y="{top:g}" width="{width:.1f}" height="{height:.1f}" '
+            f'class="{css}"/>'
+        )
+
+    def curve(
+        self,
+        xs: Iterable[float],
+        ys: Iterable[float | None],
+        css: str,
+        y: tuple[float, float] | None = None,
+    ) -> None:
+        """A line with a mark at every point: round ones, or squares for ``css`` c1."""
+        places = [
+            (self.at_x(a), self.at_y(b, y))
+            for a, b in zip(xs, ys, strict=True)
+            if b is not None
+        ]
+        joined = "L".join(f"{a:g} {b:g}" for a, b in places)
+        dots = "".join(
+            f"M{a - 3:g} {b - 3:g}h6v6h-6z" if css == "c1" else f"M{a:g} {b:g}h0"
+            for a, b in places
+        )
+        shape = "square" if css == "c1" else "round"
+        self.marks.append(f'<path d="M{joined}" class="curve {css}"/>')
+        self.marks.append(f'<path d="{dots}" class="{shape} {css}"/>')
+
+    def x_axis(self, title: str, values: Sequence[float]) -> None:
+        base = self.height - self.bottom
+        self.line(self.left, base, WIDTH - self.right, base, "axis")
+        for value, words in zip(values, on_axis(values), strict=True):
+            self.text(self.at_x(value), base + 18, words, "middle")
+        middle = (self.left + WIDTH - self.right) / 2
+        self.text(middle, self.height - 6, title, "middle soft")
+
+    def y_axis(self, title: str, values: Sequence[float]) -> None:
+        for value, words in zip(values, on_axis(values), strict=True):
+            place = self.at_y(value)
+            self.line(self.left, place, WIDTH - self.right, place, "grid-line")
+            self.text(self.left - 8, place + 4, words, "end")
+        self._upright(14, title)
+
+    def other_axis(
+        self, title: str, values: Sequence[float], y: tuple[float, float]
+    ) -> None:
+        """Scale of a second curve, on the right."""
+        for value, words in zip(values, on_axis(values), strict=True):
+            self.text(WIDTH - self.right + 8, self.at_y(value, y) + 4, words)
+        self._upright(WIDTH - 6, title)
+
+    def _upright(self, x: float, title: str) -> None:
+        y = (self.top + self.height - self.bottom) / 2
+        self.marks.append(
+            f'<text transform="translate({x:g} {y:g}) rotate(-90)" '
+            f'class="middle soft">{title}</text>'
+        )
+
+    def svg(self) -> str:
+        return (
+            f'<svg viewBox="0 0 {WIDTH} {self.height}" aria-hidden="true" '
+            f'focusable="false">{"".join(self.marks)}</svg>'
+        )
+
+
+def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[float]:
+    """Round numbers between two values, no closer than ``least``."""
+    step = max(high - low, 1e-300) / most
+    power = 10.0 ** floor(log10(step))
+    step = next(n * power for n in (1, 2, 5, 10) if n * power >= step * (1 - 1e-9))
+    step = max(step, least)
+    first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
+    return [place * step for place in range(first, last + 1)]
+
+
+def whole_ticks(low: int, high: int, most: int = 12) -> list[float]:
+    return ticks(low, high, most, 1.0)
+
+
+def around(
+    values: Iterable[float | None], *, zero: bool = False
+) -> tuple[float, float]:
+    """Ends of a scale for these values, from 0 where that is asked for."""
+    known = [value for value in values if value is not None] or [0.0]
+    low, high = (0.0 if zero else min(known)), max(known)
+    if high - low <= ROUNDING * abs(high):
+        room = max(1.0, 1e-6 * abs(low))  # 1 is nothing beside very large values
+        return low - (0.0 if zero else room), low + room
+    return low - (0.0 if zero else 0.04 * (high - low)), high + 0.04 * (high - low)
+
+
+WIDTH, HEIGHT, EDGE = 640, 480, 14
+# A mark from the middle of its point, by matplotlib's name of the marker.
+_SHAPES = {
+    "o": "h0",
+    "s": "m-2.7-2.7h5.4v5.4h-5.4z",
+    "^": "m0-3.6l3.5 6.2h-7z",
+    "D": "m0-3.8l3.4 3.8-3.4 3.8-3.4-3.8z",
+    "v": "m0 3.6l3.5-6.2h-7z",
+    "P": "m-1.1-3.4h2.2v2.3h2.3v2.2h-2.3v2.3h-2.2v-2.3h-2.3v-2.2h2.3z",
+    "X": "m-3.2-1.9l1.3-1.3 1.9 1.9 1.9-1.9 1.3 1.3-1.9 1.9 1.9 1.9-1.3 1.3-1.9-1.9"
+    "-1.9 1.9-1.3-1.3 1.9-1.9z",
+    "<": "m-3.6 0l6.2-3.5v7z",
+    ">": "m3.6 0l-6.2-3.5v7z",
+    "*": "m0-4.4l1.1 3.1h3.2l-2.5 2 .9 3.2-2.7-1.9-2.7 1.9.9-3.2-2.5-2h3.2z",
+}
+_HOLLOW_CIRCLE = "m-2.7 0a2.7 2.7 0 1 0 5.4 0a2.7 2.7 0 1 0-5.4 0"
+_CROSS = "m-2.5-2.5l5 5m0-5l-5 5"
+# Room of a label: a digit, and a line.
+_LETTER, _LINE = 11, 20
+_FEW = 80
+
+
+def mark(cluster: int) -> tuple[str, str]:
+    """Style classes and shape of the mark of a cluster; -1 is an outlier."""
+    if cluster < 0:
+        return "cross gone", _CROSS
+    _, marker, filled = cluster_style(cluster)
+    colour = f"c{cluster % len(CLUSTERS)}"
+    if not filled:
+        shape = _HOLLOW_CIRCLE if marker == "o" else _SHAPES[marker]
+        return f"hollow {colour}", shape
+    return f"{'round' if marker == 'o' else 'shape'} {colour}", _SHAPES[marker]
+
+
+def mark_svg(cluster: int) -> str:
+    """One mark by itself, for a legend."""
+    css, shape = mark(cluster)
+    return (
+        '<svg class="mark" viewBox="-5 -5 10 10" aria-hidden="true" focusable="false">'
+        f'<path d="M0 0{shape}" class="point {css}"/></svg>'
+    )
+
+
+def on_canvas(part: dict[str, Any]) -> tuple[list[float], list[float]]:
+    """Places of the points on the canvas; both axes have the same scale."""
+    xs = _placed(part, 0, np.asarray(part["x"], dtype=np.float64))
+    ys = HEIGHT - _placed(part, 1, np.asarray(part["y"], dtype=np.float64))
+    return xs.round(1).tolist(), ys.round(1).tolist()
+
+
+def row_map(part: dict[str, Any]) -> str:
+    """Points by cluster and the number of each cluster at its median."""
+    points: dict[int, list[str]] = {}
+    xs, ys = on_canvas(part)
+    for x, y, cluster in zip(xs, ys, part["cluster"], strict=True):
+        shape = mark(cluster)[1]
+        points.setdefault(cluster, []).append(f"M{x:g} {y:g}{shape}")
+    marks = [
+        f'<path d="{"".join(points[cluster])}" class="point {mark(cluster)[0]}"/>'
+        for cluster in sorted(points)
+    ]
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" focusable="false">'
+        f'<g id="points">{"".join(marks)}</g><g id="centres">{_labels(part)}</g></svg>'
+    )
+
+
+def _labels(part: dict[str, Any]) -> str:
+    """Numbers of the clusters, with a line to the place of those that had to move."""
+    drawn = Counter(part["cluster"])
+    wanted = {
+        str(cluster): (
+            _at_x(part, centre[0]),
+            # A number would hide few points: it stands above them.
+            _at_y(part, centre[1]) - (_LINE if drawn[cluster] < _FEW else 0),
+        )
+        for cluster, centre in enumerate(part["centres"])
+        if centre is not None
+    }
+    out = []
+    for text, (x, y) in apart(wanted).items():
+        from_x, from_y = wanted[text]
+        if abs(x - from_x) + abs(y - from_y) > _LINE:
+            line = f"M{from_x:g} {from_y:g}L{x:g} {y:g}"
+            out.append(f'<path d="{line}" class="axis"/>')
+        out.append(f'<text x="{x:g}" y="{y + 5:g}" class="middle centre">{text}</text>')
+    return "".join(out)
+
+
+def apart(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+    """Move labels, each by as little as it takes, until no two overlap."""
+    out: dict[str, tuple[float, float]] = {}
+    steps = [(ring, turn) for ring in range(40) for turn in _RING[: 8 if ring else 1]]
+    for text, (x, y) in places.items():
+        for ring, (right, down) in steps:
+            there = (
+                min(max(x + 8 * ring * right, EDGE), WIDTH - EDGE),
+                min(max(y + 8 * ring * down, EDGE), HEIGHT - EDGE),
+            )
+            if not any(_overlap(text, there, *other) for other in out.items()):
+                break
+        out[text] = (round(there[0], 1), round(there[1], 1))
+    return out
+
+
+_RING = ((0, -1), (0, 1), (1, 0), (-1, 0), (0.7, -0.7), (-0.7, 0.7), (0.7, 0.7),
+         (-0.7, -0.7))  # fmt: skip
+
+
+def _overlap(
+    one: str, at: tuple[float, float], other: str, there: tuple[float, float]
+) -> bool:
+    width = _LETTER * (len(one) + len(other)) / 2 + 3
+    return abs(at[0] - there[0]) < width and abs(at[1] - there[1]) < _LINE
+
+
+def _at_x(part: dict[str, Any], value: float) -> float:
+    return float(_placed(part, 0, np.array(value)).round(1))
+
+
+def _at_y(part: dict[str, Any], value: float) -> float:
+    return float((HEIGHT - _placed(part, 1, np.array(value))).round(1))
+
+
+def _placed(
+    part: dict[str, Any], axis: int, values: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Places along an axis, from the left or from below, inside the frame."""
+    sizes = [high - low for low, high in part["limits"]]
+    room = (WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE)
+    scale = min(room[0] / sizes[0], room[1] / sizes[1])
+    low, high = part["limits"][axis]
+    inside = np.clip(values, low, high)
+    return (WIDTH, HEIGHT)[axis] / 2 + scale * (inside - (low + high) / 2)
+
+
+# Room for the number of the last join, in percent.
+LAST = 88.0
+
+
+def tree(part: dict[str, Any]) -> str:
+    """Lines from the clusters, downwards at the left, to the joins with their numbers.
+
+    Joins whose division may be chance are dashed.
+    """
+    n, highest = len(part["leaves"]), part["highest"] or 1.0
+
+    def at(place: float, height: float) -> tuple[str, str]:
+        return f"{LAST * height / highest:.2f}%", f"{100 * (place + 0.5) / n:.2f}%"
+
+    lines, numbers = [], []
+    for node in part["nodes"]:
+        corners = [at(*corner) for corner in node["path"]]
+        chance = node["trusted"] is not None and not node["trusted"]["real"]
+        css = "branch chance" if chance else "branch"
+        for (x1, y1), (x2, y2) in pairwise(corners):
+            lines.append(
+                f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{css}"/>'
+            )
+        x, y = at(node["place"], node["height"])
+        numbers.append(f'<text x="{x}" y="{y}" class="node">{node["node"]}</text>')
+    return (
+        '<svg aria-hidden="true" focusable="false">'
+        f"{''.join(lines)}{''.join(numbers)}</svg>"
+    )
+
+
+Words = dict[str, str]
+Draw = Callable[[dict[str, Any], Words], str]
+
+
+def figures(summary: dict[str, Any]) -> dict[str, str]:
+    """SVG text of every figure that the summary has numbers for."""
+    words = {key: escape(word["many"]) for key, word in summary["words"].items()}
+    drawings: dict[str, Draw] = {
+        "groups": _groups,
+        "map": lambda part, _: row_map(part),
+        "outliers": _outliers,
+        "path": path_figure,
+        "tree": lambda part, _: tree(part),
+    }
+    return {
+        name: draw(summary[name], words)
+        for name, draw in drawings.items()
+        if summary[name]
+    }
+
+
+def _groups(part: dict[str, Any], words: Words) -> str:
+    room = min(max(76, 8 * len(words["columns"]) + 16), 200)
+    chart = Chart(130, (0, 100), (0, 1), left=room, bottom=44)
+    chart.x_axis("share in %", [0, 20, 40, 60, 80, 100])
+    n_columns = sum(part["columns"])
+    shares = [
+        (words["columns"], [n / n_columns for n in part["columns"]]),
+        ("counts", part["counts"]),
+    ]
+    for line, (title, widths) in enumerate(shares):
+        top, left = 8 + 38 * line, 0.0
+        chart.text(chart.left - 10, top + 19, title, "end")
+        for css, width in zip(("c0", "c1", "gone"), widths, strict=True):
+            if width > 0:
+                start, stop = chart.at_x(100 * left), chart.at_x(100 * (left + width))
+                chart.bar(start, stop - 1, top, top + 28, css)
+            left += width
+    return chart.svg()
+
+
+def _outliers(part: dict[str, Any], words: Words) -> str:
+    edges, counts = part["edges"], part["counts"]
+    chart = Chart(240, (edges[0], edges[-1]), around(counts, zero=True))
+    chart.y_axis(words["rows"], ticks(*chart.y, most=5, least=1.0))
+    chart.x_axis("outlier score in nats", ticks(*chart.x, most=8))
+    for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
+        if count:
+            css = "c1" if left >= part["threshold"] else "c0"
+            start, stop = chart.at_x(left), chart.at_x(right) - 1
+            chart.bar(start, stop, chart.at_y(count), chart.at_y(0), css)
+    place = chart.at_x(part["threshold"])
+    chart.line(place, chart.top, place, chart.at_y(0), "threshold")
+    return chart.svg()
+
+
+def _two_curves(
+    places: list[int],
+    curves: list[tuple[str, list[float | None]]],
+    title: str,
+    marked: int | None = None,
+) -> str:
+    """One curve by the left scale, and perhaps another from 0 by the right one."""
+    ends = (places[0] - 0.5, places[-1] + 0.5)
+    chart = Chart(
+        260, ends, around(curves[0][1]), left=96, right=84 if curves[1:] else 12
+    )
+    chart.y_axis(f"{curves[0][0]} (●)", ticks(*chart.y, most=5))
+    chart.x_axis(title, whole_ticks(places[0], places[-1]))
+    if marked is not None:
+        place = chart.at_x(marked)
+        chart.line(place, chart.top, place, chart.height - chart.bottom, "threshold")
+    for words, values in curves[1:]:
+        y = around(values, zero=True)
+        chart.other_axis(f"{words} (■)", ticks(*y, most=5, least=1.0), y)
+        chart.curve(places, values, "c1", y)
+    chart.curve(places, curves[0][1], "c0")
+    return chart.svg()
+
+
+def path_figure(part: dict[str, Any], words: Words) -> str:
+    """The criterion over K, and the number of relevant columns."""
+    k = part["n_clusters"]
+    curves = [(CRITERION_TITLES[part["criterion"]], part["values"])]
+    if "relevant" in part:
+        curves.append((f"relevant {words['columns']}", part["relevant"]))
+    return _two_curves(k, curves, "clusters K", marked=k[part["best"]])
