@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
+from threecpo._fit.held_back import weights_by
 
 from _common import SYNTH, DataSet, Report, add_data_option, load, missing_data, say
 from threecpo import ThreeCPO
 from threecpo._fit import memory
-from threecpo._fit.held_back import weights_by
 from threecpo.cluster.fitting import as_table, plan_of
 from threecpo.preprocessing import SublinearCounts
 

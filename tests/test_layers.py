@@ -32,6 +32,7 @@ HELPERS = {
     "_spreadsheets": (),
     "_writing": (),
     "_options": ("_core", "_fit"),
+    "_row_values": ("_core",),
     "_validation": ("_core",),
 }
 # Sideways: on the same level, but one is made of the other.
@@ -45,6 +46,7 @@ SIDEWAYS = {
 # Doors that lead upward: methods that call one public function.
 DOORS = {
     ("cluster/_base.py", "_fit_blocks", "distributed"),
+    ("cluster/_tree.py", "_gone_on_over_blocks", "distributed"),
     ("cluster/_tree.py", "_split_blocks", "distributed"),
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),

@@ -13,15 +13,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import validate_data
 
-from ._core.codes import starting_code
 from ._core.counts import Counts
 from ._core.matrices import from_dense, from_sparse, plain_format
-from ._core.row_checks import check_batches, check_known, check_weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
 _TABLES = "an array, a frame, a sparse matrix or a CountTable"
@@ -188,41 +185,6 @@ def check_counts(
         checked = validate_data(estimator, X, reset=reset, **_CHECKS)
     counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
     return _without_bad_entries(counts, estimator)
-
-
-def with_given_rows(
-    counts: Counts,
-    sample_weight: Any = None,
-    batch: Any = None,
-    known_labels: Any = None,
-    *,
-    hold: bool = True,
-    seeded: tuple[str, ...] = (),
-) -> Counts:
-    """Return counts with weights, batches and known clusters of their rows, checked.
-
-    ``seeded`` are names of clusters that start from columns, which come first.
-    """
-    if known_labels is not None:
-        found = check_known(known_labels, counts.n_rows, seeded)
-        counts = (
-            counts if found is None else counts.with_known(*held_codes(*found, hold))
-        )
-    weights = check_weights(sample_weight, counts.n_rows)
-    if batch is None:
-        return counts if weights is None else counts.with_rows(weights)
-    codes, names = check_batches(batch, counts.n_rows)
-    # One batch is none: it takes the way without.
-    return counts.with_rows(weights, codes if len(names) > 1 else None, names)
-
-
-def held_codes(
-    known: NDArray[np.int32],
-    names: tuple[str, ...],
-    hold: bool,  # noqa: FBT001
-) -> tuple[NDArray[np.int32], tuple[str, ...]]:
-    """Known clusters of rows that are held there, or that only start there."""
-    return (known if hold else np.where(known < 0, known, starting_code(known))), names
 
 
 def check_structure(X: Any) -> None:

@@ -125,7 +125,7 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     from .cluster.fitting import keep
 
     parameters = {
-        name: arrays[f"parameter_{name}"] if value == _IN_ARRAYS else value
+        name: _given_again(name, value, arrays)
         for name, value in header["parameters"].items()
     }
     parameters["groups"] = tuple(parameters["groups"])
@@ -133,6 +133,15 @@ def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
     model = ThreeCPO(**parameters)
     _check_parameters(model, record.settings.n_clusters)
     return keep(model, record)
+
+
+def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:
+    """Return a parameter as it was given."""
+    if value == _IN_ARRAYS:
+        return arrays[f"parameter_{name}"]
+    if isinstance(value, dict):
+        return dict(value["pairs"])
+    return value
 
 
 def _check_parameters(model: ThreeCPO, n_clusters: int) -> None:
@@ -163,6 +172,8 @@ def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, A
                 out[name] = _IN_ARRAYS
                 continue
         plain = value.item() if isinstance(value, np.generic) else value
+        if isinstance(plain, dict):  # JSON would turn numbers of columns into text
+            plain = {"pairs": [list(pair) for pair in plain.items()]}
         try:
             json.dumps(plain)
         except TypeError:

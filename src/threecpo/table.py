@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ._labels import LABEL, label_texts, labels_of_kinds
+from ._row_values import row_info
 from ._validation import check_counts
 
 if TYPE_CHECKING:
@@ -283,6 +284,42 @@ class CountTable:
         """
         changed: dict[str, Any] = {"labels": labels or None, "label_names": None}
         return replace(self, **changed, label_kind=LABEL, other_labels={})
+
+    def with_rows(
+        self,
+        *,
+        sample_weight: Any = None,
+        batch: Any = None,
+        known_labels: Any = None,
+    ) -> CountTable:
+        """Return a table of the same counts that carries what belongs to its rows.
+
+        Whatever takes the table takes these with it.
+
+        Parameters
+        ----------
+        sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
+default=None
+            How often each row counts, its batch, and its cluster where that is known,
+            as in :meth:`ThreeCPO.fit`; None leaves what the table carries already.
+
+        Returns
+        -------
+        CountTable
+            It shares the counts.
+
+        Examples
+        --------
+        >>> from threecpo import CountTable, ThreeCPO
+        >>> table = CountTable([[9, 1], [8, 2], [1, 7]]).with_rows(batch=list("aba"))
+        >>> ThreeCPO(2, random_state=0).fit(table).batch_names_.tolist()
+        ['a', 'b']
+        """
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        rows["known_labels"] = known_labels
+        counts = self.counts
+        info = row_info(counts.n_rows, **rows, beside=counts.row_info)
+        return replace(self, counts=counts.with_rows(info))
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .codes import FREE, all_held
 from .inspection import EXACT
+from .rows import NOTHING, RowInfo, read_only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,12 +33,10 @@ class Counts:
 
     The arrays are read-only, and loops trust them: ``from_sparse`` and ``from_dense``
     make counts of what comes from elsewhere. ``odd_values`` is False where it is known
-    that all values are positive whole numbers below 2**53. ``weights`` (above 0, None
-    for 1 each) and ``batches`` (numbers of ``batch_names``, None for one batch) are of
-    the rows. ``column_weights`` (None for 1 each) say how much the likelihood of each
-    column counts. ``transformed`` values are made of counts on purpose. ``known`` is
-    the cluster that a row is held in, ``FREE``, or below that ``starting_code`` of the
-    cluster where it only starts; ``known_names`` are of these clusters, "" for none.
+    that all values are positive whole numbers below 2**53. ``row_info`` is what else
+    belongs to the rows. ``column_weights`` (None for 1 each) say how much the
+    likelihood of each column counts. ``transformed`` values are made of counts on
+    purpose.
     """
 
     indptr: NDArray[np.int64]
@@ -46,20 +44,15 @@ class Counts:
     data: NDArray[np.float64]
     n_columns: int
     odd_values: bool = field(default=True, repr=False, compare=False)
-    weights: NDArray[np.float64] | None = None
-    batches: NDArray[np.int32] | None = None
-    batch_names: tuple[str, ...] = ()
+    row_info: RowInfo = NOTHING
     column_weights: NDArray[np.float64] | None = None
     transformed: bool = False
-    known: NDArray[np.int32] | None = None
-    known_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        given = ("weights", "batches", "column_weights", "known")
-        for name in ("indptr", "indices", "data", *given):
+        for name in ("indptr", "indices", "data", "column_weights"):
             array = getattr(self, name)
             if array is not None:
-                object.__setattr__(self, name, _read_only(array))
+                object.__setattr__(self, name, read_only(array))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Arrays come out of a pickle writeable.
@@ -108,13 +101,28 @@ class Counts:
         return weights is None or np.array_equal(weights, np.floor(weights))
 
     @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """How often each row counts; None for once."""
+        return self.row_info.weights
+
+    @property
+    def batches(self) -> NDArray[np.int32] | None:
+        """Number of each row's batch; None for one batch."""
+        return self.row_info.batches
+
+    @property
     def n_batches(self) -> int:
-        return 1 if self.batches is None else len(self.batch_names)
+        return self.row_info.n_batches
+
+    @property
+    def known(self) -> NDArray[np.int32] | None:
+        """Known cluster of each row; None where none is known."""
+        return self.row_info.known
 
     @property
     def n_known(self) -> int:
         """Number of clusters that somebody knows rows of."""
-        return len(self.known_names)
+        return len(self.row_info.known_names)
 
     @property
     def mass(self) -> float:
@@ -166,41 +174,15 @@ class Counts:
         part = self.data[start:stop]
         return part.astype(np.int64) if self.whole else part
 
-    def with_rows(
-        self,
-        weights: NDArray[np.float64] | None = None,
-        batches: NDArray[np.int32] | None = None,
-        batch_names: tuple[str, ...] = (),
-    ) -> Counts:
-        """Return the same counts with these weights and batches of the rows."""
-        same = weights is self.weights and batches is self.batches
-        if same and batch_names == self.batch_names:
-            return self
-        return replace(self, weights=weights, batches=batches, batch_names=batch_names)
+    def with_rows(self, info: RowInfo) -> Counts:
+        """Return the same counts with what belongs to their rows."""
+        return self if info is self.row_info else replace(self, row_info=info)
 
     def with_column_weights(self, weights: NDArray[np.float64] | None) -> Counts:
         """Return the same counts with these weights of the columns."""
         if weights is self.column_weights:
             return self
         return replace(self, column_weights=weights)
-
-    def with_known(
-        self, known: NDArray[np.int32] | None, names: tuple[str, ...] = ()
-    ) -> Counts:
-        """Return the same counts with these known clusters of the rows."""
-        return replace(self, known=known, known_names=names)
-
-    @property
-    def only_started_from(self) -> bool:
-        """Whether rows of known clusters may leave them."""
-        return self.known is not None and bool((self.known < FREE).any())
-
-    @property
-    def all_held(self) -> Counts:
-        """The same with all rows of known clusters held there."""
-        if self.known is None or not self.only_started_from:
-            return self
-        return self.with_known(all_held(self.known), self.known_names)
 
     def with_values(self, values: NDArray[np.float64]) -> Counts:
         """Return other values, made of these counts on purpose, in their places."""
@@ -223,7 +205,7 @@ class Counts:
         chosen = self._part(indptr, part.indices, part.data, part.shape[1])
         if self.column_weights is not None:
             chosen = chosen.with_column_weights(self.column_weights[mask])
-        return self._with_rows_of(chosen, slice(None))
+        return chosen.with_rows(self.row_info)
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
@@ -232,7 +214,7 @@ class Counts:
         shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
         places = np.arange(indptr[-1]) + shift
         part = self._part(indptr, self.indices[places], self.data[places])
-        return self._with_rows_of(part, chosen)
+        return part.with_rows(self.row_info.take(chosen))
 
     def between(self, start: int, stop: int) -> Counts:
         """Return a range of rows, in the same memory."""
@@ -240,19 +222,7 @@ class Counts:
         part = slice(indptr[0], indptr[-1])
         own = indptr - indptr[0]
         rows = self._part(own, self.indices[part], self.data[part])
-        return self._with_rows_of(rows, slice(start, stop))
-
-    def _with_rows_of(self, part: Counts, rows: Any) -> Counts:
-        """Return some rows with their weights, batches and known clusters."""
-        given: dict[str, Any] = {
-            name: array[rows]
-            for name in ("weights", "batches", "known")
-            if (array := getattr(self, name)) is not None
-        }
-        if not given:
-            return part
-        given |= {"batch_names": self.batch_names, "known_names": self.known_names}
-        return replace(part, **given)
+        return rows.with_rows(self.row_info.take(slice(start, stop)))
 
     def _part(
         self,
@@ -296,21 +266,9 @@ def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written to."""
-    if not array.flags.writeable:
-        return array
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 def stacked(parts: Sequence[Counts]) -> Counts:
     """Rows of several counts below each other."""
     ends = np.cumsum([0, *(len(part.data) for part in parts)])
-    weights = [part.weights for part in parts if part.weights is not None]
-    batches = [part.batches for part in parts if part.batches is not None]
-    known = [part.known for part in parts if part.known is not None]
     return Counts(
         indptr=np.concatenate(
             [[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]
@@ -319,13 +277,9 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         data=np.concatenate([part.data for part in parts]),
         n_columns=parts[0].n_columns,
         odd_values=any(part.odd_values for part in parts),
-        weights=np.concatenate(weights) if weights else None,
-        batches=np.concatenate(batches) if batches else None,
-        batch_names=parts[0].batch_names,
+        row_info=RowInfo.stacked([part.row_info for part in parts]),
         column_weights=parts[0].column_weights,
         transformed=all(part.transformed for part in parts),
-        known=np.concatenate(known) if known else None,
-        known_names=parts[0].known_names,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -225,7 +225,7 @@ def run(
             # A seed is one row, whatever its weight; known rows are not.
             known = counts.known
             weights = None if known is None else np.where(known < 0, 1, counts.weights)
-            once = counts.with_rows(weights, counts.batches, counts.batch_names)
+            once = counts.with_rows(replace(counts.row_info, weights=weights))
             start = sum_by_labels(once, labels, sums.n_clusters, groups, prior)
             start.of_all_rows(sums)
         first = settings.rule.first.profile(start.smoothed(prior), groups)

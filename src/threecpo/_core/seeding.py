@@ -73,7 +73,8 @@ def without_margins(counts: Counts) -> Counts:
     effects = margin_effects(sums.batches.totals)
     batches = np.repeat(counts.batches, np.diff(counts.indptr))
     data = counts.data / effects[batches, counts.indices]
-    return replace(counts, data=data, odd_values=True, batches=None, batch_names=())
+    info = replace(counts.row_info, batches=None, batch_names=())
+    return replace(counts, data=data, odd_values=True, row_info=info)
 
 
 def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:

@@ -12,13 +12,11 @@ from .._core.confidence import probabilities
 from .._core.model import loss
 from .._core.run import history_line, history_of
 from .._core.sums import sum_by_labels
-from .held_back import product, row_weights
-from .refined import regrouped
+from .downweighting import row_weights
+from .joined import regrouped
 from .row_results import RowResults
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
@@ -40,10 +38,9 @@ def with_arrivals(
     longest row of the fit. Columns move between C1 and C0 only,
     as sizes of rows that are gone follow from the columns in use.
     """
-    held = row_weights(counts.row_lengths(1), record.longest_row)
-    weights = product(counts.weights, held)
-    counts = counts.with_rows(weights, counts.batches, counts.batch_names)
-    found = record.describe(counts, workers).held_back(held)
+    reduced, given = row_weights(counts.row_lengths(1), record.longest_row), counts
+    counts = counts.with_rows(counts.row_info.weighted(reduced))
+    found = record.describe(counts, workers).downweighted(reduced, given.weights)
     labels = record.describer.labels_of_rates(found.labels, found.nearest_labels)
     sums = _added(record, counts, labels)
     step, groups = regrouped(sums, record.groups, record.settings)
@@ -80,7 +77,8 @@ def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums
         kept = np.flatnonzero(counts.weights)
         counts, labels = counts.rows(kept), labels[kept]
     # The number after the last batch stands for unknown ones, of which there are none.
-    counts = counts.with_rows(counts.weights, counts.batches, record.batch_names)
+    names = () if before.batches is None else record.batch_names
+    counts = counts.with_rows(replace(counts.row_info, batch_names=names))
     inner = inner_labels(labels, n_clusters)
     prior = record.settings.prior
     sums = sum_by_labels(counts, inner, n_clusters, record.groups, prior)
@@ -98,21 +96,17 @@ def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
     """
     if before is None:
         return None
+    fill = {"row_weights": 1.0, "weights": 1.0, "known": np.int32(FREE)}
     parts = []
-    fill: dict[str, Callable[[int], Any]] = {"row_weights": np.ones, "known": _nobody}
-    for rows in (before, found):
-        missing = {
-            name: make(len(rows.labels))
-            for name, make in fill.items()
-            if getattr(rows, name) is None
-            and getattr(before, name) is not getattr(found, name)
+    for rows, other in ((before, found), (found, before)):
+        missing: dict[str, Any] = {
+            name: np.full(len(rows.labels), fill[name])
+            for name in other.arrays().keys() - rows.arrays().keys()
         }
-        parts.append(replace(rows, **missing))
+        reduced = missing.pop("row_weights", rows.row_weights)
+        info = replace(rows.info, **missing)
+        parts.append(replace(rows, row_weights=reduced, info=info))
     return RowResults.stacked(parts)
-
-
-def _nobody(n_rows: int) -> NDArray[np.int32]:
-    return np.full(n_rows, FREE, dtype=np.int32)
 
 
 def _all_names(

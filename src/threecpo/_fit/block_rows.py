@@ -1,154 +1,215 @@
-"""What is given of the rows of all blocks, cut: weights, batches, known clusters."""
+"""Rows of a fit that come in blocks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import blake2b
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import FREE
-from .._core.row_checks import check_batches, check_weights
-from .held_back import product
+from .._core.rows import NOTHING, RowInfo
+from . import block_work as work
+from .blocks import BlockFit
+from .budget import OF_ROW, check_all
+from .checkpoint import Checkpoint
+from .confidence import described_over, written_over
+from .described_path import described_each
+from .engine import FirstLook, PreparedBlocks, look_at, readers_with
+from .plan import with_labels_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .budget import MemoryBudget
+    from .described_path import DescribedFit
     from .engine import Engine, Reader, T, Work
+    from .plan import Plan
+    from .progress import Progress
+    from .record import FitRecord
+
+# Numbers for each row and cluster while the confidence of a fit is measured.
+OF_PROBABILITIES = 3
+
+
+@dataclass(frozen=True)
+class BlockRequest:
+    """How a fit over blocks is made: in what memory, from how many rows, kept where.
+
+    Runs end when a pass lowers their loss by less than ``tol`` of it. A ``second_look``
+    at the rows that they explain worst makes further ones. ``write_to`` is the folder
+    for results of rows that are not ``gathered``.
+    """
+
+    budget: MemoryBudget
+    sample_rows: int | None
+    tol: float
+    second_look: bool = False
+    checkpoint: str | None = None
+    write_to: Path | None = None
+    gathered: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class BlockRows:
-    """Weights, batches and known clusters of all rows; None where there are none."""
+    """Blocks, what belongs to their rows, and the engine that works on them.
 
-    weights: NDArray[np.float64] | None
-    batches: NDArray[np.int32] | None
-    batch_names: tuple[str, ...]
-    known: NDArray[np.int32] | None = None
-    known_names: tuple[str, ...] = ()
+    ``look`` is what was seen of all rows, ``kept`` of those that a fit is made of;
+    ``over`` makes an engine over other readers of the blocks, of which ``threads`` are
+    in work at a time in one process.
+    """
 
-    @classmethod
-    def of(cls, sample_weight: Any, batch: Any, n_rows: int) -> BlockRows:
-        weights = check_weights(sample_weight, n_rows)
-        if batch is None:
-            return cls(weights, None, ())
-        codes, names = check_batches(batch, n_rows)
-        return cls(weights, codes if len(names) > 1 else None, names)
-
-    def with_known(self, known: NDArray[np.int32], names: tuple[str, ...]) -> BlockRows:
-        """Return the same with these known clusters."""
-        return replace(self, known=known, known_names=names)
-
-    def held_back(self, weights: NDArray[np.float64] | None) -> BlockRows:
-        """Return the same with long rows held back by these weights."""
-        return replace(self, weights=product(self.weights, weights))
+    readers: Sequence[Reader]
+    over: Callable[[Sequence[Reader]], Engine]
+    engine: Engine
+    look: FirstLook
+    kept: FirstLook
+    threads: int
+    request: BlockRequest
+    info: RowInfo = NOTHING
+    column_weights: NDArray[np.float64] | None = None
+    hold_all: bool = False
 
     @property
-    def given(self) -> bool:
-        return any(array is not None for array in self._arrays)
+    def n_rows(self) -> int:
+        return sum(self.look.n_rows)
 
     @property
-    def _arrays(self) -> tuple[NDArray[Any] | None, ...]:
-        return self.weights, self.batches, self.known
-
-    @property
-    def known_of_kept(self) -> NDArray[np.int32] | None:
-        """Known clusters of the rows that a fit is made of."""
-        if self.known is None or self.kept is None:
-            return self.known
-        return self.known[self.kept]
-
-    @property
-    def only_started_from(self) -> bool:
-        """Whether rows of known clusters may leave them."""
-        return self.known is not None and bool((self.known < FREE).any())
-
-    @property
-    def kept(self) -> NDArray[np.intp] | None:
-        """Rows that a fit is made of; None for all."""
-        if self.weights is None or self.weights.all():
-            return None
-        return np.flatnonzero(self.weights)
-
-    @property
-    def digest(self) -> str | None:
-        """What stands for them in the parameters of a checkpoint."""
-        if not self.given:
-            return None
-        arrays = [a for a in self._arrays if a is not None]
-        return blake2b(b"".join(a.tobytes() for a in arrays), digest_size=8).hexdigest()
-
-    def readers(
-        self, readers: Sequence[Reader], n_rows: Sequence[int]
-    ) -> Sequence[Reader]:
-        """Readers of the same blocks with their rows' weights and batches."""
-        if not self.given:
-            return readers
-        ends = np.cumsum(n_rows)[:-1]
-        cut: list[list[Any]] = [
-            [None] * len(n_rows) if array is None else np.split(array, ends)
-            for array in self._arrays
-        ]
-        names = self.batch_names, self.known_names
-        return [
-            BlockReader(reader, BlockRows(weights, batches, names[0], known, names[1]))
-            for reader, weights, batches, known in zip(readers, *cut, strict=True)
-        ]
-
-
-@dataclass(frozen=True, eq=False)
-class BlockReader:
-    """Reads a block and gives its rows what is given of them."""
-
-    reader: Reader
-    rows: BlockRows
-
-    @property
-    def futures(self) -> Sequence[Any]:
-        """What the reader itself needs on a Dask cluster."""
-        return getattr(self.reader, "futures", ())
-
-    def __call__(self) -> Counts:
-        counts, rows = self.reader(), self.rows
-        lengths = {len(array) for array in rows._arrays if array is not None}
-        if lengths != {counts.n_rows}:
-            return counts  # a block that has changed, which is found out elsewhere
-        counts = counts.with_rows(rows.weights, rows.batches, rows.batch_names)
-        if rows.known is None:
-            return counts
-        return counts.with_known(rows.known, rows.known_names)
-
-
-class WeightedRows:
-    """An engine that leaves out rows of weight 0."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def totals(self) -> NDArray[np.float64]:
+        """Sums of the columns."""
+        return self.look.sums.totals
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        return self._engine.fold(partial(_without_zeros, work), combine)
+        """Work on all rows of every block."""
+        return PreparedBlocks(self.engine, self.look).fold(work, combine)
 
+    def with_info(self, info: RowInfo, prior: float) -> BlockRows:
+        """Return the same rows with what belongs to them, looked at once more."""
+        if not info.arrays():
+            return replace(self, info=info)
+        readers = readers_with(info, self.readers, self.look)
+        return replace(self, engine=self.over(readers), info=info)._seen(prior)
 
-def _without_zeros(work: Work[T], index: int, counts: Counts) -> T:
-    if counts.weights is not None and not counts.weights.all():
-        counts = counts.rows(np.flatnonzero(counts.weights))
-    return work(index, counts)
+    def with_column_weights(
+        self, weights: NDArray[np.float64] | None, prior: float
+    ) -> BlockRows:
+        """Return the same rows with these weights of their columns."""
+        if weights is None:
+            return self
+        return replace(self, column_weights=weights)._seen(prior)
 
+    def holding(self) -> BlockRows:
+        """Return the same rows, all held in their known clusters."""
+        return replace(self, hold_all=True)
 
-class HeldRows:
-    """An engine that holds all rows of known clusters, those that may leave, too."""
+    def _seen(self, prior: float) -> BlockRows:
+        found = self._fitted.fold(partial(look_at, prior), FirstLook.and_then)
+        return replace(self, kept=found)
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    @property
+    def _fitted(self) -> Engine:
+        """The engine over the rows that a fit is made of."""
+        how = self.column_weights, self.hold_all
+        return PreparedBlocks(self.engine, self.look, *how, kept_only=True)
 
-    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        return self._engine.fold(partial(_all_held, work), combine)
+    def search(
+        self,
+        plan: Plan,
+        n_clusters: Sequence[int],
+        progress: Progress | None,
+        *,
+        stage: str,
+        path: bool,
+    ) -> list[FitRecord]:
+        """Return the best run for each number of clusters, without its rows."""
+        request, first = self.request, stage.startswith("-first")
+        if self.info.kept is not None:
+            plan = with_labels_of(plan, self.n_rows, self.info.kept)
+        plan = plan.with_clusters(max(n_clusters))
+        fitting = BlockFit(plan, self._fitted, self.kept, self, progress, first=first)
+        by_name = isinstance(plan.init, str)
+        gathered = self.n_rows if request.gathered else 0
+        if path and by_name and not first:
+            fitting.check_memory(request.sample_rows, n_clusters, gathered)
+            kept = [
+                self._checkpoint(
+                    plan.with_clusters(k), f"/k-{k}", path=list(n_clusters)
+                )
+                for k in n_clusters
+            ]
+            checkpoints = [each for each in kept if each is not None]
+            return fitting.fit_each(n_clusters, checkpoints)
+        fitting.check_memory(request.sample_rows, (), gathered)
+        options = {"path": True} if path else {}
+        checkpoint = self._checkpoint(plan, stage, **options)
+        return [fitting.fit(None if path and not by_name else checkpoint)]
 
+    def _checkpoint(self, plan: Plan, ending: str, **options: Any) -> Checkpoint | None:
+        """Checkpoint of a fit, if one is asked for, in the folder with this ending."""
+        request = self.request
+        if request.checkpoint is None:
+            return None
+        options |= {"sample_rows": request.sample_rows, "tol": request.tol}
+        options |= {"second_look": request.second_look, "rows": self.info.digest}
+        options |= {"content": f"{self.look.content:x}", "n_rows": self.n_rows}
+        return Checkpoint(Path(request.checkpoint + ending), plan, options)
 
-def _all_held(work: Work[T], index: int, counts: Counts) -> T:
-    return work(index, counts.all_held)
+    def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
+        """Return the fit with results of its rows, or write them to files."""
+        budget, target = self.request.budget, self.request.write_to
+        if target is not None:
+            # Without a limit nobody knows whether so many rows fit into memory.
+            sure = with_confidence and budget.limit is not None
+            sure = sure and budget.holds(self.n_rows * OF_ROW)
+            return written_over(self, record, target, sure=sure)
+        room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
+        how = {"sure": with_confidence, "with_probabilities": room}
+        return described_over(self, record, **how)
+
+    def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
+        """Yield the fits with labels of their rows and dispersions of columns.
+
+        Other results of the rows are there where memory has room for them.
+        """
+        found = list(records)
+        budget = self.request.budget
+        room = budget.holds(2 * self.n_rows * OF_ROW * len(found))
+        lines = self.lines_at_once(max(each.settings.n_clusters for each in found))
+        return described_each(self, found, lines, with_rows=room)
+
+    def lines_at_once(self, n_clusters: int) -> int | None:
+        """Lines of sums, clusters of all runs, that memory holds in one pass."""
+        at_once = self.runs_at_once(n_clusters)
+        return None if at_once is None else at_once * (n_clusters + 1)
+
+    def runs_at_once(self, n_clusters: int) -> int | None:
+        """Runs of so many clusters that memory holds in one pass."""
+        sizes = len(self.totals), self.threads, self.info.n_batches
+        return self.request.budget.runs_at_once(n_clusters, *sizes)
+
+    def nearest(self, record: FitRecord) -> NDArray[np.int32]:
+        """Best cluster of each row under another fit."""
+        found = self.fold(partial(work.nearest_labels, record.describer), list.__add__)
+        return np.concatenate(found)
+
+    def drawn(
+        self, members: NDArray[np.intp], plan: Plan
+    ) -> tuple[NDArray[np.intp], Counts]:
+        """Return rows to be clustered by themselves, not too many, and their counts."""
+        n_drawn = len(members)
+        if self.request.sample_rows is not None:
+            n_drawn = min(n_drawn, self.request.sample_rows)
+        chosen = members[work.rows_to_sample(len(members), n_drawn, plan.sample_seed)]
+        n_stored = sum(self.look.n_stored) * n_drawn / self.n_rows
+        sizes = plan.settings.n_clusters, len(self.totals), plan.n_jobs
+
+        def check(budget: MemoryBudget) -> None:
+            budget.check_rows(self.n_rows)
+            budget.check_sample(n_stored, *sizes)
+
+        check_all(self.request.budget, check)
+        return chosen, work.rows_of(self, self.look.first_rows, chosen)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.run import Request
     from .._core.sums import Sums
-    from .engine import Engine, FirstLook
+    from .engine import Engine
     from .row_results import RowDescriber
 
 
@@ -110,11 +110,6 @@ def rows_to_sample(
     return drawn
 
 
-def sample(engine: Engine, look: FirstLook, drawn: NDArray[np.int64]) -> Counts:
-    """Rows by their numbers: the same for any cut into blocks."""
-    return rows_of(engine, look.first_rows, drawn)
-
-
 def rows_of(
     engine: Engine, firsts: NDArray[np.int64], drawn: NDArray[np.int64]
 ) -> Counts:
@@ -126,3 +121,10 @@ def rows_of(
     ]
     parts = engine.fold(partial(take_rows, rows), list.__add__)
     return stacked(parts)
+
+
+def nearest_labels(
+    describer: RowDescriber, _: int, counts: Counts
+) -> list[NDArray[np.int32]]:
+    """Best cluster of each row of a block, as those of every block."""
+    return [describer(counts).nearest_labels]

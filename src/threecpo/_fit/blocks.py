@@ -1,4 +1,4 @@
-"""A fit over blocks of rows, wherever an engine reads them."""
+"""The search over rows that come in blocks, wherever an engine reads them."""
 
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from .._core.run import Run
     from .._core.sums import Sums
+    from .block_rows import BlockRows
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
     from .engine import Engine, FirstLook, Work
@@ -45,30 +46,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class BlockFit:
-    """A plan, the engine whose blocks it is for, and what is known of these.
+    """A plan, the engine over the rows that it is for, and what was seen of these.
 
-    ``threads`` is the number of blocks in work at a time in one process, ``known`` the
-    known clusters of all rows. A run ends when a pass lowers its loss by less than
-    ``tol`` of it. A ``second_look`` at the rows that the runs explain worst makes
-    further ones.
+    The ``first`` of two fits, which tells how much columns vary, looks for no clusters
+    that are too rare for the sample.
     """
 
     plan: Plan
     engine: Engine
     look: FirstLook
-    budget: MemoryBudget
-    threads: int
+    rows: BlockRows
     progress: Progress | None = None
-    known: NDArray[np.int32] | None = None
-    known_names: tuple[str, ...] = ()
-    tol: float = 0.0
-    second_look: bool = False
+    first: bool = False
 
-    def fit(self, sample_rows: int | None, checkpoint: Checkpoint | None) -> FitRecord:
+    def fit(self, checkpoint: Checkpoint | None) -> FitRecord:
         """Return the best run over all rows, without results of the rows."""
+        sample_rows = self.rows.request.sample_rows
         with nullcontext() if checkpoint is None else checkpoint.opened():
-            self.check_memory(sample_rows)
-            at_once = self._runs_at_once
+            at_once = self.rows.runs_at_once(self.plan.settings.n_clusters)
             shared = None if checkpoint is None else checkpoint.load(self.look.sums)
             if shared is None:
                 runs = None
@@ -109,16 +104,14 @@ class BlockFit:
         """Whether the runs began from some of the rows, with several clusters."""
         of_some = self._starts_from_sample and not self._samples_all(sample_rows)
         several = self.plan.settings.n_clusters > 1
-        return self.second_look and of_some and several and self._n_batches == 1
+        wanted = self.rows.request.second_look and not self.first
+        return wanted and of_some and several and self._n_batches == 1
 
     def _record(self, run: Run, losses: Sequence[float]) -> FitRecord:
-        return FitRecord.of(run, self.plan, losses, self.known_names)
+        return FitRecord.of(run, self.plan, losses, self.rows.info)
 
     def fit_each(
-        self,
-        n_clusters: Sequence[int],
-        sample_rows: int,
-        checkpoints: Sequence[Checkpoint],
+        self, n_clusters: Sequence[int], checkpoints: Sequence[Checkpoint]
     ) -> list[FitRecord]:
         """Return a fit for each number of clusters, without results of the rows.
 
@@ -126,8 +119,9 @@ class BlockFit:
         runs of the sample the best goes on. A checkpoint belongs to one of them.
         """
         plans = [self.plan.with_clusters(k) for k in n_clusters]
-        self.check_memory(sample_rows, n_clusters)
-        lines = self.lines_at_once
+        sample_rows = self.rows.request.sample_rows
+        assert sample_rows is not None
+        lines = self.rows.lines_at_once(self.plan.settings.n_clusters)
         with ExitStack() as stack:
             for checkpoint in checkpoints:
                 stack.enter_context(checkpoint.opened())
@@ -143,17 +137,9 @@ class BlockFit:
             report = report_to(self.progress)
             finish_together(fits, self._pass, lines, save, report)
         return [
-            FitRecord.of(fit.best_run, plan, fit.losses, self.known_names)
+            FitRecord.of(fit.best_run, plan, fit.losses, self.rows.info)
             for fit, plan in zip(fits, plans, strict=True)
         ]
-
-    @property
-    def lines_at_once(self) -> int | None:
-        """Lines of sums, clusters of all runs, that memory holds in one pass."""
-        at_once = self._runs_at_once
-        return (
-            None if at_once is None else at_once * (self.plan.settings.n_clusters + 1)
-        )
 
     def _starts_of(
         self,
@@ -171,7 +157,7 @@ class BlockFit:
                     best = best_of(runs)
                     start = PendingRun(best.groups, start=best.sums)
                     fits[i] = fit = SharedPass(
-                        [start], plan.settings, data, tol=self.tol
+                        [start], plan.settings, data, tol=self.rows.request.tol
                     )
                     if checkpoints:
                         checkpoints[i].save(fit)
@@ -190,12 +176,6 @@ class BlockFit:
         batches = self.look.sums.batches
         return 1 if batches is None else batches.n_batches
 
-    @property
-    def _runs_at_once(self) -> int | None:
-        n_clusters = self.plan.settings.n_clusters
-        sizes = n_clusters, self._n_columns, self.threads, self._n_batches
-        return self.budget.runs_at_once(*sizes)
-
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(work.answer, requests), work.add_each)
 
@@ -209,7 +189,7 @@ class BlockFit:
 
         ``n_clusters`` are those of a path; results of ``n_gathered`` rows are kept.
         """
-        budget, plan = self.budget, self.plan
+        budget, plan = self.rows.request.budget, self.plan
         if budget.limit is None:
             return
         n_stored = 0.0
@@ -220,7 +200,7 @@ class BlockFit:
 
         def check(allowed: MemoryBudget) -> None:
             allowed.check_rows(n_gathered)
-            threads = self.threads
+            threads = self.rows.threads
             if allowed is not budget:
                 threads = allowed.threads(plan.n_jobs, max(self.look.n_stored))
             most = plan.settings.n_clusters
@@ -237,8 +217,11 @@ class BlockFit:
         """Rows that the fit starts from."""
         everything = self._samples_all(sample_rows)
         n_sampled = self._n_rows if everything else int(sample_rows or 0)
-        given = self.plan.sample_seed, self.known
-        return work.rows_to_sample(self._n_rows, n_sampled, *given)
+        known, kept = self.rows.info.known, self.rows.info.kept
+        if known is not None and kept is not None:
+            known = known[kept]
+        seed = self.plan.sample_seed
+        return work.rows_to_sample(self._n_rows, n_sampled, seed, known)
 
     @property
     def _starts_from_sample(self) -> bool:
@@ -254,7 +237,7 @@ class BlockFit:
         plan = self.plan
         everything = self._samples_all(sample_rows)
         drawn = self._drawn(sample_rows)
-        counts = work.sample(self.engine, self.look, drawn)
+        counts = work.rows_of(self.engine, self.look.first_rows, drawn)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)
@@ -272,7 +255,9 @@ class BlockFit:
             pending = [self._given_start()]
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
-        return SharedPass(pending, self.plan.settings, self.look.sums, tol=self.tol)
+        return SharedPass(
+            pending, self.plan.settings, self.look.sums, tol=self.rows.request.tol
+        )
 
     def _given_start(self) -> PendingRun:
         """Start from labels, or from where another fit puts the rows."""

@@ -12,11 +12,12 @@ from .._core import confidence as numerics
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
 from .._core.dispersion import RatioTerms, added, typical
+from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .._writing import new_folder
 from . import row_files, stored
-from .row_results import RowResults, read_only
+from .row_results import RowResults
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from .._core.sums import Sums, sum_by_labels
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .._core.rows import RowInfo
     from .._core.workers import Workers
 
 T = TypeVar("T")
@@ -54,45 +55,67 @@ class ThreadEngine:
             return reduce(combine, found)
 
 
-class UnchangedBlocks:
-    """An engine whose blocks must still be those of the first look."""
+@dataclass(frozen=True, eq=False)
+class RowReader:
+    """Reads a block and gives its rows what belongs to them."""
 
-    def __init__(self, engine: Engine, look: FirstLook) -> None:
-        self._engine = engine
-        self._expect = partial(
-            _expect, look.n_rows, max(look.n_columns), look.checksums
-        )
+    reader: Reader
+    info: RowInfo
+
+    @property
+    def futures(self) -> Sequence[Any]:
+        """What the reader itself needs on a Dask cluster."""
+        return getattr(self.reader, "futures", ())
+
+    def __call__(self) -> Counts:
+        counts = self.reader()
+        lengths = {len(array) for array in self.info.arrays().values()}
+        # A block that has changed is found out elsewhere.
+        return counts.with_rows(self.info) if lengths == {counts.n_rows} else counts
+
+
+def readers_with(
+    info: RowInfo, readers: Sequence[Reader], look: FirstLook
+) -> Sequence[Reader]:
+    """Readers of the same blocks with what belongs to their rows."""
+    if not info.arrays():
+        return readers
+    firsts = look.first_rows.tolist()
+    parts = zip(readers, firsts[:-1], firsts[1:], strict=True)
+    return [RowReader(read, info.take(slice(a, b))) for read, a, b in parts]
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedBlocks:
+    """An engine that prepares every block before work is done on it.
+
+    Blocks must be those of ``look``. Their columns have ``column_weights``; with
+    ``hold_all`` every row stays in its known cluster, those that may leave, too; and
+    ``kept_only`` leaves out rows of weight 0.
+    """
+
+    engine: Engine
+    look: FirstLook
+    column_weights: NDArray[np.float64] | None = None
+    hold_all: bool = False
+    kept_only: bool = False
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        return self._engine.fold(partial(self._expect, work), combine)
+        look = self.look
+        seen = look.n_rows, max(look.n_columns), look.checksums
+        how = self.column_weights, self.hold_all, self.kept_only
+        return self.engine.fold(partial(_prepared, seen, how, work), combine)
 
 
-class WeightedColumns:
-    """An engine whose blocks have these weights of their columns."""
-
-    def __init__(self, engine: Engine, weights: NDArray[np.float64] | None) -> None:
-        self._engine = engine
-        self._weights = weights
-
-    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        return self._engine.fold(partial(_weigh, self._weights, work), combine)
-
-
-def _weigh(
-    weights: NDArray[np.float64] | None, work: Work[T], index: int, counts: Counts
-) -> T:
-    return work(index, counts.with_column_weights(weights))
-
-
-def _expect(
-    n_rows: Sequence[int],
-    n_columns: int,
-    checksums: Sequence[int],
+def _prepared(
+    seen: tuple[Sequence[int], int, Sequence[int]],
+    how: tuple[NDArray[np.float64] | None, bool, bool],
     work: Work[T],
     index: int,
     counts: Counts,
 ) -> T:
-    """Do work on a block unless it is another than at first."""
+    """Do work on a block that is prepared, unless it is another than at first."""
+    n_rows, n_columns, checksums = seen
     shape, before = counts.shape, (n_rows[index], n_columns)
     what = None
     # Loops trust the shape: one column more would be read beyond the end.
@@ -109,6 +132,11 @@ def _expect(
             "nothing writes to it any more."
         )
         raise ValueError(message)
+    column_weights, hold_all, kept_only = how
+    info = counts.row_info.all_held if hold_all else counts.row_info
+    counts = counts.with_column_weights(column_weights).with_rows(info)
+    if kept_only and info.kept is not None:
+        counts = counts.rows(info.kept)
     return work(index, counts)
 
 
@@ -116,7 +144,8 @@ def _expect(
 class FirstLook:
     """What is known of blocks: their rows, whether they are counts, sums.
 
-    ``bad`` is the first entry that is no count: row, column and value.
+    ``bad`` is the first entry that is no count: row, column and value. ``content`` is
+    a number that other counts hardly ever have, the same for any cut into blocks.
     """
 
     n_rows: tuple[int, ...]
@@ -126,6 +155,7 @@ class FirstLook:
     fractional: bool
     bad: tuple[int, int, float] | None
     sums: Sums
+    content: int
 
     @property
     def first_rows(self) -> NDArray[np.int64]:
@@ -134,6 +164,8 @@ class FirstLook:
 
     def and_then(self, other: FirstLook) -> FirstLook:
         """Return this look and that at the blocks behind."""
+        from .._core.loops.over_blocks import chained_checksum
+
         bad = self.bad
         if bad is None and other.bad is not None:
             row, column, value = other.bad
@@ -148,6 +180,7 @@ class FirstLook:
             self.fractional or other.fractional,
             bad,
             self.sums,
+            chained_checksum(self.content, other.content, sum(other.n_rows)),
         )
 
 
@@ -166,4 +199,5 @@ def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
         Sums.zeros(0, counts.n_columns)
         if bad
         else sum_by_labels(counts, nowhere, 0, everything, prior),
+        counts.checksum % (1 << 64),
     )

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from .._core.codes import all_held
+from .._core.rules import EXACT
 from .given_columns import fixed_pairs, seed_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from .._core.rows import RowInfo
     from .._core.run import Settings
     from .given_columns import Fixed, GivenSeeds, Names, SeedColumns
     from .record import FitRecord
@@ -62,6 +65,14 @@ class Plan:
         return replace(self, settings=settings, seed_columns=seeds)
 
     @property
+    def by_name(self) -> Plan:
+        """The plan without labels, groups or a fit to start from."""
+        init = self.init if isinstance(self.init, str) else "merge"
+        columns = self.column_init
+        columns = columns if isinstance(columns, str) else "information"
+        return replace(self, init=init, column_init=columns, parameters={})
+
+    @property
     def seed_names(self) -> tuple[str, ...]:
         """Names of clusters that start from columns."""
         return tuple(self.given_seeds or ())
@@ -90,6 +101,33 @@ class Plan:
         return replace(self, settings=settings, parameters=parameters)
 
 
+def with_labels_of(plan: Plan, n_rows: int, kept: NDArray[np.intp]) -> Plan:
+    """Return the plan of some rows, whose labels are all that it starts from."""
+    from .starting import given_labels
+
+    if not isinstance(plan.init, np.ndarray):
+        return plan
+    return replace(plan, init=given_labels(plan, n_rows)[kept])
+
+
+def check_rows(
+    plan: Plan, n_clusters: Sequence[int], info: RowInfo, n_rows: int
+) -> None:
+    """Refuse numbers of clusters, batches and known clusters that rows cannot have."""
+    if info.n_batches > 1 and plan.settings.rule is not EXACT:
+        message = (
+            f"The rule {plan.settings.rule.name!r} does not support batches; with "
+            "batch= use assignment='exact' (of PoissonC and PoissonL: PoissonL)."
+        )
+        raise ValueError(message)
+    n_kept = n_rows if info.kept is None else len(info.kept)
+    check_enough_rows(max(n_clusters), n_kept)
+    if info.known is not None and isinstance(plan.init, str):
+        known = info.known if info.kept is None else info.known[info.kept]
+        for k in (min(n_clusters), max(n_clusters)):
+            _check_known_clusters(k, all_held(known), info.known_names)
+
+
 def check_enough_rows(n_clusters: int, n_rows: int) -> None:
     """Refuse more clusters than rows."""
     if n_clusters > n_rows:
@@ -98,3 +136,40 @@ def check_enough_rows(n_clusters: int, n_rows: int) -> None:
             "at least one row."
         )
         raise ValueError(message)
+
+
+def _check_known_clusters(
+    n_clusters: int, held: NDArray[np.int32], names: tuple[str, ...]
+) -> None:
+    """Refuse known clusters that a fit of so many clusters to these rows cannot have.
+
+    ``held`` are those of the rows that the fit is made of, without rows of weight 0.
+    """
+    n_known = len(names)
+    if n_known > n_clusters:
+        row = int(np.flatnonzero(held == n_clusters)[0])
+        message = (
+            f"n_clusters={n_clusters}, but {n_known} clusters are known: "
+            f"{_called(names, n_clusters)} has row {row}, for one."
+        )
+        raise ValueError(message)
+    sizes = np.bincount(held[held >= 0], minlength=n_known)
+    if not sizes.all():
+        lost = int(np.flatnonzero(sizes == 0)[0])
+        message = (
+            f"All known rows of {_called(names, lost)} have weight 0; "
+            "a known cluster needs a row that counts."
+        )
+        raise ValueError(message)
+    n_free, n_new = len(held) - int(sizes.sum()), n_clusters - n_known
+    if n_new > n_free:
+        message = (
+            f"{n_new} new clusters need at least {n_new} unlabelled rows; there "
+            f"{'is' if n_free == 1 else 'are'} {n_free}."
+        )
+        raise ValueError(message)
+
+
+def _called(names: tuple[str, ...], cluster: int) -> str:
+    name = names[cluster]
+    return f"cluster {name!r}" if name else f"cluster {cluster}"

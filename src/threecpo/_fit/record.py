@@ -13,11 +13,17 @@ from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT
 from .._core.markers import Markers
 from .._core.merging import cluster_tree
-from .._core.row_checks import known_batches
+from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .choosing import Chooser
-from .row_results import Placing, RowDescriber, RowResults, RowScorer, read_only
+from .row_results import (
+    Placing,
+    RowDescriber,
+    RowResults,
+    RowScorer,
+    in_batches_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,11 +34,11 @@ if TYPE_CHECKING:
     from .._core.loops.records import Profile
     from .._core.merging import Tree
     from .._core.model import Rates, SmoothedSums
+    from .._core.rows import RowInfo
     from .._core.run import Run, Settings
     from .._core.sums import Sums
     from .._core.workers import Workers
     from .confidence import Confidence
-    from .held_back import HeldRows
     from .plan import Plan
 
 
@@ -48,7 +54,9 @@ class FitRecord:
     estimator, as plain values. ``fine`` is set where clusters were joined: rows are
     placed by the clusters before that. ``confidence`` is None where it
     was not measured. ``drift`` is the share of rows that fit no cluster, of each time
-    that rows were added. Rows count no more than one of size ``longest_row``.
+    that rows were added. Rows count no more than one of size ``longest_row``. ``plan``
+    is what was asked, with starts by name alone: what is done later follows it, not an
+    estimator whose parameters may have changed.
     """
 
     settings: Settings
@@ -72,6 +80,7 @@ class FitRecord:
     batch_names: tuple[str, ...] = ()
     drift: tuple[float, ...] = ()
     longest_row: float | None = None
+    plan: Plan | None = None
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.
@@ -94,9 +103,9 @@ class FitRecord:
         run: Run,
         plan: Plan,
         restart_losses: Sequence[float],
-        known_names: tuple[str, ...] = (),
+        info: RowInfo,
     ) -> FitRecord:
-        """Record the kept run of a plan, without its rows."""
+        """Record the kept run of a plan to rows of which this is known."""
         settings = plan.settings
         if not np.isfinite(run.loss):
             message = (
@@ -121,7 +130,9 @@ class FitRecord:
             converged=bool(run.converged),
             restart_losses=np.asarray(restart_losses, dtype=np.float64),
             parameters=plan.parameters,
-            cluster_names=_names_of_known(run.numbers, known_names),
+            cluster_names=_names_of_known(run.numbers, info.known_names),
+            batch_names=info.batch_names,
+            plan=plan.by_name,
         )
 
     @property
@@ -217,17 +228,10 @@ class FitRecord:
             return np.ones((len(self.batch_names), self.n_columns))
         return batch_effects(self.smoothed, self.groups)
 
-    def in_batches(self, counts: Counts, given: Any = None) -> Counts:
-        """Return counts of other rows with their batches; None: of a mean batch."""
-        n_batches = 1 if self.sums.batches is None else self.sums.batches.n_batches
-        if given is not None and not self.batch_names:
-            message = "This model was fitted without batch=; leave it out here, too."
-            raise ValueError(message)
-        counts = counts.with_column_weights(self.sums.column_weights)
-        if n_batches == 1:
-            return counts
-        codes = known_batches(given, counts.n_rows, self.batch_names)
-        return counts.with_rows(counts.weights, codes, (*self.batch_names, ""))
+    def in_batches(self, counts: Counts) -> Counts:
+        """Return counts of rows with the numbers that their batches have here."""
+        names = () if self.sums.batches is None else self.batch_names
+        return in_batches_of(names, counts, self.sums.column_weights)
 
     def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
         """Results of rows, those of the fit or others with the same columns."""
@@ -242,9 +246,7 @@ class FitRecord:
         self, counts: Counts, workers: Workers = SERIAL
     ) -> NDArray[np.float64]:
         """Exact score of every row in every cluster; joined ones: of the best part."""
-        if counts.batches is None:
-            counts = self.in_batches(counts)
-        return self.row_scorer(counts, workers)
+        return self.row_scorer(self.in_batches(counts), workers)
 
     @property
     def placing(self) -> Placing:
@@ -254,9 +256,7 @@ class FitRecord:
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
-        if counts.batches is None:
-            counts = self.in_batches(counts)
-        return self.score_of(self.placing(counts, workers))
+        return self.score_of(self.placing(self.in_batches(counts), workers))
 
     def score_of(self, sums: Sums) -> float:
         """Minus the loss of rows that were summed up."""
@@ -289,18 +289,9 @@ class FitRecord:
         """Return the same fit with these results of its rows."""
         return replace(self, rows=rows)
 
-    def held_back(self, held: HeldRows) -> FitRecord:
-        """Return the same fit with what was held back of its rows."""
-        rows = self.rows and self.rows.held_back(held.weights)
-        return replace(self, rows=rows, longest_row=held.longest)
-
     def with_names(self, *, columns: Any, rows: Any) -> FitRecord:
         """Return the same fit with these names of its columns and rows, or none."""
         return replace(self, column_names=columns, row_names=rows)
-
-    def with_batches(self, names: tuple[str, ...]) -> FitRecord:
-        """Return the same fit with these names of its batches."""
-        return replace(self, batch_names=names)
 
     def with_cluster_names(self, names: tuple[str, ...] | None) -> FitRecord:
         """Return the same fit with these names of its clusters, or none."""

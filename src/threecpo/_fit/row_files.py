@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,8 +36,8 @@ def _write_block(
 
 def write_block(folder: Path, index: int, results: RowResults) -> None:
     """Write the results of the rows of a block, a file of each kind."""
-    results = replace(results, batches=None)  # who gave them has them
-    for name, array in results.arrays().items():
+    # What was given of the rows is with those who gave it.
+    for name, array in results.results().items():
         save_block(folder, name, index, array)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import FREE, OUTLIER, inner_labels
+from .._core.codes import FREE, OUTLIER, inner_labels, starting_code
 from .._core.describe import describe, scores
+from .._core.rows import NOTHING, RowInfo, read_only
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from . import stored
@@ -24,21 +25,13 @@ if TYPE_CHECKING:
     from .._core.workers import Workers
 
 
-def read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a view that cannot be written to."""
-    view = array.view()
-    view.flags.writeable = False
-    return view
-
-
 @dataclass(frozen=True, eq=False)
 class RowResults:
     """Results of each row; scores and margins are in nats.
 
-    ``row_weights`` hold long rows back; None where they hold none.
-    ``batches`` are numbers of batches, the one after the last unknown; None where there
-    is one. ``known`` is the cluster that a row was held in, -1 for none; None where no
-    row was.
+    ``info`` is what belongs to the rows beside their counts; batches have the numbers
+    of the fit, the one after the last is unknown. ``row_weights`` reduce long rows;
+    None where they reduce none.
     """
 
     labels: NDArray[np.int32]
@@ -46,18 +39,32 @@ class RowResults:
     outlier_scores: NDArray[np.float64]
     margins: NDArray[np.float64]
     row_scales: NDArray[np.float64]
-    batches: NDArray[np.int32] | None = None
     row_weights: NDArray[np.float64] | None = None
-    known: NDArray[np.int32] | None = None
+    info: RowInfo = NOTHING
 
     def __post_init__(self) -> None:
-        for name, array in self.arrays().items():
+        for name, array in self.results().items():
             object.__setattr__(self, name, read_only(array))
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """What there is of each row, by name."""
+    def results(self) -> dict[str, NDArray[Any]]:
+        """What was found of each row, by name."""
         named = ((each.name, getattr(self, each.name)) for each in fields(self))
-        return {name: array for name, array in named if array is not None}
+        return {name: array for name, array in named if isinstance(array, np.ndarray)}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What there is of each row, by name, as files have it."""
+        return self.results() | self.info.arrays()
+
+    @property
+    def batches(self) -> NDArray[np.int32] | None:
+        """Number of each row's batch; None where there is one."""
+        return self.info.batches
+
+    @property
+    def known(self) -> NDArray[np.int32] | None:
+        """Cluster that a row was held in, -1 for none; None where no row was."""
+        known = self.info.known
+        return None if known is None else np.maximum(known, FREE)
 
     @classmethod
     def from_arrays(
@@ -69,32 +76,69 @@ class RowResults:
         more = {
             name: field for name, field in stored.OF_SOME_ROWS.items() if name in arrays
         }
-        return cls(**stored.checked(arrays, stored.of_rows(sizes) | more, sizes))
+        found = stored.checked(arrays, stored.of_rows(sizes) | more, sizes)
+        info: dict[str, Any] = {
+            name: found.pop(name) for name in stored.OF_INFO if name in found
+        }
+        return cls(**found, info=RowInfo(**info))
 
-    def held_back(self, weights: NDArray[np.float64] | None) -> RowResults:
-        """Return the same of rows that count with these weights."""
-        return self if weights is None else replace(self, row_weights=weights)
+    def downweighted(
+        self,
+        reduced: NDArray[np.float64] | None,
+        given: NDArray[np.float64] | None,
+    ) -> RowResults:
+        """Return the same of rows whose given weights a fit reduced by these."""
+        info = replace(self.info, weights=given)
+        return replace(self, row_weights=reduced, info=info)
 
     def renumbered(self, new: NDArray[np.int32]) -> RowResults:
         """Return the same with other numbers of clusters; outliers stay."""
         # Label -1 takes the last entry.
         numbers = np.append(new, OUTLIER).astype(np.int32)
+        info, known = self.info, self.info.known
+        if known is not None:
+            started = starting_code(numbers[starting_code(np.minimum(known, FREE - 1))])
+            known = np.where(known < FREE, started, numbers[np.maximum(known, FREE)])
+            # Names go by the numbers before.
+            info = replace(info, known=known, known_names=())
         return replace(
             self,
             labels=numbers[self.labels],
             nearest_labels=numbers[self.nearest_labels],
-            known=None if self.known is None else numbers[self.known],
+            info=info,
         )
 
     @classmethod
     def stacked(cls, parts: Sequence[RowResults]) -> RowResults:
         """Results of the rows of several blocks below each other."""
-        return cls(
-            **{
-                name: np.concatenate([getattr(part, name) for part in parts])
-                for name in parts[0].arrays()
-            }
-        )
+        found = {
+            name: np.concatenate([getattr(part, name) for part in parts])
+            for name in parts[0].results()
+        }
+        return cls(**found, info=RowInfo.stacked([part.info for part in parts]))
+
+
+def in_batches_of(
+    names: tuple[str, ...],
+    counts: Counts,
+    column_weights: NDArray[np.float64] | None,
+) -> Counts:
+    """Return counts as a fit with these batches, if it has several, takes them.
+
+    Rows of other batches, or of none, have the number after the last: a mean batch.
+    """
+    info = counts.row_info
+    if not names:
+        info = replace(info, batches=None, batch_names=())
+    elif info.batches is None:
+        codes = np.full(counts.n_rows, len(names), np.int32)
+        info = replace(info, batches=codes, batch_names=(*names, ""))
+    elif info.batch_names != (*names, ""):
+        numbers = {name: b for b, name in enumerate(names)}
+        new = [numbers.get(name, len(names)) for name in info.batch_names]
+        codes = np.array(new, np.int32)[info.batches]
+        info = replace(info, batches=codes, batch_names=(*names, ""))
+    return counts.with_column_weights(column_weights).with_rows(info)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +168,11 @@ class RowDescriber:
         """Describe rows of the fit, or others with the same columns."""
         counts = self.in_batches(counts)
         rows = describe(counts, self.profile, workers, self.clusters, row_scores)
-        batches = counts.batches
+        batches, known = counts.batches, counts.known
         labels = rows.nearest
-        known = None if counts.known is None else np.maximum(counts.known, FREE)
         if self.outliers is not None:
             outlier = rows.outlier_scores > self.threshold
-            outlier &= True if known is None else known == FREE
+            outlier &= True if known is None else known <= FREE
             labels = np.where(outlier, np.int32(OUTLIER), rows.nearest)
         # Label -1 takes the last factor, which is the outliers'.
         own = self.labels_of_rates(labels, rows.nearest)
@@ -140,26 +183,13 @@ class RowDescriber:
             rows.outlier_scores,
             rows.margins,
             rows.row_sizes * factors if self.with_sizes else factors,
-            batches,
-            known=known,
+            info=counts.row_info,
         )
 
     def in_batches(self, counts: Counts) -> Counts:
         """Return counts with the numbers that the batches of their rows have here."""
-        counts = counts.with_column_weights(self.column_weights)
-        n_batches = len(self.profile.size_weights)
-        if n_batches == 1:
-            return counts.with_rows(counts.weights)
-        names = (*self.batch_names, "")
-        if counts.batch_names in (names, names[:-1]) and counts.batches is not None:
-            return counts.with_rows(counts.weights, counts.batches, names)
-        unknown = n_batches - 1
-        codes = np.full(counts.n_rows, unknown, np.int32)
-        if counts.batches is not None:
-            known = {name: b for b, name in enumerate(self.batch_names)}
-            new = [known.get(name, unknown) for name in counts.batch_names]
-            codes = np.array(new, np.int32)[counts.batches]
-        return counts.with_rows(counts.weights, codes, names)
+        n_batches = len(self.profile.size_weights) - 1
+        return in_batches_of(self.batch_names[:n_batches], counts, self.column_weights)
 
     def without_counts(self, rows: RowResults) -> NDArray[np.bool_]:
         """Which of rows described here have no counts in C1 and C0."""

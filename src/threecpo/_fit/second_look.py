@@ -184,7 +184,8 @@ class SecondLook:
         settings = self.plan.settings
         settings = replace(settings, n_clusters=PARTS, outliers=None, n_known=0)
         alone = replace(self.plan, settings=settings, init=MERGE, n_init=1)
-        counts = counts.with_known(None)
+        info = replace(counts.row_info, known=None, known_names=())
+        counts = counts.with_rows(info)
         parts, n_parts = np.full(len(labels), NOWHERE, dtype=np.int32), 0
         for k in range(n_clusters + 1):
             rows = np.flatnonzero(labels == k)

@@ -6,6 +6,7 @@ Such rows are held in their clusters while the search goes on, and released afte
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
-    from .block_rows import BlockRows
-    from .engine import Engine
+    from .._core.rows import RowInfo
+    from .driver import FitRows
     from .given_columns import SeedColumns
     from .plan import Plan
 
@@ -29,28 +30,18 @@ if TYPE_CHECKING:
 ROWS_PER_SEED = 10
 
 
-def with_seed_rows(plan: Plan, counts: Counts) -> Counts:
-    """Return counts with the rows that the plan's columns make seeds of clusters."""
-    if not plan.seed_columns or not isinstance(plan.init, str):
-        return counts
-    totals = np.asarray(counts.matrix().sum(axis=0), dtype=np.float64)
-    _warn_of_empty(plan.seed_columns, totals)
-    found = seed_evidence(plan.seed_columns, totals, 0, counts)
-    known = _with_seeds(plan.seed_columns, found, counts.known, counts.weights)
-    return counts.with_known(known, _names(plan.seed_columns, counts.known_names))
-
-
-def with_seed_blocks(
-    plan: Plan, rows: BlockRows, engine: Engine, totals: NDArray[np.float64]
-) -> BlockRows:
-    """Return the same of the rows of all blocks, which are read once."""
-    if not plan.seed_columns or not isinstance(plan.init, str):
-        return rows
-    _warn_of_empty(plan.seed_columns, totals)
-    work = partial(seed_evidence, plan.seed_columns, totals)
-    found = engine.fold(work, _chained)
-    known = _with_seeds(plan.seed_columns, found, rows.known, rows.weights)
-    return rows.with_known(known, _names(plan.seed_columns, rows.known_names))
+def with_seed_rows(plan: Plan, info: RowInfo, rows: FitRows) -> RowInfo:
+    """Return what belongs to rows, those known that the plan's columns make seeds."""
+    seeds = plan.seed_columns
+    if not seeds or not isinstance(plan.init, str):
+        return info
+    totals = rows.totals
+    _warn_of_empty(seeds, totals)
+    found = rows.fold(partial(seed_evidence, seeds, totals), _chained)
+    known = _with_seeds(seeds, found, info.known, info.weights)
+    # Clusters of columns come first; known ones have their names already.
+    names = info.known_names or tuple(name for name, _ in seeds)
+    return replace(info, known=known, known_names=names)
 
 
 def seed_evidence(
@@ -103,11 +94,6 @@ def _with_seeds(
             raise ValueError(message)
         codes[rows] = starting_code(np.array(k))
     return codes
-
-
-def _names(seeds: SeedColumns, known: tuple[str, ...]) -> tuple[str, ...]:
-    """Names of clusters: those of columns come first, known ones have them already."""
-    return known or tuple(name for name, _ in seeds)
 
 
 def _warn_of_empty(seeds: SeedColumns, totals: NDArray[np.float64]) -> None:

@@ -21,7 +21,8 @@ from .._core.codes import NOISE
 from .._core.overlaps import best_jaccards, shared_rows
 from .._core.split_test import DENSE_SHARE, split_result
 from .._core.workers import Workers
-from . import memory
+from . import driver
+from .memory import MemoryRows
 from .progress import Step
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def _half(
         n_jobs=1,
         with_confidence=False,
     )
-    half = memory.fit(half_plan, counts.rows(chosen))
+    with Workers(1) as workers:
+        half = driver.fit(half_plan, MemoryRows(counts.rows(chosen), workers))
     shape = record.n_clusters, half.n_clusters
     shared = shared_rows(labels, half.labels_of_rates, shape)
     found = best_jaccards(shared, members, half.tree.members)

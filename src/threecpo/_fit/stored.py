@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core.batch_sums import BatchSums
-from .._core.codes import GROUPS, NOISE, OUTLIER
+from .._core.codes import FREE, GROUPS, NOISE, OUTLIER
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
@@ -71,6 +71,11 @@ def _ranks(values: NDArray[Any], _: Sizes) -> bool:
 
 def _labels(values: NDArray[Any], sizes: Sizes) -> bool:
     return bool(((values >= OUTLIER) & (values < sizes["k"])).all())
+
+
+def _known_clusters(values: NDArray[Any], sizes: Sizes) -> bool:
+    # Below FREE are those of rows that only started there.
+    return bool(((values >= FREE - sizes["k"]) & (values < sizes["k"])).all())
 
 
 def _nearest(values: NDArray[Any], sizes: Sizes) -> bool:
@@ -160,10 +165,12 @@ OF_ROWS = {
     "margins": _SCORES,
     "row_scales": _SCORES,
 }
-# Of rows that are held back, and of those that are held in a cluster.
+# What belongs to rows beside their counts, and weights that reduce long rows.
+OF_INFO = ("weights", "batches", "known")
 OF_SOME_ROWS = {
     "row_weights": _HELD._replace(shape="d"),
-    "known": OF_ROWS["labels"],
+    "weights": _MASSES._replace(shape="d"),
+    "known": Field("i4", "d", "numbers of clusters, or below 0", _known_clusters),
 }
 _ROW_BATCHES = Field("i4", "d", "numbers of batches", _row_batches)
 

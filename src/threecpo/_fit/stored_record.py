@@ -9,14 +9,16 @@ import numpy as np
 from .._core import prices, rules
 from .._core.codes import GROUPS, RELEVANT
 from .._core.run import Settings
+from .._names import COLUMN_INITS, INITS
 from . import stored
 from .choosing import Chooser
 from .confidence import Confidence
+from .plan import Plan
 from .record import FitRecord
 from .row_results import RowResults
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -57,6 +59,7 @@ def record_to_arrays(
         "batches": list(record.batch_names),
         "drift": list(record.drift),
         "longest_row": record.longest_row,
+        "plan": plan_to_facts(record.plan),
     }
     if record.confidence is not None:
         facts["temperature"] = record.confidence.temperature
@@ -107,6 +110,7 @@ def record_from_arrays(
         longest_row=stored.longest_row(facts["longest_row"]),
         fine=Chooser.from_arrays(arrays, sums, sizes),
         confidence=Confidence.from_arrays(arrays, facts, sizes),
+        plan=plan_from_facts(facts["plan"], settings),
     )
 
 
@@ -230,6 +234,56 @@ def settings_from_facts(
         fixed_groups=_fixed_groups(facts["fixed_groups"], column_groups),
         **chosen,
     )
+
+
+def plan_to_facts(plan: Plan | None) -> dict[str, Any] | None:
+    """What was asked of a fit, as far as what is done later follows it."""
+    if plan is None:
+        return None
+    return {
+        "name": plan.name,
+        "init": plan.init,
+        "column_init": plan.column_init,
+        "n_init": plan.n_init,
+        "entropy": [str(number) for number in plan.entropy],
+        "max_row_size": plan.max_row_size,
+        "with_confidence": plan.with_confidence,
+    }
+
+
+def plan_from_facts(facts: Any, settings: Settings) -> Plan | None:
+    """What was asked of a fit with these settings again; None where it is not known."""
+    if facts is None:
+        return None
+    n_init, longest = facts["n_init"], facts["max_row_size"]
+    if n_init != "auto":
+        n_init = int(stored.finite("n_init", n_init, 1))
+    named = {
+        name: _one_of(name, facts[name], known)
+        for name, known in (
+            ("name", ("ThreeCPO", "PoissonL", "PoissonC")),
+            ("init", INITS),
+            ("column_init", COLUMN_INITS),
+            ("with_confidence", (True, False)),
+        )
+    }
+    return Plan(
+        settings=settings,
+        n_init=n_init,
+        entropy=tuple(int(number) for number in facts["entropy"]),
+        n_jobs=1,
+        max_row_size=None
+        if longest is None
+        else stored.finite("max_row_size", longest, 1),
+        **named,
+    )
+
+
+def _one_of(name: str, value: Any, known: Sequence[Any]) -> Any:
+    if value not in known:
+        message = f"{name} is {value!r}"
+        raise stored.DamagedFieldError(message)
+    return value
 
 
 def _fixed_groups(

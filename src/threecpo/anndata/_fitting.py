@@ -147,6 +147,7 @@ def predict(
     fitted: AnnData | ThreeCPO,
     *,
     layer: str | None = None,
+    batch_key: str | None = None,
     key: str = "threecpo",
     missing: str = "error",
     copy: bool = False,
@@ -162,6 +163,9 @@ def predict(
         Cells that :func:`cluster` was called on, or a model fitted on named genes.
     layer : str or None, default=None
         Matrix of the raw counts of the new cells, as in :func:`cluster`.
+    batch_key : str or None, default=None
+        Column of ``obs`` with the batch of each new cell, where the clusters were made
+        with batches; cells of others are taken to be of an average one.
     key : str, default="threecpo"
         Name of the results in both.
     missing : {"error", "zero"}, default="error"
@@ -192,13 +196,16 @@ def predict(
     ['0', '1', '2']
     """
     from .._options import check_choice
+    from ..cluster.fitting import info_of_new_rows
 
     check_anndata(adata, "predict", written=not copy)
     check_key("key", key)
     check_choice("missing", missing, ("error", "zero"))
     model = fitted if hasattr(fitted, "record_") else stored_model(fitted, key=key)
     table = _with_genes_of(model, counts_of(adata, layer), missing)
-    rows = model.record_.describe(table.counts)
+    batch = None if batch_key is None else column_of(adata, "batch_key", batch_key)
+    info = info_of_new_rows(model.record_, adata.n_obs, batch=batch)
+    rows = model.record_.describe(table.counts.with_rows(info))
     target = copied(adata) if copy else adata
     write_cells(target, model, rows, key)
     return target if copy else None

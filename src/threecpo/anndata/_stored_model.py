@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..report import Report
     from ..table import CountTable
 
-_PLAIN = (str, int, float, tuple, list, np.ndarray, np.generic, type(None))
+_PLAIN = (str, int, float, tuple, list, dict, np.ndarray, np.generic, type(None))
 
 
 def model(adata: AnnData, *, key: str = "threecpo") -> ThreeCPO:

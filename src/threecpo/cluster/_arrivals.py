@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._core.codes import FREE
-from .._core.row_checks import check_known
+from .._row_values import check_known
 from ._confidence import RowConfidence
 from .naming import cluster_names_of
 
@@ -142,31 +141,16 @@ class ArrivingRows(RowConfidence):
         ThreeCPO
             A new fitted model; this one stays as it is.
         """
-        from .._fit.refined import refined
-
         check_is_fitted(self)
-        record = self.record_
         rows = {"sample_weight": sample_weight, "batch": batch}
-        if hasattr(X, "__dask_graph__"):
-            if known_labels is not None:
-                message = (
-                    "refine over a Dask array takes no known_labels; give them to fit, "
-                    "or counts in memory."
-                )
-                raise ValueError(message)
-            plan = self._plan_to_go_on()
-            model = self._refined_over_blocks(record, X, rows, plan)
-            return self._fitted_by(model.record_.numbered_as_at_the_start())
-        counts = self._with_known_rows(self._counts_to_go_on(X, **rows), known_labels)
-        names = record.cluster_names or ("",) * record.n_clusters
-        codes = counts.known
-        if codes is None:
-            codes = np.full(counts.n_rows, FREE, np.int32)
-        named = counts.with_known(codes, names)
-        found = refined(self._plan_to_go_on(), record, named)
-        if counts.known is None and found.rows is not None:
-            found = found.with_rows(replace(found.rows, known=None))
-        return self._went_on(found, X)
+        if known_labels is not None and hasattr(X, "__dask_graph__"):
+            message = (
+                "refine over a Dask array takes no known_labels; give them to fit, "
+                "or counts in memory."
+            )
+            raise ValueError(message)
+        rows["known_labels"] = known_labels
+        return self._refined(X, rows, self.record_, keep_numbers=True)
 
     def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:
         """Counts with rows that are known to be of some of the clusters."""
@@ -185,7 +169,8 @@ class ArrivingRows(RowConfidence):
                 f"model; it has {len(names)}."
             )
             raise ValueError(message)
-        return counts.with_known(known, names)
+        info = replace(counts.row_info, known=known, known_names=names)
+        return counts.with_rows(info)
 
 
 def _check_batches(record: FitRecord, counts: Counts) -> None:

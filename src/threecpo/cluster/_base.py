@@ -9,9 +9,8 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _names, _options
-from .._core.row_checks import check_weights
 from .._plain import plain
-from .._validation import check_counts, warn_if_fractional, with_given_rows
+from .._validation import check_counts, warn_if_fractional
 
 if TYPE_CHECKING:
     from typing import Self
@@ -84,9 +83,14 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         self
             The fitted estimator itself.
         """
-        from .._fit import memory
-        from .._fit.given_rows import check_rule
-        from .fitting import progress_of, warn_if_confounded, warn_unless_converged
+        from .._fit import driver
+        from .._fit.memory import MemoryRows
+        from .fitting import (
+            progress_of,
+            warn_if_confounded,
+            warn_unless_converged,
+            with_rows_of_fit,
+        )
 
         self.__dict__.pop("k_path_", None)
         rows: dict[str, Any] = {
@@ -100,13 +104,17 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
             return self._fit_auto(X, rows, progress)
         plan = self._plan()
-        known: dict[str, Any] = {"hold": plan.hold_labels, "seeded": plan.seed_names}
-        counts = with_given_rows(check_counts(X, self), **rows, **known)
+        known: dict[str, Any] = {
+            "hold_labels": plan.hold_labels,
+            "first_names": plan.seed_names,
+        }
+        counts = with_rows_of_fit(check_counts(X, self), **known, **rows)
         names = getattr(self, "feature_names_in_", None)
         plan = plan.for_columns(names, counts.n_columns)
-        check_rule(plan.settings, counts.n_batches)
         warn_if_fractional(counts, plan.name)
-        record = memory.fit(plan, counts, progress or progress_of(self))
+        with self._workers() as workers:
+            heard = progress or progress_of(self)
+            record = driver.fit(plan, MemoryRows(counts, workers), heard)
         self._keep(
             record.with_names(
                 columns=names,
@@ -275,10 +283,14 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         self, X: ArrayLike | Any, batch: Any, sample_weight: Any = None
     ) -> Counts:
         """Counts of other rows, in the batches of the fit."""
+        from .fitting import info_of_new_rows
+
         check_is_fitted(self)
-        counts = check_counts(X, self, reset=False)
-        weights = check_weights(sample_weight, counts.n_rows)
-        return self.record_.in_batches(counts.with_rows(weights), batch)
+        counts, record = check_counts(X, self, reset=False), self.record_
+        given = {"sample_weight": sample_weight, "batch": batch}
+        given["beside"] = counts.row_info
+        info = info_of_new_rows(record, counts.n_rows, **given)
+        return record.in_batches(counts.with_rows(info))
 
     def _keep(self, record: FitRecord) -> None:
         """Set all attributes of a fit from its record."""

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._validation import check_counts
 from ._tree import ClusterTree
 from .fitting import fitted
+
+_DOWNWEIGHTED = (
+    "Confidence is not measured where max_dispersion downweights columns; fit without "
+    "max_dispersion for it."
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -17,7 +24,6 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._fit.confidence import Confidence
-    from .._fit.record import FitRecord
 
 
 class RowConfidence(ClusterTree):
@@ -109,13 +115,7 @@ class RowConfidence(ClusterTree):
         with self._workers() as workers:
             return probabilities(self.record_.row_scores(counts, workers), value)
 
-    def measure_confidence(
-        self,
-        X: ArrayLike | Any,
-        *,
-        sample_weight: ArrayLike | None = None,
-        batch: ArrayLike | None = None,
-    ) -> Self:
+    def measure_confidence(self, X: ArrayLike | Any) -> Self:
         """Return the same fit with ``temperature_`` and ``probabilities_``.
 
         For fits that come without them: those of a path over K, or of rows that were
@@ -125,51 +125,55 @@ class RowConfidence(ClusterTree):
         ----------
         X : CountTable, array-like, frame or sparse matrix of shape \
 (n_rows, n_columns)
-            The counts that the model was fitted on.
-        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-            Weights and batches of the fit, where it had any.
+            The counts that the model was fitted on. The model knows what belongs to
+            their rows, unless ``write_to`` had them written: then a table that carries
+            it (:meth:`CountTable.with_rows`).
 
         Returns
         -------
         ThreeCPO
             A new fitted model; this one stays as it is.
         """
+        from .._fit import driver
+        from .._fit.memory import MemoryRows
+
         check_is_fitted(self)
         record = self.record_
-        counts = self._counts_to_go_on(X, sample_weight, batch)
-        if counts.batches is not None and counts.batch_names != record.batch_names:
-            message = "batch is not that of the fit; pass the rows of the fit."
-            raise ValueError(message)
-        if record.sums.total_mass is not None and counts.weights is None:
-            message = "This model was fitted with sample_weight=; pass it here, too."
-            raise ValueError(message)
-        if counts.n_rows != record.n_rows:
-            message = (
-                f"X has {counts.n_rows} rows, but the model was fitted on "
-                f"{record.n_rows}; pass the counts of the fit."
-            )
-            raise ValueError(message)
         if record.fine is not None:
             message = (
                 "Clusters of this model were joined: measure the confidence of the "
                 "model before that, and join them again."
             )
             raise ValueError(message)
-        held = None if record.rows is None else record.rows.known
-        if held is not None:
-            counts = counts.with_known(held, ("",) * record.settings.n_known)
-        return fitted(self, self._measured(record, counts))
-
-    def _measured(self, record: FitRecord, counts: Counts) -> FitRecord:
-        """Fit with how sure it is of its rows."""
-        from .._fit.confidence import described
-
+        if record.sums.column_weights is not None:
+            raise ValueError(_DOWNWEIGHTED)
+        counts = self._own_rows(X)
         with self._workers() as workers:
-            return described(record, counts, workers, sure=True)
+            rows = MemoryRows(counts, workers)
+            found = driver.describe(self._plan_to_go_on(), record, rows)
+        return fitted(self, found)
+
+    def _own_rows(self, X: ArrayLike | Any) -> Counts:
+        """Counts of the rows of the fit, with what belonged to them there."""
+        check_is_fitted(self)
+        record = self.record_
+        counts = check_counts(X, self, reset=False)
+        if record.rows is None:
+            return counts
+        if counts.n_rows != record.n_rows:
+            message = (
+                f"X has {counts.n_rows} rows, but the model was fitted on "
+                f"{record.n_rows}; pass the counts of the fit."
+            )
+            raise ValueError(message)
+        info = replace(record.rows.info, batch_names=record.batch_names)
+        return counts.with_rows(info)
 
     def _confidence(self) -> Confidence:
         check_is_fitted(self)
         found = self.record_.confidence
+        if found is None and self.record_.sums.column_weights is not None:
+            raise AttributeError(_DOWNWEIGHTED)
         if found is None:
             message = (
                 "This fit has no measure of confidence; measure_confidence(X) makes it "

@@ -7,23 +7,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
 from .._extras import frame
-from .._validation import check_counts
-from ._base import PoissonClusterer
+from ._confidence import RowConfidence
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from .._core.counts import Counts
     from .._fit.progress import Progress
     from .._fit.stability import Stability
 
 
-class ClusterStability(PoissonClusterer):
+class ClusterStability(RowConfidence):
     """Adds the question whether clusters are real."""
 
     def stability(
@@ -91,13 +88,18 @@ class ClusterStability(PoissonClusterer):
         if not 0 < _options.check_non_negative("alpha", alpha) < 1:
             message = f"alpha={alpha!r} must be between 0 and 1."
             raise ValueError(message)
+        if self.record_.rows is None:
+            message = "This model has no labels of its rows; stability needs them."
+            raise ValueError(message)
         counts = self._own_rows(X)
-        asked = clone(self).set_params(
-            n_clusters=self.n_clusters_, random_state=random_state
+        # Held rows would be found again wherever they are.
+        info = replace(counts.row_info, known=None, known_names=())
+        counts = counts.with_rows(info)
+        plan = replace(
+            self._plan_to_go_on(),
+            init=self.record_.plan.init if self.record_.plan else "merge",
+            entropy=_options.entropy_of(random_state),
         )
-        if not isinstance(asked.init, str):
-            asked.set_params(init="merge")  # labels and models have their own rows
-        plan = replace(asked._plan(), settings=self.record_.settings)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of halves that lose a small cluster
             found = measure(
@@ -109,21 +111,6 @@ class ClusterStability(PoissonClusterer):
                 progress=progress,
             )
         return frame(stability_table(found))
-
-    def _own_rows(self, X: ArrayLike | Any) -> Counts:
-        """Check that these are the rows of the fit."""
-        counts = check_counts(X, self, reset=False)
-        record = self.record_
-        if record.rows is None:
-            message = "This model has no labels of its rows; stability needs them."
-            raise ValueError(message)
-        if counts.n_rows != record.n_rows:
-            message = (
-                f"X has {counts.n_rows} rows, but the model was fitted on "
-                f"{record.n_rows}: stability needs the rows of the fit."
-            )
-            raise ValueError(message)
-        return counts
 
 
 def stability_table(found: Stability) -> dict[str, Any]:

@@ -324,9 +324,17 @@ default="information"
 
     def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
         """Take over the best fit of the path to these counts."""
-        path: KPath = path_of(self, X, progress=progress, **rows)
-        best = self._measured(path.best_record, as_table(X, self, **rows).counts)
-        self._keep(best.with_parameters(self._plain_parameters()))
+        from .._fit import driver
+        from .._fit.memory import MemoryRows
+
+        table = as_table(X, self, **rows)
+        path: KPath = path_of(self, table, progress=progress)
+        best = path.best_record.with_parameters(self._plain_parameters())
+        assert best.plan is not None
+        with self._workers() as workers:
+            found = MemoryRows(table.counts, workers)
+            best = driver.describe(best.plan, best, found)
+        self._keep(best)
         self.k_path_ = path
         return self
 

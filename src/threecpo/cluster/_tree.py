@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
 from .._extras import frame
-from .._validation import check_counts, with_given_rows
+from .._validation import check_counts
 from ._base import PoissonClusterer
-from .fitting import fitted, plan_of, warn_unless_converged
+from .fitting import fitted, warn_unless_converged, with_rows_of_fit
 from .tables import tree_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.plan import Plan
     from .._fit.record import FitRecord
-    from .._fit.refined import Division
 
 
 class ClusterTree(PoissonClusterer):
@@ -199,73 +198,97 @@ class ClusterTree(PoissonClusterer):
         >>> ThreeCPO(2, random_state=0).fit(X).split(X, 0).n_clusters_
         3
         """
-        from .._fit.refined import divided
+        from .._fit.driver import divide
 
-        division = self._division(cluster, into, batch)
+        self._check_division(cluster, into, batch)
+        rows = {"sample_weight": sample_weight, "batch": batch}
         if hasattr(X, "__dask_graph__"):
-            rows = {"sample_weight": sample_weight, "batch": batch}
             return self._split_blocks(X, cluster, into, **rows)
-        counts = self._counts_to_go_on(X, sample_weight, batch)
-        return self._went_on(divided(division, counts), X)
+        return self._gone_on(X, rows, partial(divide, cluster=cluster, into=into))
 
     def _split_blocks(self, X: Any, cluster: int, into: int, **options: Any) -> Self:
         from ..distributed import split
 
         return split(self, X, cluster, into, **options)
 
-    def _division(self, cluster: int, into: int, batch: Any) -> Division:
-        """How a cluster is to be divided, checked."""
-        from .._fit.refined import Division
-
+    def _check_division(self, cluster: Any, into: Any, batch: Any) -> None:
+        """Refuse what is no division of a cluster."""
         check_is_fitted(self)
         self._check_batches_given(batch)
-        into = _options.check_integer("into", into, 2)
-        (cluster,) = _checked_clusters([cluster], self.record_.n_clusters)
-        return Division(self._plan_to_go_on(), self.record_, cluster, into)
+        _options.check_integer("into", into, 2)
+        _checked_clusters([cluster], self.record_.n_clusters)
 
     def _joined(
-        self,
-        into: NDArray[np.int32],
-        X: ArrayLike | Any,
-        rows: dict[str, Any],
+        self, into: NDArray[np.int32], X: ArrayLike | Any, rows: dict[str, Any]
     ) -> Self:
         """Fit with clusters in these new ones, refined where there are counts."""
-        from .._fit.refined import joined, refined
+        from .._fit.joined import joined
 
-        plan = self._plan_to_go_on()
         record = joined(self.record_, into)
-        if X is None:
-            return self._fitted_by(record)
-        if hasattr(X, "__dask_graph__"):
-            return self._refined_over_blocks(record, X, rows, plan)
-        counts = self._counts_to_go_on(X, **rows)
-        return self._went_on(refined(plan, record, counts), X)
+        return self._fitted_by(record) if X is None else self._refined(X, rows, record)
 
-    def _refined_over_blocks(
-        self, record: FitRecord, X: Any, rows: dict[str, Any], plan: Plan
+    def _refined(
+        self,
+        X: ArrayLike | Any,
+        rows: dict[str, Any],
+        record: FitRecord,
+        *,
+        keep_numbers: bool = False,
     ) -> Self:
-        """Fit to the rows of a Dask array that starts from a record."""
+        """Fit to these rows that starts from a record."""
+        from .._fit.driver import refit
+
         self._check_batches_given(rows["batch"])
-        start = self._fitted_by(record)
-        going_on = clone(start).set_params(init=start, column_init="information")
-        # By number: the columns of a Dask array have no names.
-        fixed = dict(self.record_.settings.fixed_groups)
-        going_on.set_params(fixed_groups=fixed or None, seed_columns=None)
-        found = going_on.fit(X, **rows).record_
-        parameters = {**plan.parameters, "n_clusters": record.n_clusters}
-        return self._fitted_by(
-            found.with_parameters(parameters).with_names(
-                columns=self.record_.column_names, rows=found.row_names
-            )
-        )
+        go_on = partial(refit, keep_numbers=keep_numbers)
+        if hasattr(X, "__dask_graph__"):
+            return self._gone_on_over_blocks(X, rows, go_on, record)
+        return self._gone_on(X, rows, go_on, record)
+
+    def _gone_on_over_blocks(
+        self,
+        X: Any,
+        rows: dict[str, Any],
+        go_on: Callable[..., FitRecord],
+        record: FitRecord,
+    ) -> Self:
+        from ..distributed import gone_on
+
+        return gone_on(self, X, go_on, rows=rows, record=record)
+
+    def _gone_on(
+        self,
+        X: ArrayLike | Any,
+        rows: dict[str, Any],
+        go_on: Callable[..., FitRecord],
+        record: FitRecord | None = None,
+    ) -> Self:
+        """Estimator of a fit to these rows that goes on from this one."""
+        from .._fit.memory import MemoryRows
+
+        counts = self._counts_to_go_on(X, **rows)
+        plan, record = self._plan_to_go_on(), record or self.record_
+        with self._workers() as workers:
+            found = go_on(plan, record, rows=MemoryRows(counts, workers))
+        warn_unless_converged(found, stacklevel=4)
+        names = getattr(X, "row_names", None)
+        columns = self.record_.column_names
+        return self._fitted_by(found.with_names(columns=columns, rows=names))
 
     def _counts_to_go_on(
-        self, X: ArrayLike | Any, sample_weight: Any, batch: Any
+        self,
+        X: ArrayLike | Any,
+        sample_weight: Any,
+        batch: Any,
+        known_labels: Any = None,
     ) -> Counts:
-        """Counts with weights and batches of their rows."""
-        self._check_batches_given(batch)
+        """Counts with what belongs to their rows, known by the clusters of the fit."""
         counts = check_counts(X, self, reset=False)
-        return with_given_rows(counts, sample_weight, batch)
+        rows = {"sample_weight": sample_weight, "batch": batch}
+        counts = with_rows_of_fit(counts, hold_labels=True, first_names=(), **rows)
+        return self._with_known_rows(counts, known_labels)
+
+    def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:
+        raise NotImplementedError
 
     def _check_batches_given(self, batch: Any) -> None:
         if batch is None and self.record_.sums.batches is not None:
@@ -273,19 +296,20 @@ class ClusterTree(PoissonClusterer):
             raise ValueError(message)
 
     def _plan_to_go_on(self) -> Plan:
-        """Plan of this estimator, the start still to be set."""
-        start = {"init": "merge", "column_init": "information"}
-        n_clusters = self.record_.settings.n_clusters
-        plain = clone(self).set_params(n_clusters=n_clusters, **start)
-        parameters = {**self.record_.parameters, **start}
-        return replace(plan_of(plain), parameters=parameters)
-
-    def _went_on(self, record: FitRecord, X: ArrayLike | Any) -> Self:
-        """Estimator of a fit to these rows."""
-        warn_unless_converged(record, stacklevel=3)
-        names = getattr(X, "row_names", None)
-        columns = self.record_.column_names
-        return self._fitted_by(record.with_names(columns=columns, rows=names))
+        """Plan of the fit, whatever the parameters are now; the start is to be set."""
+        record = self.record_
+        if record.plan is None:
+            message = "The plan of this fit is not known; fit again."
+            raise ValueError(message)
+        start: dict[str, Any] = {"init": "merge", "column_init": "information"}
+        return replace(
+            record.plan,
+            **start,
+            settings=record.settings,
+            seed_columns=(),
+            n_jobs=_options.resolve_n_jobs(self.n_jobs),
+            parameters={**record.parameters, **start},
+        )
 
     def _fitted_by(self, record: FitRecord) -> Self:
         """Return a new estimator of this record, without a start of its own."""

@@ -11,28 +11,33 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from .._core.codes import RELEVANT
+from .._core.rows import NOTHING
 from .._progress import PrintedSteps, RunBar, in_notebook
-from .._validation import check_counts, with_given_rows
+from .._row_values import info_of_fit, row_info
+from .._validation import check_counts
 from ..table import CountTable
 from ._base import PoissonClusterer
 
 if TYPE_CHECKING:
+    from .._core.counts import Counts
+    from .._core.rows import RowInfo
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
-    from .._fit.refined import Division
 
 __all__ = [
     "PoissonClusterer",
     "as_table",
+    "check_division",
     "check_estimator",
     "check_known_start",
-    "division_of",
     "fitted",
     "fitted_from",
+    "info_of_new_rows",
     "keep",
     "parameters_of",
     "plan_of",
+    "plan_to_go_on",
     "progress_of",
     "warn_if_confounded",
     "warn_unless_converged",
@@ -53,12 +58,50 @@ def plan_of(estimator: PoissonClusterer) -> Plan:
     return estimator._plan()
 
 
-def division_of(estimator: Any, cluster: Any, into: Any, batch: Any) -> Division:
-    """Check how a cluster of a fitted estimator is to be divided."""
+def plan_to_go_on(estimator: Any) -> Plan:
+    """Return the plan of a fitted estimator's fit, to go on from that."""
+    return estimator._plan_to_go_on()
+
+
+def check_division(estimator: Any, cluster: Any, into: Any, batch: Any) -> None:
+    """Refuse what is no division of a cluster of a fitted estimator."""
     if not hasattr(estimator, "split"):
         message = f"{estimator!r} has no clusters to divide: it is no ThreeCPO."
         raise TypeError(message)
-    return estimator._division(cluster, into, batch)
+    estimator._check_division(cluster, into, batch)
+
+
+def info_of_new_rows(
+    record: FitRecord,
+    n_rows: int,
+    *,
+    sample_weight: Any = None,
+    batch: Any = None,
+    beside: RowInfo = NOTHING,
+) -> RowInfo:
+    """Return what is given of rows that are new to a fit, checked.
+
+    Rows of batches that the fit does not know are counted in a warning.
+    """
+    if batch is not None and not record.batch_names:
+        message = "This model was fitted without batch=; leave it out here, too."
+        raise ValueError(message)
+    carried = replace(beside, known=None, known_names=())
+    given = {"sample_weight": sample_weight, "batch": batch}
+    info = row_info(n_rows, **given, beside=carried)
+    if record.sums.batches is None or info.batches is None:
+        return info
+    unknown = [name for name in info.batch_names if name not in record.batch_names]
+    if unknown:
+        codes = [info.batch_names.index(name) for name in unknown]
+        n_unknown = int(np.isin(info.batches, codes).sum())
+        listed = ", ".join(map(repr, unknown[:5])) + (", …" if unknown[5:] else "")
+        message = (
+            f"{n_unknown} of {n_rows} rows are of batches that the model does not "
+            f"know ({listed}); they are taken to be of an average batch."
+        )
+        warnings.warn(message, UserWarning, stacklevel=4)
+    return info
 
 
 def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:
@@ -103,10 +146,10 @@ def as_table(
     batch: Any = None,
     known_labels: Any = None,
 ) -> CountTable:
-    """Return counts with their names, checked once.
+    """Return counts with their names, checked once, as the estimator fits them.
 
-    ``estimator`` gives its name to errors; nothing is stored in it. Weights, batches
-    and known clusters of the rows go with the counts.
+    ``estimator`` gives its name to errors; nothing is stored in it. What belongs to the
+    rows goes with the counts.
     """
     if isinstance(X, CountTable):
         table = X
@@ -117,9 +160,21 @@ def as_table(
         table = CountTable(counts, column_names=names)
     hold = getattr(estimator, "hold_labels", True)
     seeded = tuple(map(str, getattr(estimator, "seed_columns", None) or ()))
-    rows = sample_weight, batch, known_labels
-    counts = with_given_rows(table.counts, *rows, hold=hold, seeded=seeded)
-    return table if counts is table.counts else replace(table, counts=counts)
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold, "first_names": seeded}
+    return replace(table, counts=with_rows_of_fit(table.counts, **rows))
+
+
+def with_rows_of_fit(
+    counts: Counts, *, hold_labels: bool, first_names: tuple[str, ...], **rows: Any
+) -> Counts:
+    """Return counts with what belongs to their rows, as a fit takes it."""
+    info = row_info(
+        counts.n_rows, **rows, first_names=first_names, beside=counts.row_info
+    )
+    return counts.with_rows(
+        info_of_fit(info, hold_labels=hold_labels, first_names=first_names)
+    )
 
 
 def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:

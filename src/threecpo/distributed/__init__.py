@@ -2,10 +2,10 @@
 
 from .._fit.row_files import read_rows
 from ._dask import ClusterLostError, local_client
-from ._door import fit
-from ._new_rows import predict, predict_proba, row_scores, score, transform
+from ._fit import fit, split
+from ._fit import gone_on as gone_on
 from ._path import select_n_clusters
-from ._split import split
+from ._predict import predict, predict_proba, row_scores, score, transform
 
 __all__ = [
     "ClusterLostError",

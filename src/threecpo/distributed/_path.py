@@ -1,53 +1,42 @@
-"""Blocks of rows in, a path over the number of clusters out."""
+"""Blocks of rows in, fits of several numbers of clusters out."""
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from .._fit.budget import OF_ROW
-from .._fit.described_path import described_each
-from .._fit.plan import check_enough_rows
+from .._fit import driver
 from .._options import check_integer, check_non_negative
 from .._progress import RunBar
-from ..cluster.fitting import as_table, check_estimator, parameters_of
+from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.fitting import (
-    PoissonFit,
     check_known_path,
     empty_path,
     largest_of_auto,
     whole_numbers,
 )
-from ._fit_steps import (
-    block_fit,
-    first_of_two,
-    held_back,
-    holding,
-    keep_over,
-    released,
-    with_columns,
+from ._session import (
+    SAMPLE_ROWS,
+    TOL,
+    Session,
+    advice_for,
+    block_request,
+    given_info,
+    in_memory,
 )
-from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from numpy.typing import ArrayLike
 
-    from .._fit.blocks import BlockFit
-    from .._fit.checkpoint import Checkpoint
+    from .._fit.block_rows import BlockRows
     from .._fit.plan import Plan
     from .._fit.progress import Progress
-    from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
-    from ..table import CountTable
-    from ._place import FitRows, OpenedBlocks
 
 
 def select_n_clusters(
@@ -119,39 +108,50 @@ default=None
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = whole_numbers(n_clusters)
-    given = GivenFit(
-        blocks,
-        layer,
-        client,
-        max_memory,
-        checkpoint,
-        sample_rows,
-        scratch,
-        sample_weight,
-        batch,
-        known_labels,
-        check_non_negative("tol", tol),
-    )
+    check_non_negative("tol", tol)
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
+    how: dict[str, Any] = {
+        "sample_rows": sample_rows,
+        "tol": tol,
+        "checkpoint": checkpoint,
+    }
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels}
+    plan = path.fitter.plan(max(wanted))
     with ExitStack() as stack, _heard(progress, verbose) as heard:
-        PathOverBlocks.opened(path, given, max(wanted), stack).extend(wanted, heard)
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        request = block_request(session, **how, gathered=False)
+        found = _rows_of(session, plan, session.rows(plan, request), rows)
+        _extend(path, session, found, wanted, heard)
     return path
 
 
 def fit_auto(
-    estimator: Any, given: GivenFit, target: Path | None, progress: Progress | None
+    estimator: Any,
+    blocks: Any,
+    place: dict[str, Any],
+    how: dict[str, Any],
+    rows: dict[str, Any],
+    progress: Progress | None,
 ) -> None:
     """Fit the number of clusters that is the best of a path."""
     largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
+    plan = path.fitter.plan(1)
     with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
-        over = PathOverBlocks.opened(path, given, 1, stack)
-        n_rows = sum(over.blocks.place.n_rows)
-        gathered = n_rows if target is None else 0
-        least = max(1, len(over.fitted.rows.known_names))
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        request = block_request(session, **how)
+        found = _rows_of(session, plan, session.rows(plan, request), rows)
+        kept = found.info.kept
+        n_rows = found.n_rows if kept is None else len(kept)
+        least = max(1, len(found.info.known_names), len(plan.seed_names))
         check_known_path(least, largest)
-        over.extend(range(least, min(largest, n_rows) + 1), heard, gathered)
+        _extend(path, session, found, range(least, min(largest, n_rows) + 1), heard)
         best = path.best_record.with_parameters(parameters_of(estimator))
-        keep_over(estimator, best, over.fitted, given.budget, target)
+        assert best.plan is not None
+        keep(estimator, best)
+        keep(estimator, driver.describe(best.plan, best, found))
     estimator.k_path_ = path
 
 
@@ -159,121 +159,38 @@ def _heard(progress: Progress | None, verbose: int) -> AbstractContextManager[An
     return RunBar() if verbose and progress is None else nullcontext(progress)
 
 
-@dataclass(frozen=True)
-class PathOverBlocks:
-    """A path to be extended, and the blocks that it is of."""
+def _rows_of(
+    session: Session, plan: Plan, found: BlockRows, rows: dict[str, Any]
+) -> BlockRows:
+    """Return rows with what is given of them."""
+    plan = plan.for_columns(session.source.column_names, len(found.totals))
+    info = given_info(plan, found.n_rows, **rows)
+    return found.with_info(info, plan.settings.prior)
 
-    path: KPath
-    given: GivenFit
-    blocks: OpenedBlocks
-    fitted: FitRows
 
-    @classmethod
-    def opened(
-        cls, path: KPath, given: GivenFit, n_clusters: int, stack: ExitStack
-    ) -> PathOverBlocks:
-        """Open the blocks, of which there must be rows for so many clusters."""
-        plan = path.fitter.plan(n_clusters)
-        blocks = given.opened(plan, stack)
-        return cls(path, given, blocks, given.with_rows(blocks, plan))
-
-    def extend(
-        self, wanted: Sequence[int], progress: Progress | None, n_gathered: int = 0
-    ) -> None:
-        """Add fits: of all rows in memory, where the sample is all of them.
-
-        Results of so many rows are kept afterwards.
-        """
-        largest, sample_rows = max(wanted), self.given.sample_rows
-        n_rows = sum(self.blocks.place.n_rows)
-        if sample_rows is not None:
-            check_integer("sample_rows", sample_rows, largest)
-        check_enough_rows(largest, sum(self.fitted.place.n_rows))
-        for k in (min(wanted), largest):
-            self.fitted.check_known(k)
-        if sample_rows is None or sample_rows >= n_rows:
-            table = self._in_memory(largest, n_gathered)
-            self.path.extend(table, wanted, progress=progress)
-            return
-        self.blocks.warn_if_fractional(self.fitted.plan.name, stacklevel=3)
-        falling = sorted(set(wanted), reverse=self.path.fitter.largest_first)
-        self.path.add(self._fits(falling, sample_rows, progress, n_gathered))
-
-    def _in_memory(self, largest: int, n_gathered: int) -> CountTable:
-        """All rows, which must fit into memory."""
-        given, n_jobs = self.given, self.fitted.plan.n_jobs
-        sizes = largest, n_jobs, n_gathered
-        table = self.blocks.in_memory(given.budget, *sizes)
-        rows = {
-            "sample_weight": given.sample_weight,
-            "batch": given.batch,
-            "known_labels": given.known_labels,
-        }
-        return as_table(table, self.path.fitter.estimator, **rows)
-
-    def _fits(
-        self,
-        wanted: Sequence[int],
-        sample_rows: int,
-        progress: Progress | None,
-        n_gathered: int,
-    ) -> Iterator[PoissonFit]:
-        """Fits over blocks, with what the criteria need of them."""
-        before = time.perf_counter()
-        place, _, rows, held = self.fitted
-        n_rows, budget = sum(place.n_rows), self.given.budget
-        fitting = block_fit(self.fitted, self.given, progress)
-        fitting = replace(fitting, plan=fitting.plan.with_clusters(max(wanted)))
-        fitting.check_memory(sample_rows, wanted, n_gathered)
-        fitting = self._fitting(max(wanted), progress)
-        kept = self._checkpoints(fitting.plan, wanted)
-        records = [
-            self.blocks.named(record).with_batches(rows.batch_names)
-            for record in fitting.fit_each(wanted, sample_rows, kept)
-        ]
-        if rows.only_started_from:
-            records = [self._released(record, progress) for record in records]
-        room = budget.holds(2 * n_rows * OF_ROW * len(wanted))
-        lines = fitting.lines_at_once
-        described = list(described_each(place.engine, records, lines, with_rows=room))
-        seconds = (time.perf_counter() - before) / len(wanted)
-        for fit in described:
-            record, fractional = fit.record, place.look.fractional
-            record = record.held_back(held)
-            facts = fit.labels, fit.dispersions, seconds
-            yield PoissonFit.described(record, *facts, fractional=fractional)
-
-    def _fitting(self, largest: int, progress: Progress | None) -> BlockFit:
-        """What fits blocks, columns that vary too much held back."""
-        plan, rows, given = self.fitted.plan, self.fitted.rows, self.given
-        fitting = block_fit(self.fitted, given, progress)
-        fitting = replace(fitting, plan=plan.with_clusters(largest))
-        fitting = holding(fitting) if rows.only_started_from else fitting
-        if plan.max_dispersion is None:
-            return fitting
-        first = first_of_two(fitting)
-        checkpoint = given.checkpoint_of(first.plan, rows, "-first", path=True)
-        record = first.fit(given.sample_rows, checkpoint)
-        return held_back(fitting, record.with_batches(rows.batch_names))
-
-    def _released(self, first: FitRecord, progress: Progress | None) -> FitRecord:
-        """The fit that goes on from one that held rows which may leave."""
-        fitting = block_fit(self.fitted, self.given, progress)
-        plan = fitting.plan.with_clusters(first.settings.n_clusters)
-        weights = first.sums.column_weights
-        plan = plan.with_column_weights(weights)
-        if weights is not None:
-            fitting = with_columns(fitting, weights)
-        fitting = released(replace(fitting, plan=plan), first)
-        found = fitting.fit(self.given.sample_rows, None)
-        return self.blocks.named(found).with_batches(self.fitted.rows.batch_names)
-
-    def _checkpoints(self, plan: Plan, wanted: Sequence[int]) -> list[Checkpoint]:
-        """One for each number of clusters; none where nothing is to be kept."""
-        found = [
-            self.given.checkpoint_of(
-                plan.with_clusters(k), self.fitted.rows, f"/k-{k}", path=list(wanted)
-            )
-            for k in wanted
-        ]
-        return [each for each in found if each is not None]
+def _extend(
+    path: KPath,
+    session: Session,
+    rows: BlockRows,
+    wanted: Sequence[int],
+    progress: Progress | None,
+) -> None:
+    """Add fits: of all rows in memory, where the sample is all of them."""
+    largest, sample_rows = max(wanted), rows.request.sample_rows
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, largest)
+    if sample_rows is None or sample_rows >= rows.n_rows:
+        gathered = rows.n_rows if rows.request.gathered else 0
+        table = in_memory(session, rows, largest, gathered)
+        path.extend(table, wanted, progress=progress)
+        return
+    fitter = path.fitter
+    plan = fitter.plan(largest)
+    session.warn_if_fractional(rows, plan.name, stacklevel=3)
+    falling = sorted(set(wanted), reverse=fitter.largest_first)
+    source = session.source
+    names = {"columns": source.column_names, "rows": source.row_names}
+    found = fitter.fits(
+        plan, falling, rows, names, progress, fractional=rows.look.fractional
+    )
+    path.add(list(found))

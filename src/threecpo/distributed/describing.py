@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._core.rows import NOTHING
 from .._fit.block_work import rows_of
 from .._fit.row_results import RowResults
-from ._given_blocks import GivenBlocks, lengths, opened
+from ._predict import opened
+from ._session import lengths
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -42,8 +44,8 @@ def described_rows(
     Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
     by their names, with zeros for those that are missing.
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, batch, missing)
-    with opened(model, given) as engine:
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place, batch=batch, missing=missing) as engine:
         describer = model.record_.describer
         parts = engine.fold(partial(_describe, describer), list.__add__)
         return DescribedRows(RowResults.stacked(parts), engine.row_names)
@@ -66,8 +68,8 @@ def drawn_rows(
     max_memory: int | str | None = None,
 ) -> DrawnRows:
     """At most so many rows, drawn by their number, the same for any blocks."""
-    given = GivenBlocks(blocks, layer, None, max_memory, None)
-    with opened(model, given) as engine:
+    place = {"layer": layer, "max_memory": max_memory}
+    with opened(model, blocks, place) as engine:
         firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
         n_rows = int(firsts[-1])
         drawn = np.arange(n_rows)
@@ -78,4 +80,4 @@ def drawn_rows(
 
 
 def _describe(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
-    return [replace(describer(counts), batches=None)]
+    return [replace(describer(counts), info=NOTHING)]

@@ -12,8 +12,16 @@ from .._core.codes import NOISE, RELEVANT
 from .._core.workers import Workers
 from .._options import resolve_n_jobs
 from .._validation import check_counts
+from ..cluster.fitting import info_of_new_rows
 from ..table import CountTable, find_columns
-from .fitted import names_array, record_of, row_names_of, rows_of, table_of_rows
+from .fitted import (
+    names_array,
+    record_of,
+    row_names_of,
+    rows_of,
+    table_of_rows,
+    with_rows_of_record,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,6 +78,7 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
             f"{record.n_columns}."
         )
         raise ValueError(message)
+    counts = with_rows_of_record(record, counts)
     if record.n_clusters == 1 or not (record.groups == RELEVANT).any():
         return np.zeros((counts.n_rows, 2))
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
@@ -108,9 +117,13 @@ def _scores_per_count(
     """Centred scores in all clusters and the background, and the nearest cluster."""
     rows = record.describe(counts, workers)
     scores = record.row_scores(counts, workers)
-    background = scores.max(axis=1) + rows.outlier_scores
-    scores = np.column_stack([scores, background])
     used = (record.groups != NOISE).astype(np.float64)
+    if rows.batches is None:
+        background = scores.max(axis=1) + rows.outlier_scores
+        scores = np.column_stack([scores, background])
+    else:
+        # The background, and how many shared counts a row has, tell batches apart.
+        used = (record.groups == RELEVANT).astype(np.float64)
     sizes = counts.matrix() @ used + record.settings.prior * used.sum()
     scores -= scores.mean(axis=1, keepdims=True)
     some = sizes > 0
@@ -228,7 +241,8 @@ def predicted_rows(
     if row_names is None and isinstance(X, CountTable):
         row_names = X.row_names
     names = names_array("row_names", row_names, counts.n_rows, of="X")
-    counts = record.in_batches(counts, batch)
+    info = info_of_new_rows(record, counts.n_rows, batch=batch, beside=counts.row_info)
+    counts = record.in_batches(counts.with_rows(info))
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
         return table_of_rows(record, names, record.describe(counts, workers)) | _titles(
             X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.counts import Counts
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
@@ -35,6 +37,7 @@ __all__ = [
     "rows_of",
     "shown_labels",
     "table_of_rows",
+    "with_rows_of_record",
 ]
 
 
@@ -53,6 +56,18 @@ def rows_of(record: FitRecord) -> RowResults:
         )
         raise ValueError(message)
     return record.rows
+
+
+def with_rows_of_record(record: FitRecord, counts: Counts) -> Counts:
+    """Return the counts of a fit with what belonged to their rows there.
+
+    Counts that carry something themselves, or of other rows, stay as they are.
+    """
+    own = record.rows
+    if counts.row_info.arrays() or own is None or len(own.labels) != counts.n_rows:
+        return counts
+    info = replace(own.info, batch_names=record.batch_names, known=None, known_names=())
+    return counts.with_rows(info)
 
 
 def mean_confidence(record: FitRecord) -> list[float | None]:

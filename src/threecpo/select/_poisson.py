@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.counts import Counts
+    from .._core.rows import RowInfo
+    from .._fit.driver import FitRows
     from .._fit.plan import Plan
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
@@ -146,19 +147,6 @@ class PoissonFit:
         least = OF_FRACTIONS if fractional else 1.0
         return cls(record, seconds, step.scores, dispersions, labels, least)
 
-    @classmethod
-    def of(cls, record: FitRecord, counts: Counts, seconds: float) -> PoissonFit:
-        """Return a fit to these counts."""
-        from .._core.dispersion import dispersions
-        from .._fit.held_back import as_fitted
-
-        assert record.rows is not None
-        sums = record.smoothed, record.groups
-        labels = record.labels_of_rates
-        found = dispersions(as_fitted(record, counts), labels, *sums)
-        facts = record.rows.labels, found, seconds
-        return cls.described(record, *facts, fractional=counts.fractional)
-
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Labels of other rows."""
         return self.record.describe(as_table(X).counts).labels
@@ -172,6 +160,8 @@ class PoissonFitter:
         # Measured once: fits that are added later have the same loss.
         self._weighted = False
         self._column_weights: NDArray[np.float64] | None = None
+        self.info: RowInfo | None = None
+        self.n_rows = 0
         if not isinstance(getattr(estimator, "init", ""), str):
             message = (
                 "A path over the number of clusters needs init by name: labels and "
@@ -191,23 +181,52 @@ class PoissonFitter:
     def fit_each(
         self, X: Any, n_clusters: Sequence[int], progress: Progress | None
     ) -> Iterator[PoissonFit]:
-        """Fit every K on the same threads; what does not depend on K is done once."""
-        from .._fit.given_rows import check_rule
-        from .._fit.memory import fit_path
+        """Fit every K on the same threads; what does not depend on K is done once.
+
+        Fits that are added later are of the rows of the first ones.
+        """
+        from .._core.workers import Workers
+        from .._fit.memory import MemoryRows
 
         plan = self.plan(n_clusters[0])
         table = as_table(X, self.estimator)
-        plan = plan.for_columns(table.column_names, table.shape[1])
-        check_rule(plan.settings, table.counts.n_batches)
         counts = table.counts
+        if self.info is not None and not counts.row_info.arrays():
+            if self.n_rows != counts.n_rows:
+                message = (
+                    f"X has {counts.n_rows} rows, but the path is of {self.n_rows}; "
+                    "pass the counts of the path."
+                )
+                raise ValueError(message)
+            counts = counts.with_rows(self.info)
         warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
+        with Workers(plan.n_jobs) as workers:
+            rows = MemoryRows(counts, workers)
+            asked = plan, n_clusters, rows, names, progress
+            yield from self.fits(*asked, fractional=counts.fractional)
+
+    def fits(
+        self,
+        plan: Plan,
+        n_clusters: Sequence[int],
+        rows: FitRows,
+        names: dict[str, Any],
+        progress: Progress | None,
+        *,
+        fractional: bool,
+    ) -> Iterator[PoissonFit]:
+        """Yield fits to rows in memory or in blocks, with what the criteria need."""
+        from .._fit.driver import fit_path
+
+        self.info, self.n_rows = rows.info, rows.n_rows
+        plan = plan.for_columns(names["columns"], len(rows.totals))
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
-        for record in fit_path(plan, n_clusters, counts, progress):
+        for record, labels, dispersions in fit_path(plan, n_clusters, rows, progress):
             self._weighted, self._column_weights = True, record.sums.column_weights
             now = time.perf_counter()
-            named = record.with_names(**names)
-            yield PoissonFit.of(named, counts, now - before)
+            facts = record.with_names(**names), labels, dispersions, now - before
+            yield PoissonFit.described(*facts, fractional=fractional)
             before = now

@@ -237,5 +237,7 @@ default=None
     table = as_table(X, estimator, **rows, known_labels=known_labels)
     least = max(1, table.counts.n_known, len(estimator.seed_columns or ()))
     check_known_path(least, largest)
-    wanted = range(least, min(largest, table.shape[0]) + 1)
+    kept = table.counts.row_info.kept
+    n_rows = table.shape[0] if kept is None else len(kept)
+    wanted = range(least, min(largest, n_rows) + 1)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

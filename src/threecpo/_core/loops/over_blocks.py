@@ -7,23 +7,34 @@ import numpy as np
 from .compiling import array_type, compiled, f8, i4, i8
 from .records import ROWS
 
+ROW_FACTOR = 0x5851F42D4C957F2D
+
 
 @compiled(array_type(i8), array_type(i4), array_type(i8))
 def checksum(indptr, indices, bits):
-    """Sum of all entries and row pointers, each times a number of its own.
+    """Sum over rows of the sum of their entries, each times a number of its own.
 
     ``bits`` are the values as whole numbers. Both halves of a value and its column are
     mixed into 32 bits, whose products with 32 bits are vector instructions; the sum
-    wraps round at 64 bits.
+    wraps round at 64 bits. That of rows below each other follows from those of both
+    parts: see ``chained_checksum``.
     """
     half = np.int64(0xFFFFFFFF)
-    total = np.int64(len(bits))
-    for p in range(len(bits)):
-        entry = bits[p] ^ (bits[p] >> 32) ^ (np.int64(indices[p]) << 3)
-        total += (entry & half) * ((2 * p + 1) & half)
-    for pointer in indptr:
-        total = 31 * total + pointer
+    total = np.int64(0)
+    for i in range(len(indptr) - 1):
+        first, last = indptr[i], indptr[i + 1]
+        row = last - first + 1
+        for p in range(first, last):
+            entry = bits[p] ^ (bits[p] >> 32) ^ (np.int64(indices[p]) << 3)
+            row += (entry & half) * ((2 * (p - first) + 1) & half)
+        total = total * np.int64(ROW_FACTOR) + (row ^ (row >> 29))
     return total
+
+
+def chained_checksum(first: int, second: int, n_second: int) -> int:
+    """Checksum of rows and so many others below them: the same for any cut."""
+    wrapped = first * pow(ROW_FACTOR, n_second, 1 << 64) + second
+    return wrapped % (1 << 64)
 
 
 U = np.uint64

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from .._fit import row_files
+from .._options import resolve_n_jobs
 from .._writing import new_folder
-from ._given_blocks import GivenBlocks, opened
+from ._session import RowsOfModel, Session
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -67,9 +71,9 @@ def predict(
     >>> bool((distributed.predict(model, readers) == model.labels_).all())
     True
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, batch)
     target = row_files.target_of(write_to)
-    with opened(model, given) as engine:
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place, batch=batch) as engine:
         describer = model.record_.describer
         if target is None:
             found = engine.fold(partial(_labels, describer), list.__add__)
@@ -113,8 +117,9 @@ def row_scores(
     >>> distributed.row_scores(model, readers).shape
     (1000, 3)
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, batch)
-    return _scored(model, given, write_to, "scores")
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place, batch=batch) as engine:
+        return _scored(model, engine, write_to, "scores")
 
 
 def predict_proba(
@@ -152,8 +157,9 @@ def predict_proba(
     >>> distributed.predict_proba(model, readers).sum(axis=1).round(9).tolist()[:2]
     [1.0, 1.0]
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, batch)
-    return _scored(model, given, write_to, "probabilities")
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place, batch=batch) as engine:
+        return _scored(model, engine, write_to, "probabilities")
 
 
 def score(
@@ -163,6 +169,7 @@ def score(
     layer: str | None = None,
     client: Any = None,
     max_memory: int | str | None = None,
+    sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
 ) -> float:
     """Minus the loss of rows that come in blocks, under a fitted model.
@@ -171,6 +178,8 @@ def score(
     ----------
     model, blocks, layer, client, max_memory, batch
         As in :func:`predict`.
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        How often each row counts.
 
     Returns
     -------
@@ -187,8 +196,9 @@ def score(
     >>> abs(found + model.loss_) < 1e-6
     True
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, batch)
-    with opened(model, given) as engine:
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    given = {"batch": batch, "sample_weight": sample_weight}
+    with opened(model, blocks, place, **given) as engine:
         record = model.record_
         return record.score_of(engine.fold(partial(_sums, record.placing), _added))
 
@@ -226,9 +236,9 @@ def transform(
     >>> distributed.transform(model, [lambda: X[:400], lambda: X[400:]]).shape
     (1000, 2)
     """
-    given = GivenBlocks(blocks, layer, client, max_memory, None)
     target = row_files.target_of(write_to)
-    with opened(model, given) as engine:
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place) as engine:
         mask = model.get_support()
         if target is None:
             parts = engine.fold(partial(_relevant, mask), list.__add__)
@@ -240,24 +250,35 @@ def transform(
     return None
 
 
+@contextmanager
+def opened(
+    model: PoissonClusterer, blocks: Any, place: dict[str, Any], **given: Any
+) -> Iterator[RowsOfModel]:
+    """An engine over blocks that are counts of the columns of a model."""
+    check_is_fitted(model)
+    with ExitStack() as stack:
+        n_jobs = resolve_n_jobs(model.n_jobs)
+        session = Session.opened(blocks, n_jobs, stack, **place)
+        yield RowsOfModel(session, model.record_, **given)
+
+
 def _scored(
     model: PoissonClusterer,
-    given: GivenBlocks,
+    engine: RowsOfModel,
     write_to: str | os.PathLike[str] | None,
     name: str,
 ) -> NDArray[np.float64] | None:
     """``scores`` or ``probabilities`` of the rows, or None where they are written."""
     target = row_files.target_of(write_to)
-    with opened(model, given) as engine:
-        scorer: RowScorer | ScaledScores = model.record_.row_scorer
-        if name == "probabilities":
-            scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
-        if target is None:
-            found = engine.fold(partial(_scores, scorer), list.__add__)
-            return np.concatenate(found)
-        with new_folder(target) as folder:
-            work = partial(_write_scores, folder, name, scorer)
-            engine.fold(work, int.__add__)
+    scorer: RowScorer | ScaledScores = model.record_.row_scorer
+    if name == "probabilities":
+        scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
+    if target is None:
+        found = engine.fold(partial(_scores, scorer), list.__add__)
+        return np.concatenate(found)
+    with new_folder(target) as folder:
+        work = partial(_write_scores, folder, name, scorer)
+        engine.fold(work, int.__add__)
     return None
 
 

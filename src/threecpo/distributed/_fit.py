@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .._fit import row_files
+from .._fit import driver, row_files
 from .._options import check_integer, check_non_negative
 from ..cluster.fitting import (
     PoissonClusterer,
+    check_division,
     check_estimator,
     check_known_start,
+    fitted_from,
+    keep,
     plan_of,
+    plan_to_go_on,
     progress_of,
     warn_if_confounded,
     warn_unless_converged,
 )
-from ._fit_steps import (
-    block_fit,
-    first_of_two,
-    held_back,
-    holding,
-    keep_over,
-    released,
+from ._session import (
+    SAMPLE_ROWS,
+    TOL,
+    Session,
+    advice_for,
+    block_request,
+    check_names,
+    given_info,
 )
-from ._place import SAMPLE_ROWS, TOL, GivenFit
 
 if TYPE_CHECKING:
     import os
-    from pathlib import Path
+    from collections.abc import Callable
 
     from numpy.typing import ArrayLike
 
-    from .._fit.blocks import BlockFit
     from .._fit.progress import Progress
     from .._fit.record import FitRecord
 
@@ -154,70 +158,127 @@ default=None
     """
     check_estimator(estimator)
     check_known_start(estimator, known_labels)
-    given = GivenFit(
-        blocks,
-        layer,
-        client,
-        max_memory,
-        checkpoint,
-        sample_rows,
-        scratch,
-        sample_weight,
-        batch,
-        known_labels,
-        check_non_negative("tol", tol),
-        second_look,
-    )
+    check_non_negative("tol", tol)
     target = row_files.target_of(write_to)
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
+    how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}
+    how["checkpoint"] = checkpoint
+    how |= {"second_look": second_look, "write_to": target}
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels}
     if isinstance(estimator.n_clusters, str):
         from ._path import fit_auto
 
-        fit_auto(estimator, given, target, progress)
+        fit_auto(estimator, blocks, place, how, rows, progress)
         return estimator
     heard = progress_of(estimator) if progress is None else progress
-    record = _fit(estimator, given, target, heard)
+    plan = plan_of(estimator)
+    if sample_rows is not None:
+        check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
+    with ExitStack() as stack:
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        found = session.rows(plan, block_request(session, **how))
+        session.warn_if_fractional(found, plan.name, stacklevel=2)
+        plan = plan.for_columns(session.source.column_names, len(found.totals))
+        info = given_info(plan, found.n_rows, **rows)
+        found = found.with_info(info, plan.settings.prior)
+
+        def kept(record: FitRecord) -> object:
+            return keep(estimator, session.named(record))
+
+        # Should the rows fail to be described, the model is there.
+        record = driver.fit(plan, found, heard, kept)
+        kept(record)
     warn_unless_converged(record, stacklevel=2)
     warn_if_confounded(record, stacklevel=2)
     return estimator
 
 
-def _fit(
-    estimator: PoissonClusterer,
-    given: GivenFit,
-    target: Path | None,
-    progress: Progress | None,
-) -> FitRecord:
-    """Fit one number of clusters."""
-    plan, sample_rows = plan_of(estimator), given.sample_rows
+def split(
+    model: Model,
+    blocks: Any,
+    cluster: int,
+    into: int = 2,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+    sample_rows: int | None = SAMPLE_ROWS,
+    tol: float = TOL,
+    sample_weight: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
+) -> Model:
+    """Return a fit with one cluster divided, to rows that come in blocks.
+
+    The rows of the cluster, or as many of them as ``sample_rows``, are clustered by
+    themselves in memory; from there a run over all rows goes on to its end. Up to
+    ``sample_rows`` rows in all it is the result of :meth:`ThreeCPO.split` in memory.
+
+    Parameters
+    ----------
+    model : ThreeCPO
+        A fitted model, which stays as it is.
+    blocks : str, path-like, Dask array, list of functions, or counts in memory
+        Counts of the same columns, such as those of the fit, as in :func:`fit`.
+    cluster : int
+        The cluster to divide.
+    into : int, default=2
+        Number of clusters that it becomes.
+    layer, client, max_memory, scratch, sample_rows, tol
+        As in :func:`fit`.
+    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+        Weights and batches of these rows; a model of several batches needs theirs.
+
+    Returns
+    -------
+    ThreeCPO
+        A new fitted model.
+
+    Examples
+    --------
+    >>> from threecpo import ThreeCPO, distributed
+    >>> from threecpo.datasets import make_synth
+    >>> X, _ = make_synth(random_state=0)
+    >>> readers = [lambda i=i: X[i : i + 250] for i in range(0, 1000, 250)]
+    >>> model = ThreeCPO(2, random_state=0).fit(X)
+    >>> distributed.split(model, readers, 0, sample_rows=400).n_clusters_
+    3
+    """
+    check_division(model, cluster, into, batch)
     if sample_rows is not None:
-        check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
+        check_integer("sample_rows", sample_rows, into)
+    check_non_negative("tol", tol)
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    how = {"sample_rows": sample_rows, "tol": tol}
+    rows = {"sample_weight": sample_weight, "batch": batch}
+    go_on = partial(driver.divide, cluster=cluster, into=into)
+    place["scratch"] = scratch
+    return gone_on(model, blocks, go_on, rows=rows, place=place, how=how)
+
+
+def gone_on(
+    model: Any,
+    blocks: Any,
+    go_on: Callable[..., FitRecord],
+    *,
+    rows: dict[str, Any],
+    record: FitRecord | None = None,
+    place: dict[str, Any] | None = None,
+    how: dict[str, Any] | None = None,
+) -> Any:
+    """Return a new model of rows in blocks that goes on from a fitted one."""
+    plan, record = plan_to_go_on(model), record or model.record_
+    place, how = place or {}, how or {}
     with ExitStack() as stack:
-        blocks = given.opened(plan, stack)
-        blocks.warn_if_fractional(plan.name, stacklevel=3)
-        opened = given.with_rows(blocks, plan)
-        plan, rows = opened.plan, opened.rows
-        opened.check_known(plan.settings.n_clusters)
-        fitting = block_fit(opened, given, progress)
-        gathered = sum(opened.place.n_rows) if target is None else 0
-        fitting.check_memory(sample_rows, n_gathered=gathered)
-
-        def one(fitting: BlockFit, ending: str) -> FitRecord:
-            kept = given.checkpoint_of(fitting.plan, rows, ending)
-            found = fitting.fit(sample_rows, kept)
-            return found.with_batches(rows.batch_names)
-
-        def fitted(fitting: BlockFit, ending: str = "") -> FitRecord:
-            if not rows.only_started_from:
-                return one(fitting, ending)
-            first = one(holding(fitting), f"{ending}-held")
-            return one(released(fitting, first), ending)
-
-        if plan.max_dispersion is not None:
-            # The first has a checkpoint of its own, beside the other.
-            record = fitted(first_of_two(fitting), "-first")
-            fitting = held_back(fitting, record)
-        if plan.max_dispersion is None or fitting.plan.column_weights is not None:
-            record = fitted(fitting)
-        record = blocks.named(record)
-        keep_over(estimator, record, opened, given.budget, target)
-    return record
+        session = Session.opened(blocks, plan.n_jobs, stack, **place)
+        check_names(session.source, record)
+        found = session.rows(plan, block_request(session, **how))
+        info = given_info(plan, found.n_rows, **rows)
+        found = found.with_info(info, plan.settings.prior)
+        reached = go_on(plan, record, rows=found)
+        columns, names = model.record_.column_names, session.source.row_names
+        new = fitted_from(model, reached.with_names(columns=columns, rows=names))
+    warn_unless_converged(reached, stacklevel=3)
+    return new

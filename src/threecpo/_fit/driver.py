@@ -1,0 +1,251 @@
+"""The policy of a fit, written once, for rows in memory and in blocks.
+
+1. Rows beyond ``max_row_size`` count for less, and rows that have much of the
+   ``seed_columns`` start in their clusters.
+2. With ``max_dispersion`` a first fit, of the most clusters, tells which columns vary
+   too much; they count for less in what follows.
+3. The search is made, with every known row held in its cluster; from there rows that
+   may leave are released, and a run goes on.
+4. The rows are described by the fit that was found.
+
+``refit`` goes on from a record instead of searching, ``divide`` with one of its
+clusters divided. Both follow the plan and the weights that made the record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, Self
+
+import numpy as np
+
+from .._core.codes import FREE, RELEVANT
+from .._core.workers import Workers
+from .downweighting import dispersion_weights, reduced_rows
+from .memory import MemoryRows
+from .plan import check_rows
+from .seed_rows import with_seed_rows
+from .starting import MERGE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.rows import RowInfo
+    from .described_path import DescribedFit
+    from .downweighting import ReducedRows
+    from .engine import T, Work
+    from .plan import Plan
+    from .progress import Progress
+    from .record import FitRecord
+
+
+class FitRows(Protocol):
+    """The rows of a fit, wherever they are: in memory or in blocks."""
+
+    @property
+    def n_rows(self) -> int: ...
+    @property
+    def info(self) -> RowInfo: ...
+    @property
+    def totals(self) -> NDArray[np.float64]: ...
+    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T: ...
+    def with_info(self, info: RowInfo, prior: float) -> Self: ...
+    def with_column_weights(
+        self, weights: NDArray[np.float64] | None, prior: float
+    ) -> Self: ...
+    def holding(self) -> Self: ...
+    def search(
+        self,
+        plan: Plan,
+        n_clusters: Sequence[int],
+        progress: Progress | None,
+        *,
+        stage: str,
+        path: bool,
+    ) -> Iterable[FitRecord]: ...
+    def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord: ...
+    def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]: ...
+    def nearest(self, record: FitRecord) -> NDArray[np.int32]: ...
+    def drawn(
+        self, members: NDArray[np.intp], plan: Plan
+    ) -> tuple[NDArray[np.intp], Counts]: ...
+
+
+def fit(
+    plan: Plan,
+    rows: FitRows,
+    progress: Progress | None = None,
+    keep: Callable[[FitRecord], object] = lambda _: None,
+) -> FitRecord:
+    """Return the best run of a plan, with results of its rows.
+
+    ``keep`` gets the fit before its rows are described, should that fail.
+    """
+    made = _Fit.of(plan, [plan.settings.n_clusters], rows, progress).checked()
+    (record,) = made.records()
+    keep(made.finished(record))
+    found = made.rows.describe(record, with_confidence=plan.with_confidence)
+    return made.finished(found)
+
+
+def fit_path(
+    plan: Plan,
+    n_clusters: Sequence[int],
+    rows: FitRows,
+    progress: Progress | None = None,
+) -> Iterator[DescribedFit]:
+    """Yield the fit for each number of clusters as soon as it is finished.
+
+    What does not depend on the number is done once. A search that comes down from one
+    number to the next expects them to fall.
+    """
+    made = _Fit.of(plan, n_clusters, rows, progress, path=True).checked()
+    for found in made.rows.describe_path(made.records()):
+        yield found._replace(record=made.finished(found.record))
+
+
+def describe(plan: Plan, record: FitRecord, rows: FitRows) -> FitRecord:
+    """Return a finished fit with results of its rows, as its plan asks for them."""
+    made = _Fit.of(plan, [record.n_clusters], rows)
+    found = made.rows.describe(record, with_confidence=plan.with_confidence)
+    return made.finished(found)
+
+
+def refit(
+    plan: Plan, record: FitRecord, rows: FitRows, *, keep_numbers: bool = False
+) -> FitRecord:
+    """Return the run over these rows that starts from a record.
+
+    Known clusters have their numbers; so all clusters can keep theirs, and their names,
+    by being known, though of none of the rows.
+    """
+    plan = plan.with_column_weights(record.sums.column_weights)
+    plan = replace(plan, settings=record.settings, init=record)
+    given = rows.info.known
+    if keep_numbers:
+        known = np.full(rows.n_rows, FREE, np.int32) if given is None else given
+        names = record.cluster_names or ("",) * record.n_clusters
+        info = replace(rows.info, known=known, known_names=names)
+        rows = rows.with_info(info, plan.settings.prior)
+    found = fit(plan.with_clusters(record.n_clusters), rows)
+    if keep_numbers and given is None and found.rows is not None:
+        info = replace(found.rows.info, known=None, known_names=())
+        found = found.with_rows(replace(found.rows, info=info))
+    return found
+
+
+def divide(
+    plan: Plan, record: FitRecord, cluster: int, into: int, rows: FitRows
+) -> FitRecord:
+    """Return the run over these rows that starts with one cluster divided.
+
+    The rows of the cluster are clustered by themselves; the largest part keeps the
+    number, and the others come behind all clusters.
+    """
+    plan = plan.with_column_weights(record.sums.column_weights)
+    plan = replace(plan, settings=record.settings)
+    weighted = _Fit.of(plan, [1], rows).rows
+    labels = weighted.nearest(record).copy()
+    members = np.flatnonzero(labels == cluster)
+    if len(members) < into:
+        message = (
+            f"Cluster {cluster} has {len(members)} of these rows, too few for "
+            f"into={into}."
+        )
+        raise ValueError(message)
+    alone = replace(
+        plan,
+        settings=replace(plan.settings, outliers=None),
+        init=MERGE,
+        max_row_size=None,
+        with_confidence=False,
+    ).with_clusters(into)
+    drawn, counts = weighted.drawn(members, alone)
+    with Workers(plan.n_jobs) as workers:
+        part = fit(alone, MemoryRows(counts, workers))
+    assert part.rows is not None
+    parts = part.rows.nearest_labels
+    if len(drawn) < len(members):
+        parts = weighted.nearest(part)[members]
+    n_clusters = record.n_clusters + into - 1
+    numbers = np.append(cluster, np.arange(record.n_clusters, n_clusters))
+    labels[members] = numbers[parts]
+    groups = np.where(part.groups == RELEVANT, part.groups, record.groups)
+    plan = replace(plan, init=labels, column_init=groups)
+    return fit(plan.with_clusters(n_clusters), rows)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A fit on its way: what is searched, in which rows, and what was reduced."""
+
+    plan: Plan
+    n_clusters: Sequence[int]
+    rows: FitRows
+    reduced: ReducedRows
+    given: RowInfo
+    progress: Progress | None
+    path: bool
+
+    @classmethod
+    def of(
+        cls,
+        plan: Plan,
+        n_clusters: Sequence[int],
+        rows: FitRows,
+        progress: Progress | None = None,
+        *,
+        path: bool = False,
+    ) -> _Fit:
+        """Give the rows their weights and starts."""
+        given = rows.info
+        reduced = reduced_rows(rows, given.weights, plan.max_row_size)
+        info = given.weighted(reduced.weights)
+        info = with_seed_rows(plan, info, rows)
+        plan = plan.with_known(len(info.known_names))
+        if info is not given:
+            rows = rows.with_info(info, plan.settings.prior)
+        return cls(plan, n_clusters, rows, reduced, given, progress, path)
+
+    def checked(self) -> _Fit:
+        """Refuse what these rows cannot have."""
+        check_rows(self.plan, self.n_clusters, self.rows.info, self.rows.n_rows)
+        return self
+
+    def records(self) -> Iterable[FitRecord]:
+        """Return the fits without results of their rows."""
+        plan, most = self.plan, self.plan.max_dispersion
+        if most is None:
+            return self._searched(plan, self.n_clusters)
+        plain = plan.with_column_weights(None)
+        (first,) = self._searched(plain, [max(self.n_clusters)], "-first")
+        weights = dispersion_weights(self.rows, first, most)
+        if weights is None and not self.path:
+            return [first]
+        return self._searched(plan.with_column_weights(weights), self.n_clusters)
+
+    def _searched(
+        self, plan: Plan, n_clusters: Sequence[int], stage: str = ""
+    ) -> Iterator[FitRecord]:
+        """Yield the best run for each number of clusters; rows that may leave have."""
+        rows = self.rows.with_column_weights(plan.column_weights, plan.settings.prior)
+        if not rows.info.may_leave:
+            asked = plan, n_clusters, self.progress
+            yield from rows.search(*asked, stage=stage, path=self.path)
+            return
+        asked, held = (plan, n_clusters, self.progress), f"{stage}-held"
+        for first in rows.holding().search(*asked, stage=held, path=self.path):
+            n_asked = first.settings.n_clusters
+            released = replace(plan.with_clusters(n_asked), init=first)
+            yield from rows.search(
+                released, [n_asked], None, stage=stage, path=self.path
+            )
+
+    def finished(self, record: FitRecord) -> FitRecord:
+        """Return a fit with what was given of its rows, and what was made of that."""
+        weights, longest = self.reduced
+        rows = record.rows and record.rows.downweighted(weights, self.given.weights)
+        return replace(record, rows=rows, longest_row=longest)

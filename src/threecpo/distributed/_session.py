@@ -1,0 +1,308 @@
+"""Blocks of rows, opened, and where they are worked on: threads or a Dask cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.matrices import from_sparse
+from .._core.workers import Workers
+from .._fit.block_rows import BlockRequest, BlockRows
+from .._fit.block_work import rows_of
+from .._fit.budget import budget_of, check_all
+from .._fit.engine import FirstLook, RowReader, ThreadEngine, look_at
+from .._fit.plan import check_enough_rows
+from .._options import check_choice
+from .._row_values import info_of_fit, row_info
+from .._validation import bad_entry_message, fractional_message
+from ..cluster.fitting import info_of_new_rows
+from ..io.blocks import BLOCK_COUNTS, is_dask_array, open_blocks
+from ..table import CountTable, find_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import ExitStack
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from .._core.counts import Counts
+    from .._core.rows import RowInfo
+    from .._fit.budget import MemoryBudget
+    from .._fit.engine import Engine, Reader, T, Work
+    from .._fit.plan import Plan
+    from .._fit.record import FitRecord
+    from ..io.blocks import BlockSource
+    from ..table import ColumnPlaces
+
+logger = logging.getLogger("threecpo.distributed")
+
+SAMPLE_ROWS = 20_000
+TOL = 1e-6
+
+
+@dataclass(frozen=True)
+class Session:
+    """Blocks that stay open until a stack is closed, and what works on them."""
+
+    source: BlockSource
+    budget: MemoryBudget
+    n_jobs: int
+    stack: ExitStack
+    client: Any
+    advice: str
+
+    @classmethod
+    def opened(
+        cls,
+        blocks: Any,
+        n_jobs: int,
+        stack: ExitStack,
+        *,
+        layer: str | None = None,
+        client: Any = None,
+        max_memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        advice: str = "Run the same call again.",
+    ) -> Session:
+        """Open blocks of rows; a Dask array uses the current client."""
+        from ._dask import current_client
+
+        budget = budget_of(max_memory)
+        block_counts = budget.block_counts(n_jobs, BLOCK_COUNTS)
+        source = stack.enter_context(
+            open_blocks(blocks, layer=layer, block_counts=block_counts, scratch=scratch)
+        )
+        if client is None and is_dask_array(blocks):
+            client = current_client()
+        return cls(source, budget, n_jobs, stack, client, advice)
+
+    def engines(
+        self, n_threads: int | None = None
+    ) -> Callable[[Sequence[Reader]], Engine]:
+        """Return what makes engines over readers, of so many threads at most."""
+        if self.client is not None:
+            from ._dask import DaskEngine
+
+            return partial(DaskEngine, self.client, advice=self.advice)
+        if n_threads is None:
+            # Blocks of unknown size are worked on one by one where memory is short.
+            largest, budget = self.source.largest, self.budget
+            n_threads = 1 if largest is None and budget.limit else self.n_jobs
+            n_threads = budget.threads(n_threads, largest or 1)
+        workers = self.stack.enter_context(Workers(n_threads))
+        return partial(ThreadEngine, workers=workers)
+
+    def rows(self, plan: Plan, request: BlockRequest) -> BlockRows:
+        """Look at all blocks once and return their rows."""
+        source = self.source
+        engine = self.engines()(source.readers)
+        look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
+        _check_look(look, source, plan)
+        threads = self.budget.threads(
+            1 if self.client is not None else self.n_jobs, max(look.n_stored)
+        )
+        over = self.engines(threads)
+        engine = engine if self.client is not None else over(source.readers)
+        return BlockRows(source.readers, over, engine, look, look, threads, request)
+
+    def named(self, record: FitRecord) -> FitRecord:
+        """Return a fit with the names of columns and rows."""
+        source = self.source
+        return record.with_names(columns=source.column_names, rows=source.row_names)
+
+    def warn_if_fractional(self, rows: BlockRows, name: str, stacklevel: int) -> None:
+        """Warn of values that are not whole numbers."""
+        if rows.look.fractional:
+            message = fractional_message(self.source.readers[0](), name)
+            warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def block_request(
+    session: Session,
+    *,
+    sample_rows: int | None = SAMPLE_ROWS,
+    tol: float = TOL,
+    second_look: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    write_to: Path | None = None,
+    gathered: bool = True,
+) -> BlockRequest:
+    """Return how a fit in a session is made."""
+    path = None if checkpoint is None else os.fspath(checkpoint)
+    how = session.budget, sample_rows, tol, second_look, path, write_to
+    return BlockRequest(*how, gathered=gathered and write_to is None)
+
+
+def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
+    """Say how to continue after the cluster is lost."""
+    if checkpoint is None:
+        return "Run the fit again, with checkpoint= to be able to resume it next time."
+    return f"Run the same call again to resume from {os.fspath(checkpoint)}."
+
+
+def given_info(plan: Plan, n_rows: int, **given: Any) -> RowInfo:
+    """Return what is given of the rows of all blocks, as a fit takes it."""
+    info = row_info(n_rows, **given, first_names=plan.seed_names)
+    return info_of_fit(info, hold_labels=plan.hold_labels, first_names=plan.seed_names)
+
+
+def in_memory(
+    session: Session, rows: BlockRows, n_clusters: int, n_gathered: int
+) -> CountTable:
+    """Return all rows as a table, for a fit in memory of so many clusters.
+
+    Results of ``n_gathered`` rows are kept beside them.
+    """
+    source, look = session.source, rows.look
+    sizes = n_clusters, max(look.n_columns), session.n_jobs
+
+    def check(budget: MemoryBudget) -> None:
+        budget.check_rows(n_gathered)
+        budget.check_sample(sum(look.n_stored), *sizes)
+
+    check_all(session.budget, check)
+    counts = rows_of(rows, look.first_rows, np.arange(rows.n_rows))
+    return CountTable(
+        counts, column_names=source.column_names, row_names=source.row_names
+    )
+
+
+def _check_look(look: FirstLook, source: BlockSource, plan: Plan) -> None:
+    """Refuse blocks that are not counts of the same columns."""
+    if len(look.n_columns) > 1:
+        widths = ", ".join(map(str, sorted(look.n_columns)))
+        message = (
+            f"The blocks of {source.name} have {widths} columns, not all the same."
+        )
+        raise ValueError(message)
+    names = source.column_names
+    if names is not None and len(names) not in look.n_columns:
+        (width,) = look.n_columns
+        message = f"{source.name} has {len(names)} names for {width} columns."
+        raise ValueError(message)
+    if look.bad is not None:
+        raise ValueError(bad_entry_message(look.bad, plan.name))
+    if look.fractional and source.not_whole is not None:
+        raise ValueError(source.not_whole)
+    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
+
+
+class RowsOfModel:
+    """An engine over blocks that must be counts of the columns of a fit.
+
+    ``row_names`` are those of all rows, None where they have none.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        record: FitRecord,
+        *,
+        sample_weight: Any = None,
+        batch: Any = None,
+        missing: str = "error",
+    ) -> None:
+        check_choice("missing", missing, ("error", "zero"))
+        source, self._record = session.source, record
+        readers: Sequence[Reader] = source.readers
+        if missing == "zero":
+            readers = _by_name(source, record)
+        else:
+            check_names(source, record)
+        over, self.row_names = session.engines(), source.row_names
+        engine = over(readers)
+        if batch is not None or sample_weight is not None:
+            n_rows = engine.fold(lengths, list.__add__)
+            given = {"sample_weight": sample_weight, "batch": batch}
+            info = info_of_new_rows(record, sum(n_rows), **given)
+            ends = np.cumsum([0, *n_rows]).tolist()
+            parts = zip(readers, ends[:-1], ends[1:], strict=True)
+            readers = [RowReader(read, info.take(slice(a, b))) for read, a, b in parts]
+            engine = over(readers)
+        self._engine = engine
+
+    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
+        """Work on every block, after its columns and counts were checked."""
+        record = self._record
+        names = () if record.sums.batches is None else record.batch_names
+        how = record.n_columns, names, record.sums.column_weights
+        return self._engine.fold(partial(_checked, how, work), combine)
+
+
+def check_names(source: BlockSource, record: FitRecord) -> None:
+    """Refuse columns of other names."""
+    theirs, ours = source.column_names, record.column_names
+    if theirs is None or ours is None:
+        return
+    if len(theirs) == len(ours) and (np.asarray(theirs) == ours).all():
+        return
+    wrong = next(
+        (i for i, (a, b) in enumerate(zip(theirs, ours, strict=False)) if a != b), None
+    )
+    what = (
+        f"{len(theirs)} columns, not {len(ours)}"
+        if wrong is None
+        else f"column {wrong} called {theirs[wrong]!r}, not {ours[wrong]!r}"
+    )
+    message = f"{source.name} has {what}: these are not the columns of the model."
+    raise ValueError(message)
+
+
+def _by_name(source: BlockSource, record: FitRecord) -> Sequence[Reader]:
+    """Readers of the columns of a record, of zeros where the source lacks them."""
+    theirs, ours = source.column_names, record.column_names
+    if theirs is None or ours is None:
+        nameless = "the model" if ours is None else source.name
+        message = f"missing='zero' finds columns by their names; {nameless} has none."
+        raise ValueError(message)
+    found = find_columns(ours.tolist(), list(map(str, theirs)))
+    for names, done in ((found.missing, "taken for zeros"), (found.extra, "left out")):
+        if names:
+            first = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            logger.warning(
+                "Columns of %s %s: %d, %s.", source.name, done, len(names), first
+            )
+    return [partial(_taken, read, found, len(theirs)) for read in source.readers]
+
+
+def _taken(read: Reader, found: ColumnPlaces, n_names: int) -> Counts:
+    """Counts of the wanted columns of a block."""
+    counts = read()
+    if counts.n_columns != n_names:
+        message = f"A block has {counts.n_columns} columns and {n_names} names of them."
+        raise ValueError(message)
+    return from_sparse(found.taken(counts.matrix()))
+
+
+def _checked(
+    how: tuple[int, tuple[str, ...], NDArray[np.float64] | None],
+    work: Work[T],
+    index: int,
+    counts: Counts,
+) -> T:
+    """Do work on a block of counts, as the fit takes them."""
+    from .._fit.row_results import in_batches_of
+
+    n_columns, names, column_weights = how
+    if counts.n_columns != n_columns:
+        message = (
+            f"Block {index} has {counts.n_columns} columns; the model was fitted on "
+            f"{n_columns}."
+        )
+        raise ValueError(message)
+    if counts.bad_entry is not None:
+        message = bad_entry_message(counts.bad_entry, f"block {index}")
+        raise ValueError(message)
+    return work(index, in_batches_of(names, counts, column_weights))
+
+
+def lengths(_: int, counts: Counts) -> list[int]:
+    """Number of rows of a block, as those of every block."""
+    return [counts.n_rows]

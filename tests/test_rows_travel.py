@@ -1,0 +1,551 @@
+"""What belongs to rows, and how a fit weighs them, through every way that takes rows.
+
+One option of a fit a column, one public entry point a line; each cell is compared with
+a result that was computed another way, or must be refused in one sentence.
+"""
+
+import functools
+import warnings
+from dataclasses import replace
+from itertools import pairwise
+
+import dask.array as da
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from anndata import AnnData
+from sklearn.base import clone
+from sklearn.metrics import adjusted_rand_score
+
+import threecpo.anndata
+from threecpo import CountTable, ThreeCPO, distributed, load, report, results
+from threecpo.cluster.fitting import fitted
+from threecpo.select import select_n_clusters
+
+N_ROWS, N_COLUMNS, N_CLUSTERS = 160, 14, 3
+
+
+def _table():
+    """Three clusters in columns 0 to 8, two batches in 9 and 10, one wild column."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(N_CLUSTERS, size=N_ROWS)
+    batch = rng.integers(2, size=N_ROWS)
+    rates = np.full((N_ROWS, N_COLUMNS), 3.0)
+    for k in range(N_CLUSTERS):
+        rates[labels == k, 3 * k : 3 * k + 3] = 12.0
+    rates[batch == 1, 9:11] *= 6.0
+    rates[:, 11] *= rng.gamma(0.2, 5.0, size=N_ROWS)
+    sizes = rng.gamma(6.0, 1 / 6, size=N_ROWS)
+    sizes[:6] *= 12.0
+    return sp.csr_array(rng.poisson(rates * sizes[:, None])), labels, batch
+
+
+X, TRUTH, BATCH = _table()
+RNG = np.random.default_rng(3)
+WEIGHTS = RNG.choice([1.0, 2.0, 3.0], size=N_ROWS)
+SOME_ZERO = np.where(RNG.random(N_ROWS) < 0.2, 0.0, 1.0)
+KNOWN = np.where(RNG.random(N_ROWS) < 0.3, TRUTH, -1)
+# Of cluster 0 and 1 some rows are known to somebody who is wrong.
+KNOWN[np.flatnonzero(KNOWN == 0)[:2]] = 1
+
+OPTIONS = {
+    "plain": ({}, {}),
+    "weights": ({}, {"sample_weight": WEIGHTS}),
+    "weight 0": ({}, {"sample_weight": SOME_ZERO}),
+    "batch": ({}, {"batch": BATCH}),
+    "known held": ({}, {"known_labels": KNOWN}),
+    "known released": ({"hold_labels": False}, {"known_labels": KNOWN}),
+    "seed columns": ({"seed_columns": {"b": [3, 4], "a": [0, 1]}}, {}),
+    "fixed groups": ({"fixed_groups": {0: -1, 3: 0, 11: -1}}, {}),
+    "outliers": ({"outliers": "iterative"}, {}),
+    "max_dispersion": ({"max_dispersion": 2.0}, {}),
+    "max_row_size": ({"max_row_size": 2.0}, {}),
+    "prior 0": ({"prior": 0.0}, {}),
+}
+HELD = ("known held",)
+
+every_option = pytest.mark.parametrize("option", OPTIONS)
+
+
+def estimator(option, n_clusters=N_CLUSTERS, **more):
+    parameters = {"random_state": 0, "n_init": 3} | OPTIONS[option][0] | more
+    return ThreeCPO(n_clusters, **parameters)
+
+
+def rows_of(option):
+    return OPTIONS[option][1]
+
+
+@functools.cache
+def fit(option):
+    return estimator(option).fit(X, **rows_of(option))
+
+
+def batch_of(option, rows=slice(None)):
+    """What predict and its friends take beside the counts."""
+    given = rows_of(option)
+    return {"batch": given["batch"][rows]} if "batch" in given else {}
+
+
+def weights_and_batch(option):
+    given = rows_of(option)
+    return {name: given[name] for name in ("sample_weight", "batch") if name in given}
+
+
+def assert_same_fit(first, second, *, loss=True):
+    """Labels, groups and all that the fit weighed its rows and columns by."""
+    np.testing.assert_array_equal(first.labels_, second.labels_)
+    np.testing.assert_array_equal(first.column_groups_, second.column_groups_)
+    np.testing.assert_array_equal(first.row_weights_, second.row_weights_)
+    np.testing.assert_allclose(first.column_weights_, second.column_weights_)
+    if loss:
+        np.testing.assert_allclose(first.loss_, second.loss_, rtol=1e-9)
+
+
+def changed(model):
+    """The same fitted model with other parameters, which must change nothing."""
+    other = clone(model)
+    vars(other).update(vars(model))
+    return other.set_params(
+        max_row_size=1.0, max_dispersion=1.0, outliers="final", n_init=1, prior=0.5
+    )
+
+
+def readers(n_blocks=4):
+    ends = [i * N_ROWS // n_blocks for i in range(n_blocks + 1)]
+    return [lambda a=a, b=b: X[a:b] for a, b in pairwise(ends)]
+
+
+def dask_array():
+    return da.from_array(X.toarray(), chunks=(50, -1))
+
+
+# The fit itself.
+
+
+@every_option
+def test_the_planted_clusters_are_found(option):
+    known = KNOWN < 0 if option in HELD else np.ones(N_ROWS, dtype=bool)
+    assert adjusted_rand_score(TRUTH[known], fit(option).nearest_labels_[known]) > 0.9
+
+
+@every_option
+def test_predict_gives_the_labels_again(option):
+    model = fit(option)
+    found = model.predict(X, **batch_of(option))
+    free = KNOWN < 0 if option in HELD else np.ones(N_ROWS, dtype=bool)
+    np.testing.assert_array_equal(found[free], model.labels_[free])
+
+
+@every_option
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
+def test_rows_are_described_one_by_one(option, name):
+    if (option, name) == ("max_dispersion", "predict_proba"):
+        with pytest.raises(AttributeError, match="max_dispersion downweights columns"):
+            fit(option).predict_proba(X)
+        return
+    method = getattr(fit(option), name)
+    some = np.arange(N_ROWS)[::-3]
+    found = method(X[some], **batch_of(option, some))
+    np.testing.assert_allclose(found, method(X, **batch_of(option))[some], rtol=1e-12)
+
+
+@every_option
+def test_score_is_minus_the_loss(option):
+    if option in HELD:
+        pytest.skip("rows are held where they fit worse")
+    model = fit(option)
+    weights = rows_of(option).get("sample_weight")
+    weights = model.row_weights_ * (1.0 if weights is None else weights)
+    found = model.score(X, sample_weight=weights, **batch_of(option))
+    np.testing.assert_allclose(found, -model.loss_, rtol=1e-9)
+
+
+@every_option
+def test_a_table_carries_its_rows(option):
+    table = CountTable(X).with_rows(**rows_of(option))
+    assert_same_fit(estimator(option).fit(table), fit(option))
+
+
+@every_option
+def test_a_fit_goes_through_a_file(option, tmp_path):
+    fit(option).save(tmp_path / "model.npz")
+    again = load(tmp_path / "model.npz")
+    assert_same_fit(again, fit(option))
+    first = fit(option).refine(X, **weights_and_batch(option))
+    assert_same_fit(again.refine(X, **weights_and_batch(option)), first)
+    assert_same_fit(clone(again).fit(X, **rows_of(option)), fit(option))
+
+
+# What is done with a fit afterwards.
+
+
+def without_confidence(model):
+    return fitted(model, replace(model.record_, confidence=None))
+
+
+@every_option
+@pytest.mark.parametrize("parameters", ["same", "changed"])
+def test_confidence_is_measured_as_in_the_fit(option, parameters):
+    model = fit(option)
+    if option == "max_dispersion":
+        with pytest.raises(ValueError, match="max_dispersion downweights columns"):
+            model.measure_confidence(X)
+        return
+    bare = without_confidence(model)
+    bare = bare if parameters == "same" else changed(bare)
+    found = bare.measure_confidence(X)
+    np.testing.assert_allclose(found.temperature_, model.temperature_, rtol=1e-9)
+    np.testing.assert_allclose(found.probabilities_, model.probabilities_, rtol=1e-9)
+
+
+@every_option
+@pytest.mark.parametrize("parameters", ["same", "changed"])
+def test_refine_stays_where_the_fit_ended(option, parameters):
+    model = fit(option)
+    going_on = model if parameters == "same" else changed(model)
+    known = {"known_labels": rows_of(option)["known_labels"]} if option in HELD else {}
+    found = going_on.refine(X, **weights_and_batch(option), **known)
+    assert_same_fit(found, model)
+
+
+def reference(option, start, groups):
+    """An ordinary fit of the same options that starts from labels and groups."""
+    parameters = {"hold_labels": True, "seed_columns": None, "max_dispersion": None}
+    model = estimator(option, int(start.max()) + 1, **parameters)
+    model.set_params(init=start, column_init=groups)
+    return model.fit(X, **weights_and_batch(option))
+
+
+@every_option
+@pytest.mark.parametrize("parameters", ["same", "changed"])
+@pytest.mark.parametrize("step", ["cut", "merge"])
+def test_joined_clusters_go_on_with_counts(option, parameters, step):
+    model = fit(option)
+    going_on = model if parameters == "same" else changed(model)
+    if step == "cut":
+        found = going_on.cut(2, X=X, **weights_and_batch(option))
+        joined = model.cut(2)
+    else:
+        found = going_on.merge([[0, 1]], X=X, **weights_and_batch(option))
+        joined = model.merge([[0, 1]])
+    if option != "max_dispersion":  # whose weights of columns are those of the fit
+        expected = reference(option, joined.labels_, joined.column_groups_)
+        assert adjusted_rand_score(found.labels_, expected.labels_) == 1.0
+        np.testing.assert_allclose(found.loss_, expected.loss_, rtol=1e-9)
+    np.testing.assert_array_equal(found.row_weights_, model.row_weights_)
+    np.testing.assert_array_equal(found.column_weights_, model.column_weights_)
+
+
+@every_option
+@pytest.mark.parametrize("parameters", ["same", "changed"])
+def test_a_split_is_an_ordinary_fit_of_the_same_options(option, parameters):
+    model = fit(option)
+    going_on = model if parameters == "same" else changed(model)
+    found = going_on.split(X, 0, **weights_and_batch(option))
+    assert found.n_clusters_ == N_CLUSTERS + 1
+    np.testing.assert_array_equal(found.row_weights_, model.row_weights_)
+    np.testing.assert_array_equal(found.column_weights_, model.column_weights_)
+    again = found.refine(X, **weights_and_batch(option))
+    np.testing.assert_allclose(again.loss_, found.loss_, rtol=1e-9)
+
+
+@every_option
+@pytest.mark.parametrize("parameters", ["same", "changed"])
+def test_clear_clusters_are_stable(option, parameters):
+    model = fit(option)
+    going_on = model if parameters == "same" else changed(model)
+    table = going_on.stability(X, n_resamples=2)
+    assert np.min(table["jaccard"][:N_CLUSTERS]) > 0.75
+    pd.testing.assert_frame_equal(table, model.stability(X, n_resamples=2))
+
+
+@every_option
+def test_more_rows_join_with_what_belongs_to_them(option):
+    given = {name: values[:100] for name, values in rows_of(option).items()}
+    later = {name: values[100:] for name, values in rows_of(option).items()}
+    model = estimator(option).fit(X[:100], **given)
+    before = clone(model).fit(X[:100], **given)
+    model.partial_fit(X[100:], **later)
+    np.testing.assert_array_equal(model.labels_[:100], before.labels_)
+    weights = rows_of(option).get("sample_weight", np.ones(N_ROWS))
+    mass = (weights * model.row_weights_).sum()
+    np.testing.assert_allclose(model.record_.sums.mass, mass)
+
+
+# Paths over the number of clusters.
+
+
+@every_option
+def test_auto_keeps_the_fit_of_its_path(option):
+    model = estimator(option, "auto", max_clusters=5).fit(X, **rows_of(option))
+    best = model.k_path_.best_estimator
+    assert_same_fit(model, best)
+    if option == "max_dispersion":
+        return
+    again = without_confidence(best).measure_confidence(X)
+    np.testing.assert_allclose(model.temperature_, again.temperature_, rtol=1e-9)
+    np.testing.assert_allclose(model.dispersion_, again.dispersion_, rtol=1e-9)
+
+
+@every_option
+def test_a_path_holds_the_fits_of_the_estimator(option):
+    one = estimator(option, init="poisson-k-means++", max_dispersion=None)
+    wanted = [N_CLUSTERS, N_CLUSTERS + 1]
+    path = select_n_clusters(X, wanted, estimator=one, n_init=3, **rows_of(option))
+    for k in wanted:
+        alone = clone(one).set_params(n_clusters=k).fit(X, **rows_of(option))
+        assert_same_fit(path.estimator(k), alone)
+
+
+@every_option
+def test_a_path_is_extended_with_the_same_rows(option):
+    one = estimator(option, init="poisson-k-means++", max_dispersion=None)
+    given = rows_of(option)
+    path = select_n_clusters(X, [N_CLUSTERS], estimator=one, n_init=3, **given)
+    path.extend(X, [N_CLUSTERS + 1])
+    alone = clone(one).set_params(n_clusters=N_CLUSTERS + 1).fit(X, **given)
+    assert_same_fit(path.estimator(N_CLUSTERS + 1), alone)
+
+
+# Blocks and Dask.
+
+
+@every_option
+def test_blocks_are_fitted_as_memory_is(option):
+    found = distributed.fit(estimator(option), readers(), **rows_of(option))
+    assert_same_fit(found, fit(option))
+    if option != "max_dispersion":
+        temperature = fit(option).temperature_
+        np.testing.assert_allclose(found.temperature_, temperature, rtol=1e-9)
+
+
+@every_option
+def test_blocks_beyond_the_sample_keep_their_rows(option):
+    found = distributed.fit(
+        estimator(option), readers(), sample_rows=100, **rows_of(option)
+    )
+    known = KNOWN < 0 if option in HELD else np.ones(N_ROWS, dtype=bool)
+    assert adjusted_rand_score(TRUTH[known], found.nearest_labels_[known]) > 0.9
+    np.testing.assert_array_equal(found.row_weights_, fit(option).row_weights_)
+
+
+@every_option
+def test_a_path_over_blocks_is_that_of_memory(option):
+    given = {"estimator": estimator(option), "n_init": 3, **rows_of(option)}
+    wanted = [N_CLUSTERS, N_CLUSTERS + 1]
+    found = distributed.select_n_clusters(readers(), wanted, **given)
+    expected = select_n_clusters(X, wanted, **given)
+    for k in wanted:
+        assert_same_fit(found.estimator(k), expected.estimator(k))
+
+
+@every_option
+@pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
+def test_blocks_are_described_as_memory_is(option, name):
+    model = fit(option)
+    if (option, name) == ("max_dispersion", "predict_proba"):
+        with pytest.raises(AttributeError, match="max_dispersion downweights columns"):
+            distributed.predict_proba(model, readers())
+        return
+    found = getattr(distributed, name)(model, readers(), **batch_of(option))
+    expected = getattr(model, name)(X, **batch_of(option))
+    np.testing.assert_array_equal(found, expected)
+
+
+@every_option
+def test_the_score_of_blocks_is_that_of_memory(option):
+    given = weights_and_batch(option)
+    found = distributed.score(fit(option), readers(), **given)
+    np.testing.assert_allclose(found, fit(option).score(X, **given), rtol=1e-9)
+
+
+@every_option
+@pytest.mark.parametrize("sample_rows", [N_ROWS, 120])
+def test_blocks_are_split_as_memory_is(option, sample_rows):
+    given = weights_and_batch(option)
+    found = distributed.split(
+        fit(option), readers(), 0, sample_rows=sample_rows, **given
+    )
+    np.testing.assert_array_equal(found.row_weights_, fit(option).row_weights_)
+    np.testing.assert_array_equal(found.column_weights_, fit(option).column_weights_)
+    if sample_rows == N_ROWS:
+        assert_same_fit(found, fit(option).split(X, 0, **given))
+
+
+@every_option
+@pytest.mark.parametrize("step", ["fit", "refine", "cut", "merge", "split"])
+def test_a_dask_array_is_taken_as_memory_is(option, step):
+    given = weights_and_batch(option)
+    model = fit(option).name_clusters(["one", "two", "three"])
+    if step == "fit":
+        found = estimator(option).fit(dask_array(), **rows_of(option))
+        expected = fit(option)
+    elif step == "refine":
+        found, expected = (model.refine(Y, **given) for Y in (dask_array(), X))
+        np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
+    elif step == "cut":
+        found, expected = (model.cut(2, X=Y, **given) for Y in (dask_array(), X))
+        np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
+    elif step == "merge":
+        found, expected = (
+            model.merge([[0, 1]], X=Y, **given) for Y in (dask_array(), X)
+        )
+    else:
+        found, expected = (model.split(Y, 0, **given) for Y in (dask_array(), X))
+    assert_same_fit(found, expected)
+
+
+# What is shown.
+
+
+def neighbours_in_the_same_batch(places):
+    from scipy.spatial import cKDTree
+
+    _, near = cKDTree(places).query(places, k=11)
+    return float(np.mean(BATCH[near[:, 1:]] == BATCH[:, None]))
+
+
+@every_option
+def test_the_map_shows_what_the_fit_sees(option):
+    model = fit(option)
+    places = results.row_map(model, X)
+    if option == "batch":
+        assert neighbours_in_the_same_batch(places) < 0.65
+    table = results.row_table(model, X)
+    np.testing.assert_array_equal(table["cluster"], model.labels_)
+    np.testing.assert_array_equal(table["map_x"], places[:, 0])
+
+
+@every_option
+def test_the_report_is_of_the_fit(option, tmp_path):
+    made = report.Report(fit(option), X)
+    assert f"{N_ROWS} rows in {N_CLUSTERS} clusters" in repr(made)
+
+
+def annotated(option):
+    adata = AnnData(X.astype(np.float32))
+    given = rows_of(option)
+    keys = {}
+    if "batch" in given:
+        adata.obs["lab"], keys["batch_key"] = given["batch"].astype(float), "lab"
+    if "known_labels" in given:
+        adata.obs["kind"], keys["known_key"] = given["known_labels"], "kind"
+    threecpo.anndata.cluster(adata, N_CLUSTERS, n_init=3, **keys, **OPTIONS[option][0])
+    return adata
+
+
+@every_option
+def test_an_annotated_table_is_fitted_as_an_array_is(option):
+    if "sample_weight" in rows_of(option):
+        pytest.skip("cells have no weights")
+    adata = annotated(option)
+    found = threecpo.anndata.model(adata)
+    assert_same_fit(found, fit(option))
+    table = CountTable(adata.X, column_names=adata.var_names)
+    assert_same_fit(
+        found.refine(table, **weights_and_batch(option)),
+        fit(option).refine(X, **weights_and_batch(option)),
+    )
+    assert "clusters" in repr(threecpo.anndata.report(adata))
+    parameters = found.get_params()
+    for name, value in OPTIONS[option][0].items():
+        assert parameters[name] == value
+
+
+@every_option
+def test_new_cells_are_placed_as_new_rows_are(option):
+    if "sample_weight" in rows_of(option):
+        pytest.skip("cells have no weights")
+    adata = annotated(option)
+    key = {"batch_key": "lab"} if "batch" in rows_of(option) else {}
+    obs = adata.obs[["lab"]][:40] if key else None
+    new = AnnData(X[:40].astype(np.float32), obs=obs)
+    threecpo.anndata.predict(new, adata, **key)
+    expected = fit(option).predict(X[:40], **batch_of(option, slice(40)))
+    labels = new.obs["threecpo"].astype(str).replace("outlier", "-1").astype(int)
+    np.testing.assert_array_equal(labels, expected)
+
+
+# Names of batches.
+
+FORMS = {
+    "int": lambda codes: codes,
+    "float": lambda codes: codes.astype(float),
+    "float32": lambda codes: codes.astype(np.float32),
+    "object": lambda codes: np.array([float(c) for c in codes], dtype=object),
+    "text": lambda codes: codes.astype(str),
+    "text of floats": lambda codes: np.array([f"{c}.0" for c in codes]),
+    "category": lambda codes: pd.Series(codes).astype("category"),
+    "list": lambda codes: codes.tolist(),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_name_of_a_batch_is_made_from_its_value_alone(form):
+    model = fit("batch")
+    found = model.predict(X, batch=FORMS[form](BATCH))
+    np.testing.assert_array_equal(found, model.labels_)
+    assert model.batch_names_.tolist() == ["0", "1"]
+
+
+def test_other_rows_of_the_call_do_not_rename_a_batch():
+    codes = np.where(np.arange(N_ROWS) < 80, BATCH.astype(float), 2.5)
+    model = estimator("plain").fit(X, batch=codes)
+    assert model.batch_names_.tolist() == ["0", "1", "2.5"]
+    found = model.predict(X[:80], batch=codes[:80])
+    np.testing.assert_array_equal(found, model.labels_[:80])
+
+
+def test_rows_of_unknown_batches_are_counted():
+    strange = np.where(np.arange(N_ROWS) < 7, "elsewhere", BATCH.astype(str))
+    with pytest.warns(UserWarning, match="7 of 160 rows.*'elsewhere'"):
+        fit("batch").predict(X, batch=strange)
+
+
+BAD = {
+    "batch": [None, np.nan, pd.NA, pd.NaT, np.inf, 1e308, ""],
+    "known_labels": [np.inf, 1e308, 0.5, -3, 10**8, True],
+    "sample_weight": [None, np.nan, pd.NA, pd.NaT, np.inf, 1e308, -1.0, "x"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, bad in BAD.items() for value in bad]
+)
+def test_a_bad_value_is_named_with_its_row(name, value):
+    good = {"batch": "a", "known_labels": 0, "sample_weight": 1.0}[name]
+    values = np.full(N_ROWS, good, dtype=object)
+    values[5] = value
+    with pytest.raises(ValueError, match=rf"{name}.*\b5\b"):
+        estimator("plain").fit(X, **{name: values})
+
+
+def test_rows_of_weight_0_do_not_choose_starts():
+    weights = np.ones(N_ROWS)
+    weights[:40] = 0.0
+    model = estimator("seed columns").fit(X, sample_weight=weights)
+    alone = estimator("seed columns").fit(X[40:])
+    np.testing.assert_array_equal(model.labels_[40:], alone.labels_)
+
+
+def test_auto_needs_no_more_rows_than_count():
+    weights = np.zeros(N_ROWS)
+    weights[:9] = 1.0
+    model = estimator("plain", "auto").fit(X, sample_weight=weights)
+    assert model.n_clusters_ <= 9
+
+
+def test_rows_without_counts_have_no_cluster_after_a_cut():
+    empty = sp.vstack([X, sp.csr_array((2, N_COLUMNS))]).tocsr()
+    batch = np.append(BATCH, [0, 1])
+    model = estimator("batch").fit(empty, batch=batch).cut(2)
+    table = results.row_table(model)
+    assert table["cluster"][-2:].tolist() == [-2, -2]
+
+
+def test_warnings_of_a_plain_fit_are_none():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator("plain").fit(X)
