@@ -114,3 +114,10 @@ def test_no_shape_in_a_docstring_reads_as_a_link():
     for path in (ROOT / "src").rglob("*.py"):
         found = re.findall(r"shape \([^)]*\w_[,) ].*", path.read_text(encoding="utf-8"))
         assert not found, path
+
+
+def test_the_map_of_modules_is_up_to_date():
+    import module_map
+
+    page = module_map.PAGE.read_text(encoding="utf-8")
+    assert module_map.with_map(page) == page, "run python docs/_ext/module_map.py"
