@@ -116,6 +116,7 @@ def test_no_shape_in_a_docstring_reads_as_a_link():
         assert not found, path
 
 
+@pytest.mark.usefixtures("extensions")
 def test_the_map_of_modules_is_up_to_date():
     import module_map
 
