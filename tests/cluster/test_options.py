@@ -7,7 +7,7 @@ from sklearn.exceptions import ConvergenceWarning
 from containers import planted
 from fitting import GROUPS, X, fit
 from threecpo._names import CRITERIA
-from threecpo.select._poisson import PoissonFamily
+from threecpo.select import _mdl
 
 
 @pytest.mark.parametrize(
@@ -125,4 +125,4 @@ def test_options_of_auto_are_checked_whatever_the_number_of_clusters(
 
 
 def test_the_criteria_are_those_of_paths():
-    assert tuple(PoissonFamily.criteria) == CRITERIA
+    assert tuple(_mdl.CRITERIA) == CRITERIA
