@@ -100,7 +100,8 @@ def k_means_path(
     >>> from paper import methods
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
-    >>> path = k_means_path(X, range(2, 7), methods()["RF+KM"](2, random_state=0))
+    >>> k_means = methods()["RF+KM"](2, random_state=0)
+    >>> path = k_means_path(X, range(2, 7), k_means, n_init=2)
     >>> path.choose("silhouette").fit.n_found
     2
     """

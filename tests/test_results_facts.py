@@ -1,15 +1,33 @@
 """Facts of counts and fits: agreement, columns by name, what a table holds."""
 
 import json
+from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import completeness_score, homogeneity_score
+from sklearn.metrics import (
+    adjusted_rand_score,
+    completeness_score,
+    homogeneity_score,
+    normalized_mutual_info_score,
+)
 
 from fitting import TRUE, X, fit
-from threecpo import CountTable, metrics, results
+from threecpo import CountTable, results
+
+
+def accuracy(truth, labels):
+    """The best of all one-to-one namings, tried one by one."""
+    n_names = max(truth.max(), labels.max()) + 1
+    namings = permutations(range(n_names))
+    return max(np.mean(np.array(naming)[labels] == truth) for naming in namings)
+
+
+def purity(truth, labels):
+    commonest = [np.bincount(truth[labels == k]).max() for k in np.unique(labels)]
+    return sum(commonest) / len(truth)
 
 
 class TestAgreement:
@@ -26,14 +44,14 @@ class TestAgreement:
         found = results.agreement(truth, model.labels_)
         pair = truth[known], model.labels_[known]
         assert found == {
-            "ARI": metrics.adjusted_rand_score(*pair),
-            "NMI": metrics.normalized_mutual_info_score(*pair),
-            "ACC": metrics.clustering_accuracy(*pair),
-            "purity": metrics.purity(*pair),
+            "ARI": adjusted_rand_score(*pair),
+            "NMI": normalized_mutual_info_score(*pair),
+            "ACC": accuracy(*pair),
+            "purity": purity(*pair),
             "homogeneity": homogeneity_score(*pair),
             "completeness": completeness_score(*pair),
         }
-        assert found["ARI"] != metrics.adjusted_rand_score(truth, model.labels_)
+        assert found["ARI"] != adjusted_rand_score(truth, model.labels_)
 
 
 class TestFit:

@@ -276,7 +276,7 @@ def dense_information(X, prior):
     return (xlogy(within, within) - xlogy(within, rows)).sum(axis=0)
 
 
-@pytest.mark.parametrize("prior", [0.0, 1e-3, 0.5])
+@pytest.mark.parametrize("prior", [0.0, 0.5])
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])
 def test_distances_are_the_likelihood_ratio(make, prior):
     expected = [[dense_distance(a, b, prior) for b in OTHER] for a in X]
@@ -344,7 +344,7 @@ def test_distances_of_zero_rows_are_finite(prior):
     assert distances[0, 2] == 0.0
 
 
-@pytest.mark.parametrize("prior", [0.0, 1e-3, 0.5])
+@pytest.mark.parametrize("prior", [0.0, 0.5])
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])
 def test_information_is_the_divergence_from_row_shares(make, prior):
     actual = column_information(make(X), prior=prior)

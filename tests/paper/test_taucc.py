@@ -69,7 +69,7 @@ def test_similarity_by_hand():
     assert own == pytest.approx(delta(X, rows, columns))
 
 
-@pytest.mark.parametrize("start", range(5))
+@pytest.mark.parametrize("start", range(3))
 def test_a_pass_never_lowers_delta(start):
     X, rows, columns = started(start)
     sums = merged_sums(table(X).by_row, columns)
@@ -93,7 +93,7 @@ def test_a_phase_ends_where_nothing_moves():
     assert moved.max() < 11
 
 
-@pytest.mark.parametrize("start", range(4))
+@pytest.mark.parametrize("start", range(3))
 def test_the_result_is_a_fixed_point_with_its_tau(start):
     X, rows, columns = started(start)
     done = run_taucc(table(X), rows, columns, 500)
