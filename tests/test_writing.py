@@ -20,8 +20,10 @@ def long_name(suffix, letter="a"):
     return letter * (room // len(letter.encode())) + suffix
 
 
-@pytest.mark.parametrize("letter", ["a", "ü"])
-@pytest.mark.parametrize("suffix", [".csv", ".tsv.gz", ".npz", ".parquet", ".h5ad"])
+@pytest.mark.parametrize(
+    ("suffix", "letter"),
+    [(".csv", "a"), (".tsv.gz", "ü"), (".npz", "ü"), (".h5ad", "a")],
+)
 def test_names_as_long_as_the_file_system_allows(suffix, letter, tmp_path):
     path = tmp_path / long_name(suffix, letter)
     write_counts(TABLE, path)
