@@ -74,11 +74,15 @@ def test_numbers_of_the_sentences_are_those_of_the_model(planted_model):
     )
 
 
-def test_best_columns_are_those_of_the_model(planted_model):
+def test_clusters_and_their_best_columns_are_those_of_the_model(planted_model):
     model, X = planted_model
     summary = summary_of(model, X)
     top = model.top_columns(10)
+    assert len(summary["clusters"]) == 3
     for k, cluster in enumerate(summary["clusters"]):
+        size = (model.labels_ == k).sum()
+        assert (cluster["cluster"], cluster["size"]) == (k, size)
+        assert cluster["share"] == size / len(X)
         own = top[(top["group"] == 1) & (top["cluster"] == k)]
         names = [f"column {j}" for j in own["column"]]
         assert [column["name"] for column in cluster["columns"]] == names
