@@ -85,18 +85,15 @@ class TestLabels:
         compared = results.label_tables(model, column.astype(float))["donor"]
         assert compared.of_rows.tolist() == ["1", "", "2", ""]
 
-    @pytest.mark.parametrize(
-        ("labels", "reason"),
-        [
+    def test_what_is_no_labels_is_refused(self, model):
+        for labels, reason in (
             ({"batch": ["a", "b"]}, "labels 'batch' has 2 values for"),
             ("cell_type", "labels 'label' must be a sequence of one label"),
             ({"donor": 3}, "labels 'donor' must be a sequence"),
             (np.zeros((len(X), 2)), "must be a sequence of one label for each row"),
-        ],
-    )
-    def test_what_is_no_labels_is_refused(self, labels, reason, model):
-        with pytest.raises(ValueError, match=reason):
-            results.label_tables(model, labels)
+        ):
+            with pytest.raises(ValueError, match=reason):
+                results.label_tables(model, labels)
 
 
 def test_parts_of_classes_are_homogeneous():

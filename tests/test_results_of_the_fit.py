@@ -38,13 +38,13 @@ def model():
     return fit(outliers="final", outlier_threshold=1.0, n_init=2)
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_set_params_changes_no_result(name, model, tmp_path):
-    before = content(MADE[name](model))
-    model.set_params(**LATER)
-    assert content(MADE[name](model)) == before
-    model.save(tmp_path / "model.npz")
-    assert content(MADE[name](load(tmp_path / "model.npz"))) == before
+def test_set_params_changes_no_result(model, tmp_path):
+    for make in MADE.values():
+        before = content(make(model))
+        model.set_params(**LATER)
+        assert content(make(model)) == before
+        model.save(tmp_path / "model.npz")
+        assert content(make(load(tmp_path / "model.npz"))) == before
 
 
 def test_set_params_changes_no_file(model, tmp_path):

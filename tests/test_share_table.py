@@ -47,25 +47,23 @@ class TestParts:
         by = [None, float("nan"), *["x"] * (N - 2)]
         assert as_frame(model, by)["rows"].tolist() == [N - 2] * 3
 
-    @pytest.mark.parametrize(
-        ("by", "bins", "parts"),
-        [
+    def test_numbers_and_dates_follow_each_other(self, model):
+        for by, bins, parts in (
             (2000 + np.arange(N) % 3, None, ["2000", "2001", "2002"]),
             (np.arange(N) / N, 2, None),
             (pd.Series(pd.date_range("2004-11-30", periods=N)), "month", None),
             ([dt.date(2004 + i % 2, 5, 1) for i in range(N)], "year", None),
-        ],
-    )
-    def test_numbers_and_dates_follow_each_other(self, model, by, bins, parts):
-        table = as_frame(model, by, bins=bins)
-        assert table["count"].sum() == N
-        found = list(dict.fromkeys(table["part"]))
-        if parts is None:
-            assert found == sorted(
-                found, key=lambda part: float(part.split()[0]) if " " in part else part
-            )
-        else:
-            assert found == parts
+        ):
+            table = as_frame(model, by, bins=bins)
+            assert table["count"].sum() == N
+            found = list(dict.fromkeys(table["part"]))
+            if parts is None:
+                assert found == sorted(
+                    found,
+                    key=lambda part: float(part.split()[0]) if " " in part else part,
+                )
+            else:
+                assert found == parts
 
     def test_a_time_without_rows_has_no_share(self, model):
         by = np.where(np.arange(N) % 2, "2001-05-01", "2003-01-01").astype("M8[D]")
@@ -81,18 +79,15 @@ class TestParts:
             parts = as_frame(model, np.datetime64("2000-01-01T00") + step)["part"]
             assert {len(part) for part in parts} == {length}
 
-    @pytest.mark.parametrize(
-        ("by", "bins", "part"),
-        [
+    def test_bad_input_is_refused(self, model):
+        for by, bins, part in (
             (["x"], None, r"by has shape \(1,\), but the model has"),
             (["x"] * N, "year", "unit of dates, but by holds none"),
             (np.arange(N), 0, "bins=0 must be"),
             (np.full(N, np.datetime64("2000-01-01")), "hour", "must be one of year"),
-        ],
-    )
-    def test_bad_input_is_refused(self, model, by, bins, part):
-        with pytest.raises(ValueError, match=part):
-            results.share_table(model, by, bins=bins)
+        ):
+            with pytest.raises(ValueError, match=part):
+                results.share_table(model, by, bins=bins)
 
     def test_the_table_comes_back_from_a_file(self, model, tmp_path):
         table = results.share_table(model, TRUE)
@@ -127,8 +122,9 @@ class TestRowsWithoutCounts:
         assert rows["nearest"][-3:].tolist() == [-2, -2, -2]
         np.testing.assert_array_equal(rows["cluster"][:-3], with_empty.labels_[:-3])
 
-    @pytest.mark.parametrize("outliers", [None, "iterative", "final"])
-    @pytest.mark.parametrize("prior", [0.0, 1e-6, 1.0])
+    @pytest.mark.parametrize(
+        ("outliers", "prior"), [(None, 0.0), ("iterative", 1e-6), ("final", 1.0)]
+    )
     def test_one_count_in_a_relevant_column_is_enough(self, outliers, prior):
         model = ThreeCPO(3, random_state=0, outliers=outliers, prior=prior).fit(X)
         one = np.zeros((X.shape[1], X.shape[1]))

@@ -32,40 +32,42 @@ def test_plain_counts_have_no_traps(seed):
     assert traps(sp.csr_array(counts(rate=0.1, m=200, seed=seed))) == []
 
 
-@pytest.mark.parametrize(
-    "ids",
-    [
+def test_ids_under_any_name():
+    for ids in (
         np.arange(1, N + 1),
         np.random.default_rng(0).permutation(N) + 7,
         12_000 + 3 * np.random.default_rng(0).permutation(N),
         np.cumsum(np.random.default_rng(0).integers(1, 50, N)),
-    ],
-    ids=["running", "shuffled", "of one length", "rising"],
-)
-def test_ids_under_any_name(ids):
-    (line,) = traps(named(counts(), CustomerID=ids))
-    assert "column CustomerID looks like numbers of rows" in line
-    assert "index='CustomerID' or drop=['CustomerID']" in line
+    ):
+        (line,) = traps(named(counts(), CustomerID=ids))
+        assert "column CustomerID looks like numbers of rows" in line
+        assert "index='CustomerID' or drop=['CustomerID']" in line
 
 
-@pytest.mark.parametrize("n", [40, 6000])
-def test_ids_of_some_rows_alone_are_no_ids(n):
+def test_ids_of_some_rows_alone_are_no_ids():
     """Beyond the sample too: one repeated number, and they may be counts."""
-    ids = np.random.default_rng(0).permutation(n) + 10_000
-    array = counts(n, 25)
-    assert lines(named(array, key=ids), "numbers of rows")
-    ids[1] = ids[3]
-    assert not lines(named(array, key=ids), "numbers of rows")
+    for n in (
+        40,
+        6000,
+    ):
+        ids = np.random.default_rng(0).permutation(n) + 10_000
+        array = counts(n, 25)
+        assert lines(named(array, key=ids), "numbers of rows")
+        ids[1] = ids[3]
+        assert not lines(named(array, key=ids), "numbers of rows")
 
 
-@pytest.mark.parametrize("n", [20, 6000])
-def test_totals_beside_ids(n):
-    array = counts(n, 25)
-    table = named(array, key=np.arange(n) + 1, Total=array.sum(axis=1))
-    assert lines(table, "column Total is the sum of all others")
-    off = array.sum(axis=1)
-    off[1] += 1
-    assert not lines(named(array, key=np.arange(n) + 1, Total=off), "sum of all")
+def test_totals_beside_ids():
+    for n in (
+        20,
+        6000,
+    ):
+        array = counts(n, 25)
+        table = named(array, key=np.arange(n) + 1, Total=array.sum(axis=1))
+        assert lines(table, "column Total is the sum of all others")
+        off = array.sum(axis=1)
+        off[1] += 1
+        assert not lines(named(array, key=np.arange(n) + 1, Total=off), "sum of all")
 
 
 def test_a_row_of_totals():
@@ -76,9 +78,8 @@ def test_a_row_of_totals():
     assert not lines(CountTable(np.vstack([array, counts(50).sum(axis=0)])), "sum of")
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high", "found"),
-    [
+def test_ages_and_years():
+    for name, low, high, found in (
         ("Age", 18, 80, True),
         ("customerAge", 18, 80, True),
         ("Alter", 18, 80, True),
@@ -87,29 +88,24 @@ def test_a_row_of_totals():
         ("page views", 18, 80, False),
         ("age", 18, 400, False),
         ("bread", 18, 80, False),
-    ],
-)
-def test_ages_and_years(name, low, high, found):
-    values = np.random.default_rng(1).integers(low, high + 1, N)
-    values[:2] = low, high
-    table = named(counts(), **{name: values})
-    expected = f"column {name} runs from {low} to {high} in all rows"
-    assert bool(lines(table, expected)) is found
+    ):
+        values = np.random.default_rng(1).integers(low, high + 1, N)
+        values[:2] = low, high
+        table = named(counts(), **{name: values})
+        expected = f"column {name} runs from {low} to {high} in all rows"
+        assert bool(lines(table, expected)) is found
 
 
-@pytest.mark.parametrize(
-    ("values", "found"),
-    [
+def test_thousands_that_were_read_as_fractions():
+    for values, found in (
         ([1.234, 2.5, 17, 999, 3.001, 4.017, 8.123, 1.999], True),
         ([1.234, 2.517, 17, 0.125, 3.001, 4.017, 8.123], False),
         ([1.2345, 2.517, 17, 3.001, 4.017, 8.123], False),
         ([1.5, 2.5, 3.25, 4.5, 6.5, 1.25, 17], False),
         ([1.234, 2.517, 1700, 3.001, 4.017, 8.123], False),
-    ],
-)
-def test_thousands_that_were_read_as_fractions(values, found):
-    array = np.resize(values, (20, len(values) + 1))
-    assert bool(lines(CountTable(array), "thousands='.'")) is found
+    ):
+        array = np.resize(values, (20, len(values) + 1))
+        assert bool(lines(CountTable(array), "thousands='.'")) is found
 
 
 def test_copied_rows_are_counted_unless_they_come_by_chance():

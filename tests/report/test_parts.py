@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,9 +39,8 @@ def test_packed_numbers_know_nothing_and_none():
     assert unpack(pack(np.array([]))).size == 0
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_numbers_have_three_digits():
+    for value, text in (
         (0, "0"),
         (12.3456, "12.3"),
         (13.0, "13.0"),
@@ -56,25 +54,20 @@ def test_packed_numbers_know_nothing_and_none():
         (-math.inf, "\u2212∞"),
         (math.nan, "–"),
         (None, "–"),
-    ],
-)
-def test_numbers_have_three_digits(value, text):
-    assert number(value) == text
+    ):
+        assert number(value) == text
 
 
-@pytest.mark.parametrize(
-    ("part", "text"),
-    [
+def test_shares_never_round_to_nothing_or_all():
+    for part, text in (
         (0, "0 %"),
         (0.0002, "under 0.1 %"),
         (0.012, "1.2 %"),
         (0.4567, "46 %"),
         (0.9999, "over 99 %"),
         (1, "100 %"),
-    ],
-)
-def test_shares_never_round_to_nothing_or_all(part, text):
-    assert percent(part) == text
+    ):
+        assert percent(part) == text
 
 
 def test_words_follow_their_number():
@@ -101,19 +94,16 @@ def test_ratios_and_shades():
     ]
 
 
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
+def test_plain_values_are_one_line():
+    for value, text in (
         ("a\nb", "a␊b"),
         (1 / 3, "0.333333"),
         (None, "None"),
         (True, "True"),
         ([1, "x", 0.5], "1, x, 0.5"),
         (list(range(13)), "13 values"),
-    ],
-)
-def test_plain_values_are_one_line(value, text):
-    assert one_line(value) == text
+    ):
+        assert one_line(value) == text
 
 
 @given(st.text(st.characters(codec=None)))

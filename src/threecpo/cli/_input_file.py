@@ -324,7 +324,7 @@ class InputFile(NamedTuple):
         import hashlib
 
         total = hashlib.sha256()
-        for path in sorted(_files(self.path)):
+        for path in sorted(p for p in self.path.rglob("*") if p.is_file()):
             name = path.relative_to(self.path).as_posix()
             total.update(os.fsencode(name) + b"\0" + digest(path).encode() + b"\n")
         return total.hexdigest()
@@ -370,7 +370,3 @@ def with_named_triples(arguments: Sequence[str]) -> list[str]:
         if len(behind) >= 3:
             words[at] = NAMED_TRIPLES
     return words
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.rglob("*") if path.is_file())

@@ -67,7 +67,7 @@ def run_facts(
     facts = {
         "format": RUN_FORMAT,
         "version": RUN_VERSION,
-        "command": shlex.join(["threecpo", *_arguments()]),
+        "command": shlex.join(["threecpo", *click.get_current_context().obj]),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {
             "threecpo": __version__,
@@ -97,12 +97,6 @@ def _tree(model: ThreeCPO) -> list[str]:
         text = " | ".join(" ".join(map(str, part)) for part in parts)
         lines.append(f"{text} (height {height:.3g})")
     return lines[::-1]
-
-
-def _arguments() -> tuple[str, ...]:
-    """What the command line was called with."""
-    arguments: tuple[str, ...] = click.get_current_context().obj
-    return arguments
 
 
 def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:

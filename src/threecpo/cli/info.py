@@ -25,6 +25,15 @@ _OF_THE_RUN = (
 )
 
 
+_DISPERSION = (
+    "in the clusters a typical column varies so many times more than Poisson counts"
+)
+_TEMPERATURE = (
+    "scores vary so many times more between clusters than those of Poisson counts; "
+    "confidence divides by it"
+)
+
+
 def fit_of(path: Path) -> Path | None:
     """The model that a path leads to, None if it is a table of counts."""
     from ..persistence import is_model
@@ -60,8 +69,8 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
         "clusters": _clusters(facts),
         "columns": ", ".join(f"{n} {group}" for group, n in groups.items()),
         "loss": f"{facts['loss']:.8g} after {number_of(facts['iterations'], 'step')}",
-        "dispersion φ": _dispersion(facts["dispersion"]),
-        "temperature T": _temperature(facts["temperature"]),
+        "dispersion φ": _measured(facts["dispersion"], _DISPERSION),
+        "temperature T": _measured(facts["temperature"], _TEMPERATURE),
         "confidence": _confidence(facts["confidence"]),
     }
     if line := separation_line(facts):
@@ -83,22 +92,8 @@ def _clusters(facts: dict[str, Any]) -> str:
     return text + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
 
 
-def _dispersion(value: float | None) -> str:
-    if value is None:
-        return "not measured"
-    return (
-        f"{value:.3g}: in the clusters a typical column varies so many times more than "
-        "Poisson counts"
-    )
-
-
-def _temperature(value: float | None) -> str:
-    if value is None:
-        return "not measured"
-    return (
-        f"{value:.3g}: scores vary so many times more between clusters than those of "
-        "Poisson counts; confidence divides by it"
-    )
+def _measured(value: float | None, meaning: str) -> str:
+    return "not measured" if value is None else f"{value:.3g}: {meaning}"
 
 
 def _confidence(means: list[float | None]) -> str:

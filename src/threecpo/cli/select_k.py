@@ -115,7 +115,8 @@ def command(
             }
         )
     else:
-        _print_best(path)
+        print_line(f"best by {path.criterion}: {number_of(path.best_k, 'cluster')}")
+        print_line(path.sentence())
 
 
 def _numbers(
@@ -154,8 +155,3 @@ def _path(
         if isinstance(counts, FileInBlocks):
             return counts.select(wanted, **given)
         return select_n_clusters(counts, wanted, **given)
-
-
-def _print_best(path: KPath) -> None:
-    print_line(f"best by {path.criterion}: {number_of(path.best_k, 'cluster')}")
-    print_line(path.sentence())

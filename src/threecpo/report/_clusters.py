@@ -15,16 +15,16 @@ from .words import cut, finite, percent, shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._core.markers import Markers
-    from .._fit.record import FitRecord
-    from ..results import Table
-
-    Part = dict[str, Any]
     from numpy.typing import NDArray
 
+    from .._core.markers import Markers
+    from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
+    from ..results import Table
     from ..results.label_comparison import LabelComparison
     from .words import Noun
+
+    Part = dict[str, Any]
 
 TYPICAL_ROWS = 3
 

@@ -23,18 +23,16 @@ from ._findings import (
 from .words import Noun, cut, finite, nouns, number, one_line, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from .._fit.record import FitRecord
+    from ..cluster import ThreeCPO
     from ..results import Table
     from .words import Noun
 
     Part = dict[str, Any]
-    from collections.abc import Iterable, Sequence
-
-    from .._fit.record import FitRecord
-    from ..cluster import ThreeCPO
 
 _NONE = 0xFFFF
 
@@ -207,7 +205,8 @@ def _of_the_fit(record: FitRecord) -> Part:
         "n_clusters": record.n_clusters,
         "sizes": figure_data.cluster_sizes(record),
         "unclear": _unclear(record),
-        "convergence": _convergence(record),
+        "convergence": figure_data.convergence(record)
+        | {"loss_text": number(record.loss)},
         "parameters": _parameters(record),
         "version": __version__,
     }
@@ -281,10 +280,6 @@ def _columns(record: FitRecord, names: list[str]) -> Part:
         "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
         "rates": [pack(rates) for rates in expected.clusters],
     }
-
-
-def _convergence(record: FitRecord) -> Part:
-    return figure_data.convergence(record) | {"loss_text": number(record.loss)}
 
 
 def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part:

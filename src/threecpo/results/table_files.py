@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    Table = dict[str, NDArray[Any]]
     from ..cluster import ThreeCPO
+
+    Table = dict[str, NDArray[Any]]
 
 TEXT = frozenset(
     {
