@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from fitting import GROUPS, X, fit
 from threecpo._names import CRITERIA
-from threecpo.select import _mdl
+from threecpo.select import _poisson
 
 
 def test_a_penalty_gets_totals_clusters_and_rows():
@@ -54,4 +54,4 @@ def test_options_of_auto_are_checked_for_any_number_of_clusters():
 
 
 def test_the_criteria_are_those_of_paths():
-    assert tuple(_mdl.CRITERIA) == CRITERIA
+    assert tuple(_poisson.CRITERIA) == CRITERIA
