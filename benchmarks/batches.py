@@ -16,6 +16,7 @@ from sklearn.metrics import adjusted_rand_score
 from threecpo import ThreeCPO
 from threecpo._core.codes import all_relevant, inner_labels
 from threecpo._core.matrices import from_dense
+from threecpo._core.rows import RowInfo
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import assign, sum_by_labels
 from threecpo._core.workers import SERIAL
@@ -95,7 +96,8 @@ def compare_cost(n_times=7):
         X, labels, batch = planted(0, n_batches, 0.5, 4000, 1500, 10)
         counts = from_dense(X)
         names = tuple(map(str, range(n_batches)))
-        both = counts, counts.with_rows(None, batch.astype(np.int32), names)
+        info = RowInfo(batches=batch.astype(np.int32), batch_names=names)
+        both = counts, counts.with_rows(info)
         times: dict[str, list[float]] = {}
         groups = all_relevant(counts.n_columns)
         for _ in range(n_times):

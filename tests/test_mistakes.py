@@ -119,7 +119,7 @@ IN_PYTHON = {
     ),
     "batches of other rows": (
         lambda: fit(X, batch=["a"]),
-        "one code for each of the 30 rows",
+        "one batch for each of the 30 rows",
     ),
     "a row without a batch": (
         lambda: fit(X, batch=[np.nan, "b"] * 15),

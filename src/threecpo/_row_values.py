@@ -117,7 +117,7 @@ def _number(value: Any) -> float:
 
 def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str, ...]]:
     """Return the number of each row's batch, and the names of the batches, sorted."""
-    values = _one_per_row("batch", given, n_rows, "one batch for each")
+    values = _one_per_row("batch", given, n_rows, "one batch")
     names = [_batch_name(row, value) for row, value in enumerate(values)]
     found, codes = np.unique(np.array(names, dtype=str), return_inverse=True)
     return codes.astype(np.int32), tuple(found.tolist())
@@ -152,8 +152,7 @@ def check_known(
     Numbers are those of clusters, without names; names are numbered in their order,
     behind those that come ``first``. None where no row is known.
     """
-    expected = "one label, or -1 where it is unknown, for each"
-    values = _one_per_row("known_labels", given, n_rows, expected)
+    values = _one_per_row("known_labels", given, n_rows, "one label")
     plain = [_known_label(row, value) for row, value in enumerate(values)]
     labels = [value for value in plain if value is not None]
     if not labels:
@@ -221,7 +220,7 @@ def _one_per_row(name: str, given: Any, n_rows: int, expected: str) -> list[Any]
         values = np.asarray(given, dtype=object)
     if values.shape != (n_rows,):
         message = (
-            f"{name} must have {expected} of the {n_rows} rows; its shape is "
+            f"{name} must be {expected} for each of the {n_rows} rows; its shape is "
             f"{values.shape}."
         )
         raise ValueError(message)

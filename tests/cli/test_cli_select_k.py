@@ -67,15 +67,15 @@ class TestSelectK:
         from threecpo.select import _poisson
 
         made = []
-        of = _poisson.PoissonFit.of.__func__
+        of = _poisson.PoissonFit.described.__func__
 
-        def counted(cls, *arguments):
+        def counted(cls, *arguments, **facts):
             made.append(1)
             if len(made) == 3:
                 raise KeyboardInterrupt
-            return of(cls, *arguments)
+            return of(cls, *arguments, **facts)
 
-        monkeypatch.setattr(_poisson.PoissonFit, "of", classmethod(counted))
+        monkeypatch.setattr(_poisson.PoissonFit, "described", classmethod(counted))
         done = run("select-k", "cells.npz", "--max", 5, "-o", "path.csv")
         assert done.code == 130
         assert [line.split()[0] for line in done.out.splitlines()] == [

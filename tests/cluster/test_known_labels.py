@@ -139,7 +139,7 @@ CONTRADICTIONS = [
     (put(7, True), "known_labels of row 7 is True"),
     (put(7, "moss"), "has names, but that of row 20 is 2"),
     (put(7, 3), "n_clusters=3, but 4 clusters are known: cluster 3 has row 7"),
-    (put(7, 5), "goes up to 5, but no row has 3"),
+    (put(7, 5), "is 5, but no row has 3"),
 ]
 
 
@@ -159,7 +159,7 @@ def test_other_contradictions():
         model(init="random-labels").fit(X, known_labels=KNOWN)
     with pytest.raises(ValueError, match="hold_labels='no' is not one of"):
         model(hold_labels="no").fit(X, known_labels=KNOWN)
-    with pytest.raises(ValueError, match="only 0 rows are of none"):
+    with pytest.raises(ValueError, match="at least 1 unlabelled rows; there are 0"):
         model(4).fit(X, known_labels=np.arange(len(X)) % 3)
 
 

@@ -81,9 +81,7 @@ def test_confidence_is_measured_again_with_the_weights(data, tmp_path):
     X, weights = data
     path = select_n_clusters(X, [3], sample_weight=weights, random_state=0, n_init=2)
     model = path.estimator(3)
-    with pytest.raises(ValueError, match="fitted with sample_weight"):
-        model.measure_confidence(X)
-    measured = model.measure_confidence(X, sample_weight=weights)
+    measured = model.measure_confidence(X)
     measured.save(tmp_path / "model.npz")
     again = load(tmp_path / "model.npz")
     assert again.probabilities_.tobytes() == measured.probabilities_.tobytes()

@@ -15,6 +15,7 @@ from threecpo._core.codes import inner_labels
 from threecpo._core.describe import scores
 from threecpo._core.dispersion import dispersions
 from threecpo._core.matrices import from_dense
+from threecpo._core.rows import RowInfo
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
@@ -36,7 +37,9 @@ def cases(draw, *, outliers=True):
 
 def counts_of(case, batches):
     names = tuple(map(str, range(batches.max() + 1)))
-    return from_dense(case.Y).with_rows(None, batches.astype(np.int32), names)
+    return from_dense(case.Y).with_rows(
+        RowInfo(batches=batches.astype(np.int32), batch_names=names)
+    )
 
 
 def sums_of(case, batches, prior):
@@ -128,7 +131,8 @@ def test_effects_of_batches_have_the_mean_one_in_every_part(given_case, prior):
 def test_one_cluster_needs_no_relevant_column():
     rng = np.random.default_rng(0)
     Y, batches = rng.poisson(5.0, (30, 4)).astype(float), np.arange(30) % 3
-    counts = from_dense(Y).with_rows(None, batches.astype(np.int32), ("a", "b", "c"))
+    info = RowInfo(batches=batches.astype(np.int32), batch_names=("a", "b", "c"))
+    counts = from_dense(Y).with_rows(info)
     groups = np.ones(4, np.int8)
     sums = sum_by_labels(counts, np.zeros(30, np.int32), 1, groups, 1e-3)
     step = model.column_step(

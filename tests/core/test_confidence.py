@@ -12,6 +12,7 @@ from threecpo._core.batch_model import rates_of
 from threecpo._core.codes import inner_labels
 from threecpo._core.describe import scores
 from threecpo._core.matrices import from_dense
+from threecpo._core.rows import RowInfo
 from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
@@ -20,7 +21,7 @@ from threecpo._core.workers import SERIAL
 def found_for(Y, labels, groups, prior, weights=None, batches=None):
     n_clusters = int(labels.max()) + 1
     names = () if batches is None else tuple(map(str, range(batches.max() + 1)))
-    counts = from_dense(Y).with_rows(weights, batches, names)
+    counts = from_dense(Y).with_rows(RowInfo(weights, batches, names))
     inside = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inside, n_clusters, groups, prior).smoothed(prior)
     exact = scores(counts, EXACT.profile(sums, groups), SERIAL)

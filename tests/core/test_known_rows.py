@@ -1,5 +1,6 @@
 """Runs with known rows and fixed columns, against the oracle."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,15 +17,22 @@ from threecpo._core import crossing, seeding
 from threecpo._core.codes import NOWHERE, all_relevant, with_fixed
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import joined, merge_clusters
+from threecpo._core.rows import RowInfo
 from threecpo._core.run import run
 from threecpo._core.search import Starts, first_groups
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL, Workers
 
 
+def knowing(counts, held, n_known):
+    """Counts whose rows are held in known clusters without names."""
+    info = replace(counts.row_info, known=held, known_names=("",) * n_known)
+    return counts.with_rows(info)
+
+
 def held_run(Y, labels, groups, held, penalty="mdl", workers=SERIAL, **changes):
     n_known = int(held.max(initial=-1)) + 1
-    counts = from_dense(Y).with_known(held.astype(np.int32), ("",) * n_known)
+    counts = knowing(from_dense(Y), held.astype(np.int32), n_known)
     n_clusters = max(int(labels.max()) + 1, n_known)
     settings = settings_of(n_clusters, penalty, n_known=n_known, **changes)
     return run(counts, groups, np.asarray(labels), settings, workers)
@@ -140,7 +148,7 @@ class TestSearch:
         made, Y = recorded(monkeypatch), hard(0)
         held = np.full(len(Y), -1, dtype=np.int32)
         held[[3, 150]], held[[8, 90]] = 0, 1
-        counts = from_dense(Y).with_known(held, ("", ""))
+        counts = knowing(from_dense(Y), held, 2)
         settings = settings_of(6, n_known=2)
         ends = []
         for seed in range(6):
@@ -156,7 +164,7 @@ class TestSearch:
     def test_seeds_are_free_rows_far_from_known_clusters(self, kind, seed):
         Y, labels, _ = start_of(seed)
         held = np.where(labels < 2, labels, -1).astype(np.int32)
-        counts = from_dense(Y).with_known(held, ("", ""))
+        counts = knowing(from_dense(Y), held, 2)
         start = (
             seeding.poisson_plus_plus(counts, 1e-3)
             if kind == "poisson"
@@ -171,7 +179,7 @@ class TestSearch:
         Y = np.array([[9.0, 1, 1]] * 20 + [[1, 9, 1]] * 20 + [[9, 1, 2]] * 20)
         held = np.full(60, -1, dtype=np.int32)
         held[:3] = 0
-        counts = from_dense(Y).with_known(held, ("",))
+        counts = knowing(from_dense(Y), held, 1)
         start = seeding.poisson_plus_plus(counts, 1e-3)
         for seed in range(5):
             found = start(np.random.default_rng(seed), 2, SERIAL)
@@ -181,9 +189,9 @@ class TestSearch:
         Y = np.array([[10.0, 0, 5], [0, 10, 5], [4, 6, 5], [6, 4, 5]])
         held = np.array([0, 0, 1, -1], dtype=np.int32)
         labels = np.where(held >= 0, held, NOWHERE)
-        counts = from_dense(Y).with_rows(np.array([9.0, 1, 1, 1]))
+        counts = from_dense(Y).with_rows(RowInfo(np.array([9.0, 1, 1, 1])))
         settings = settings_of(2, None, n_known=2)
-        counts = counts.with_known(held, ("", ""))
+        counts = knowing(counts, held, 2)
         result = run(counts, all_relevant(3), labels, settings, SERIAL)
         assert result.labels.tolist() == [0, 0, 1, 1]
         assert result.history["rows_moved"].tolist()[0] == 0

@@ -10,6 +10,7 @@ from threecpo._core.loops import rows as row_loops
 from threecpo._core.loops.quick import NO_QUICK, quick_of
 from threecpo._core.loops.records import Room, loadable, rows_of
 from threecpo._core.matrices import from_dense
+from threecpo._core.rows import RowInfo
 from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
 from threecpo._core.sums import Sums, sum_by_labels
 
@@ -52,7 +53,8 @@ def in_batches(counts, n_batches, seed):
         return counts
     rng = np.random.default_rng(seed)
     batches = rng.integers(n_batches, size=counts.n_rows).astype(np.int32)
-    return counts.with_rows(None, batches, tuple("abcdefgh"[:n_batches]))
+    names = tuple("abcdefgh"[:n_batches])
+    return counts.with_rows(RowInfo(batches=batches, batch_names=names))
 
 
 @settings(deadline=None, max_examples=120)

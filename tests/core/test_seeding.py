@@ -9,6 +9,7 @@ from strategies import PRIORS, count_matrices, planted, priors
 from threecpo._core import seeding
 from threecpo._core.codes import NOWHERE
 from threecpo._core.matrices import from_dense
+from threecpo._core.rows import RowInfo
 
 
 def distances(Y, Z=None, prior=1e-3):
@@ -52,9 +53,6 @@ def test_distances_equal_the_oracle(Y, prior, scale):
     X, W = Y + prior, 2 * Y[::-2] + prior
     found = distances(Y, prior=prior)
     assert_agrees(found, oracle.distances(X, X), pair_sizes(X, X))
-    np.testing.assert_array_equal(found, found.T)
-    assert not found.diagonal().any()
-    assert (found >= 0).all()
     found = distances(Y, 2 * Y[::-2], prior)
     assert_agrees(found, oracle.distances(X, W), pair_sizes(X, W))
 
@@ -145,7 +143,9 @@ class TestStarts:
         """Two kinds of far rows, of which one has a thousandth of the weight."""
         Y = np.repeat([[90.0, 5, 5], [5, 90, 5], [5, 5, 90]], 10, axis=0)
         weights = np.repeat([0.5, 0.5, 0.5e-3], 10)
-        start = seeding.poisson_plus_plus(from_dense(Y).with_rows(weights), 1e-3)
+        start = seeding.poisson_plus_plus(
+            from_dense(Y).with_rows(RowInfo(weights)), 1e-3
+        )
         found = [start(np.random.default_rng(seed), 2) for seed in range(30)]
         light = [(labels[20:] != NOWHERE).any() for labels in found]
         assert np.mean(light) < 0.1

@@ -51,7 +51,7 @@ def test_without_room_t_is_the_same_and_probabilities_are_elsewhere(
     again = threecpo.load(tmp_path / "model.npz")
     assert again.temperature_ == whole.temperature_
     np.testing.assert_array_equal(again.labels_, whole.labels_)
-    again = again.measure_confidence(X, **rows)
+    again = again.measure_confidence(X)
     np.testing.assert_array_equal(again.probabilities_, whole.probabilities_)
 
 

@@ -199,6 +199,18 @@ class TestForeign:
             with pytest.raises(ValueError, match="belongs to other data"):
                 kept(other, begun)
 
+    def test_other_data_of_the_same_column_totals(self, X, begun):
+        with pytest.raises(ValueError, match="belongs to other data: counts differ"):
+            kept(X[::-1], begun)
+
+    def test_what_cannot_be_compared(self, X, tmp_path):
+        for options, text in (
+            ({"column_penalty": lambda totals, *_: 0 * totals}, "as a function"),
+            ({"random_state": np.random.default_rng(0)}, "a generator as random_state"),
+        ):
+            with pytest.raises(ValueError, match=text):
+                kept(X, tmp_path / "new", **options)
+
     @pytest.mark.parametrize("version", ["version", "numerics"])
     def test_other_versions(self, X, begun, version):
         write_state(begun, state_of(begun) | {version: 9})

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._array_files import write_arrays
+from .._core import prices
 from .._errors import one_line
 from . import run_state, stored
 from .shared_pass import SharedPass
@@ -38,6 +39,12 @@ VERSIONS = {"version": 3, "numerics": stored.NUMERICS_VERSION}
 STATE = "state.json"
 LOCK = "lock"
 _OURS = re.compile(r"state\.json(\.part)?|lock|(sums|run-\d+)-\d+\.npz")
+# What tells the data of a fit from others.
+OF_DATA = {
+    "content": "counts",
+    "n_rows": "numbers of rows",
+    "rows": "weights, batches or known clusters",
+}
 # What changes the way but not the result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose")
 
@@ -53,6 +60,12 @@ class Checkpoint:
             for name, value in plan.parameters.items()
             if name not in _WITHOUT_EFFECT
         }
+        if plan.settings.price not in prices.NAMED.values():
+            message = (
+                "checkpoint= does not support column_penalty as a function: it cannot "
+                "be compared with that of a later call. Use 'mdl', 'bic' or None."
+            )
+            raise ValueError(message)
         self._fit = {"estimator": plan.name, **parameters, **options}
         self._files: dict[str, dict[str, str]] = {}
         # Files of runs that have ended, which do not change any more.
@@ -216,6 +229,12 @@ class Checkpoint:
         if not isinstance(theirs, dict):
             self._refuse(f"{STATE} lacks the parameters of the fit")
         for name in sorted({*theirs, *fit}):
+            if theirs.get(name) != fit.get(name) and name in OF_DATA:
+                message = (
+                    f"The checkpoint in {self._folder} belongs to other data: "
+                    f"{OF_DATA[name]} differ; name another folder, or remove it."
+                )
+                raise ValueError(message)
             if theirs.get(name) != fit.get(name):
                 message = (
                     f"The checkpoint in {self._folder} belongs to a fit with "

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from .._core.codes import all_held
-from .._core.rules import EXACT
 from .given_columns import fixed_pairs, seed_numbers
 
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def check_rows(
     plan: Plan, n_clusters: Sequence[int], info: RowInfo, n_rows: int
 ) -> None:
     """Refuse numbers of clusters, batches and known clusters that rows cannot have."""
+    from .._core.rules import EXACT  # compiled loops, which checks need not load
+
     if info.n_batches > 1 and plan.settings.rule is not EXACT:
         message = (
             f"The rule {plan.settings.rule.name!r} does not support batches; with "

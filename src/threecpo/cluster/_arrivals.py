@@ -103,7 +103,7 @@ class ArrivingRows(RowConfidence):
                 "ordinary fit that takes more rows."
             )
             raise ValueError(message)
-        counts = self._counts_of(X, batch, sample_weight)
+        counts = self._counts_of(X, batch, sample_weight, warn=False)
         _check_batches(record, counts)
         counts = self._with_known_rows(counts, known_labels)
         names = getattr(X, "row_names", None)

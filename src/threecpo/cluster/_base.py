@@ -280,7 +280,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         return Workers(_options.resolve_n_jobs(self.n_jobs))
 
     def _counts_of(
-        self, X: ArrayLike | Any, batch: Any, sample_weight: Any = None
+        self,
+        X: ArrayLike | Any,
+        batch: Any,
+        sample_weight: Any = None,
+        *,
+        warn: bool = True,
     ) -> Counts:
         """Counts of other rows, in the batches of the fit."""
         from .fitting import info_of_new_rows
@@ -288,8 +293,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         counts, record = check_counts(X, self, reset=False), self.record_
         given = {"sample_weight": sample_weight, "batch": batch}
-        given["beside"] = counts.row_info
-        info = info_of_new_rows(record, counts.n_rows, **given)
+        carried = counts.row_info
+        info = info_of_new_rows(
+            record, counts.n_rows, **given, beside=carried, warn=warn
+        )
         return record.in_batches(counts.with_rows(info))
 
     def _keep(self, record: FitRecord) -> None:

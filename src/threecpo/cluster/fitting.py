@@ -78,6 +78,7 @@ def info_of_new_rows(
     sample_weight: Any = None,
     batch: Any = None,
     beside: RowInfo = NOTHING,
+    warn: bool = True,
 ) -> RowInfo:
     """Return what is given of rows that are new to a fit, checked.
 
@@ -92,7 +93,7 @@ def info_of_new_rows(
     if record.sums.batches is None or info.batches is None:
         return info
     unknown = [name for name in info.batch_names if name not in record.batch_names]
-    if unknown:
+    if unknown and warn:
         codes = [info.batch_names.index(name) for name in unknown]
         n_unknown = int(np.isin(info.batches, codes).sum())
         listed = ", ".join(map(repr, unknown[:5])) + (", …" if unknown[5:] else "")

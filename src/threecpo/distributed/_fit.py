@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._core.workers import Workers
 from .._fit import driver, row_files
+from .._fit.memory import MemoryRows
 from .._options import check_integer, check_non_negative
 from ..cluster.fitting import (
     PoissonClusterer,
@@ -29,6 +33,7 @@ from ._session import (
     block_request,
     check_names,
     given_info,
+    in_memory,
 )
 
 if TYPE_CHECKING:
@@ -174,6 +179,7 @@ default=None
         return estimator
     heard = progress_of(estimator) if progress is None else progress
     plan = plan_of(estimator)
+    check_seed(estimator, checkpoint)
     if sample_rows is not None:
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
     with ExitStack() as stack:
@@ -258,6 +264,17 @@ def split(
     return gone_on(model, blocks, go_on, rows=rows, place=place, how=how)
 
 
+def check_seed(estimator: PoissonClusterer, checkpoint: Any) -> None:
+    """Refuse a generator beside a checkpoint."""
+    seed = estimator.random_state
+    if checkpoint is not None and seed is not None and not isinstance(seed, Integral):
+        message = (
+            "checkpoint= does not support a generator as random_state: it cannot be "
+            "compared with that of a later call. Use a number."
+        )
+        raise ValueError(message)
+
+
 def gone_on(
     model: Any,
     blocks: Any,
@@ -271,13 +288,27 @@ def gone_on(
     """Return a new model of rows in blocks that goes on from a fitted one."""
     plan, record = plan_to_go_on(model), record or model.record_
     place, how = place or {}, how or {}
+    one = replace(record.settings, n_clusters=1)
     with ExitStack() as stack:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         check_names(session.source, record)
-        found = session.rows(plan, block_request(session, **how))
+        request = block_request(session, **how)
+        found = session.rows(replace(plan, settings=one), request)
+        if len(found.totals) != record.n_columns:
+            message = (
+                f"{session.source.name} has {len(found.totals)} columns; the model was "
+                f"fitted on {record.n_columns}."
+            )
+            raise ValueError(message)
         info = given_info(plan, found.n_rows, **rows)
         found = found.with_info(info, plan.settings.prior)
-        reached = go_on(plan, record, rows=found)
+        if request.sample_rows is None or found.n_rows <= request.sample_rows:
+            sizes = record.n_clusters + 1, found.n_rows
+            counts = in_memory(session, found, *sizes).counts
+            workers = stack.enter_context(Workers(plan.n_jobs))
+            reached = go_on(plan, record, rows=MemoryRows(counts, workers))
+        else:
+            reached = go_on(plan, record, rows=found)
         columns, names = model.record_.column_names, session.source.row_names
         new = fitted_from(model, reached.with_names(columns=columns, rows=names))
     warn_unless_converged(reached, stacklevel=3)
