@@ -114,7 +114,7 @@ def test_a_checkpoint_goes_on_with_batches_and_weights(data, tmp_path):
     again = distributed.fit(ThreeCPO(3, random_state=0), readers, **rows, **options)
     assert first.loss_ == again.loss_
     np.testing.assert_array_equal(first.labels_, again.labels_)
-    with pytest.raises(ValueError, match="belongs to a fit with rows"):
+    with pytest.raises(ValueError, match="belongs to other data: weights"):
         distributed.fit(ThreeCPO(3, random_state=0), readers, **options)
 
 
