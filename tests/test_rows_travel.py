@@ -8,6 +8,7 @@ import functools
 import warnings
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -549,3 +550,79 @@ def test_warnings_of_a_plain_fit_are_none():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         estimator("plain").fit(X)
+
+
+# The command line.
+
+FLAGS = {
+    "plain": [],
+    "batch": ["--batch", "lab", "--drop", "kind"],
+    "known held": ["--known", "kind", "--drop", "lab"],
+    "known released": ["--known", "kind", "--release-known", "--drop", "lab"],
+    "seed columns": ["--seed-columns", "seeds.json"],
+    "fixed groups": ["--fix-group", "c0=noise", "--fix-group", "c3=shared"],
+    "outliers": ["--outliers", "iterative"],
+    "max_dispersion": ["--max-dispersion", "2"],
+    "max_row_size": ["--max-row-size", "2"],
+    "prior 0": ["--prior", "0"],
+}
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = pd.DataFrame(X.toarray(), columns=[f"c{j}" for j in range(N_COLUMNS)])
+    kinds = np.array(["zero", "one", "two", ""])[KNOWN]
+    frame.insert(0, "kind", kinds)
+    frame.insert(0, "lab", BATCH.astype(float))
+    frame.insert(0, "id", [f"r{i}" for i in range(N_ROWS)])
+    frame.to_csv("t.csv", index=False)
+    Path("seeds.json").write_text('{"b": ["c3", "c4"], "a": ["c0", "c1"]}')
+    frame.assign(lab=BATCH).drop(columns="kind").to_csv("new.csv", index=False)
+
+
+def run(*arguments):
+    from threecpo.cli import main
+
+    assert main([str(each) for each in arguments]) == 0
+
+
+@pytest.mark.usefixtures("written")
+@pytest.mark.parametrize("option", FLAGS)
+def test_commands_fit_as_the_library_does(option):
+    flags = FLAGS[option]
+    if "lab" not in flags:
+        flags = [*flags, "--drop", "lab", "--drop", "kind"]
+    if option == "fixed groups":
+        flags += ["--fix-group", "c11=noise"]
+    run("fit", "t.csv", "-k", 3, "--n-init", 3, "--no-report", "-o", "out", *flags)
+    found = load("out/model.npz")
+    expected = fit(option)
+    if option.startswith("known"):  # names are numbered in their order
+        assert adjusted_rand_score(found.labels_, expected.labels_) == 1.0
+    else:
+        assert_same_fit(found, expected)
+    for step, more in (("cut", ["-k", 2]), ("merge", ["0,1"])):
+        run(step, "out", *more, "--counts", "t.csv", "--no-report", "-o", step)
+        joined = load(f"{step}/model.npz")
+        assert joined.n_clusters_ == 2
+        np.testing.assert_array_equal(joined.row_weights_, found.row_weights_)
+        np.testing.assert_array_equal(joined.column_weights_, found.column_weights_)
+
+
+@pytest.mark.usefixtures("written")
+def test_commands_know_a_batch_written_as_a_fraction():
+    run(
+        "fit",
+        "t.csv",
+        "-k",
+        3,
+        "--n-init",
+        3,
+        "--no-report",
+        "-o",
+        "out",
+        *FLAGS["batch"],
+    )
+    run("predict", "out", "new.csv", "--batch", "lab", "-o", "p.csv")
+    np.testing.assert_array_equal(pd.read_csv("p.csv")["cluster"], fit("batch").labels_)

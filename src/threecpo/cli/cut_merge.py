@@ -151,7 +151,8 @@ def _join(
         if counts is None:
             kept = read_table(folder / "labels.csv")
         else:
-            source = InputFile(counts, known.get("options", {}), known.get("batch"))
+            of_rows = known.get("batch"), known.get("known")
+            source = InputFile(counts, known.get("options", {}), *of_rows)
             table, rows = source.parted(read_for(model, source))
             batch = rows.get("batch")
             table, _ = aligned(model, table, counts, zero=False)
