@@ -85,7 +85,7 @@ def test_weights_batches_and_checkpoints(tmp_path):
             found = distributed.fit(asked(hold_labels=hold), readers(X, 50), **options)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
     other = options | {"known_labels": np.where(KNOWN == 1, -1, KNOWN)}
-    with pytest.raises(ValueError, match="rows"):
+    with pytest.raises(ValueError, match="or known clusters differ"):
         distributed.fit(asked(hold_labels=False), readers(X, 50), **other)
 
 
