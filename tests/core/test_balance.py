@@ -60,3 +60,10 @@ def test_rates_that_go_to_zero_are_followed_to_the_end():
     assert MAX_SWEEPS < n_steps < 70
     assert expected[1, 0, 0] < 1e-8
     np.testing.assert_allclose(expected, cells, atol=1e-6)
+
+
+def test_newton_steps_take_a_single_column(monkeypatch):
+    monkeypatch.setattr("threecpo._core.balance.MAX_SWEEPS", 0)
+    cells = np.array([[[3.0], [2.0]], [[1.0], [5.0]], [[4.0], [4.0]]])
+    _, expected = balanced(cells)
+    assert_fits(cells, expected, 1e-11 * cells.sum())

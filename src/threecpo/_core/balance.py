@@ -68,8 +68,9 @@ def _descend(
     from .loops import balancing
 
     n_clusters = len(by_cluster)
-    weights = np.hstack([cell_totals.T, by_batch])
-    logs = log(np.hstack([scales.T, batches]))
+    # Of a single column hstack would make arrays in the order of columns.
+    weights = np.ascontiguousarray(np.hstack([cell_totals.T, by_batch]))
+    logs = np.ascontiguousarray(log(np.hstack([scales.T, batches])))
     rates, exposures = np.empty_like(weights), np.empty_like(by_cluster)
 
     def move_to(logs: NDArray[np.float64]) -> float:
