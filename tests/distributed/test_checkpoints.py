@@ -207,6 +207,10 @@ class TestForeign:
         for options, text in (
             ({"column_penalty": lambda totals, *_: 0 * totals}, "as a function"),
             ({"random_state": np.random.default_rng(0)}, "a generator as random_state"),
+            (
+                {"random_state": np.random.default_rng(0), "n_clusters": "auto"},
+                "a generator as random_state",
+            ),
         ):
             with pytest.raises(ValueError, match=text):
                 kept(X, tmp_path / "new", **options)

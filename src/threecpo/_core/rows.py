@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class RowInfo:
     """What is known of each row; None where nothing is.
 
-    ``weights`` say how often a row counts; a row of weight 0 is no part of a fit.
+    ``weights`` say how often a row counts; a fit leaves out rows of weight 0.
     ``batches`` are numbers of ``batch_names``. ``known`` is the cluster that a row is
     held in, ``FREE``, or below that ``starting_code`` of the cluster where it only
     starts; ``known_names`` are the names of these clusters, "" for none.

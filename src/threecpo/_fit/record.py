@@ -263,10 +263,6 @@ class FitRecord:
         smoothed = sums.smoothed(self.settings.prior)
         return model.log_likelihood(smoothed, self.groups, self.smoothed) - self.price
 
-    def numbered_as_at_the_start(self) -> FitRecord:
-        """Return the same fit with its clusters numbered as its start had them."""
-        return self.taken(np.argsort(self.ranks, kind="stable"))
-
     def taken(self, order: NDArray[np.intp]) -> FitRecord:
         """Return the same fit with its clusters in this order."""
         new = np.empty(len(order), dtype=np.int32)

@@ -163,6 +163,7 @@ default=None
     """
     check_estimator(estimator)
     check_known_start(estimator, known_labels)
+    check_seed(estimator, checkpoint)
     check_non_negative("tol", tol)
     target = row_files.target_of(write_to)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
@@ -179,7 +180,6 @@ default=None
         return estimator
     heard = progress_of(estimator) if progress is None else progress
     plan = plan_of(estimator)
-    check_seed(estimator, checkpoint)
     if sample_rows is not None:
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
     with ExitStack() as stack:
