@@ -1,18 +1,88 @@
-"""Synth: the paper's generator, and its clusters and groups found again."""
+"""Data to try things on: Austen's novels and the paper's Synth, found again."""
 
 import hashlib
+import importlib.util
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from threecpo import ThreeCPO
-from threecpo.datasets import make_synth
+from threecpo.datasets import load_austen, make_synth
 
 # Of the first row, and of the whole draw, with seed 0.
 FIRST_ROW = [26, 39, 52, 13, 14, 20]
 FIRST_DRAW = "12e2a8c974c7b8eecfb2a7ea72000041de43d3a9901cc13e295b5ed43030c7ce"
 RATIOS = np.array([[2, 3, 4, 1], [4, 1, 4, 1], [3, 2, 4, 1]])
+ROOT = Path(__file__).resolve().parents[1]
+CHAPTERS = ROOT.parent / "shared" / "raw" / "austen_chapters.jsonl.gz"
+
+
+@pytest.fixture(scope="module")
+def table():
+    return load_austen()
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return ThreeCPO("auto", random_state=0).fit(table)
+
+
+class TestAusten:
+    def test_chapters_have_names_openings_and_novels(self, table):
+        assert table.shape == (269, 2000)
+        assert table.label_kind == "novel"
+        novels = table.label_kinds["novel"]
+        sizes = dict(zip(*np.unique(novels, return_counts=True), strict=True))
+        assert sizes == {
+            "Emma": 55,
+            "Mansfield Park": 48,
+            "Northanger Abbey": 31,
+            "Persuasion": 24,
+            "Pride and Prejudice": 61,
+            "Sense and Sensibility": 50,
+        }
+        assert len(set(table.row_names)) == len(set(table.row_titles)) == 269
+        first = np.flatnonzero(table.row_names == "Pride and Prejudice, chapter 1")
+        opening = "It is a truth universally acknowledged"
+        assert table.row_titles[first][0].startswith(opening)
+        assert table.licence == "Public domain"
+        assert "Gutenberg" in table.source
+
+    def test_the_clusters_are_the_six_novels(self, table, model):
+        assert model.n_clusters_ == 6
+        assert adjusted_rand_score(table.labels, model.labels_) == 1
+        assert model.cluster_names_.tolist() == [
+            "elizabeth · darcy · bennet",
+            "emma · harriet · weston",
+            "elinor · marianne · dashwood",
+            "fanny · crawford · edmund",
+            "catherine · tilney · thorpe",
+            "anne · elliot · captain",
+        ]
+        groups = dict(
+            zip(*np.unique(model.column_groups_, return_counts=True), strict=True)
+        )
+        assert groups == {1: 250, 0: 1496, -1: 254}
+
+    def test_names_and_labels_do_not_leak_into_the_clusters(self, table, model):
+        bare = ThreeCPO("auto", random_state=0).fit(table.X)
+        np.testing.assert_array_equal(bare.labels_, model.labels_)
+        assert bare.loss_ == model.loss_
+
+    def test_the_file_is_what_the_script_makes(self):
+        if not CHAPTERS.exists():
+            pytest.skip(f"{CHAPTERS.name} is not at hand")
+        path = ROOT / "docs" / "_ext" / "austen_counts.py"
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        script = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(script)
+        made = script.arrays_of(CHAPTERS)
+        with np.load(script.TARGET) as stored:
+            assert set(stored) == set(made)
+            for name, values in made.items():
+                np.testing.assert_array_equal(stored[name], values)
 
 
 def test_shape_and_types():

@@ -22,6 +22,8 @@ def test_the_wheel_holds_the_package_alone():
     wheel = pytest.importorskip("hatchling.builders.wheel")
     names = names_in(wheel.WheelBuilder)
     assert PurePosixPath("threecpo/cli/fit.py") in names
+    assert PurePosixPath("threecpo/data/austen.npz") in names
+    assert PurePosixPath("threecpo/data/README.md") in names
     assert top_folders(names) == {"threecpo"}
 
 
@@ -29,6 +31,7 @@ def test_the_source_distribution_holds_the_paper():
     sdist = pytest.importorskip("hatchling.builders.sdist")
     names = names_in(sdist.SdistBuilder)
     assert PurePosixPath("paper/paper_values.csv") in names
+    assert PurePosixPath("src/threecpo/data/austen.npz") in names
     assert PurePosixPath("paper/__main__.py") in names
     assert PurePosixPath("docs/tutorials/cells.md") in names
     assert PurePosixPath("docs/images/report.png") in names

@@ -1,21 +1,64 @@
-"""Data to try things on."""
+"""Data to try things on: the novels of Jane Austen, and synthetic counts."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from ._options import check_integer
+from .table import CountTable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["make_synth"]
+__all__ = ["load_austen", "make_synth"]
 
 RATIOS = np.array([[2, 3], [4, 1], [3, 2]])
 SHARED = (4, 1)
+
+
+def load_austen() -> CountTable:
+    """Return the counts of words in the chapters of Jane Austen's six novels.
+
+    The file comes with the package; nothing is downloaded.
+
+    Returns
+    -------
+    CountTable
+        269 chapters x the 2000 most frequent words, counted by
+        :func:`threecpo.text.count_terms` with its defaults. ``row_names`` are novel and
+        chapter, ``row_titles`` the first words of the chapter, and ``labels`` the
+        novel. Fits do not read names, titles or labels.
+
+    Examples
+    --------
+    >>> from threecpo.datasets import load_austen
+    >>> table = load_austen()
+    >>> table
+    CountTable("Jane Austen's novels": 269 rows x 2000 columns, 6 clusters)
+    >>> table.row_names[0], table.row_titles[0][:42]
+    ('Emma, chapter 1', 'Emma Woodhouse, handsome, clever, and rich')
+    """
+    with np.load(Path(__file__).parent / "data" / "austen.npz") as arrays:
+        novels = arrays["novels"].tolist()
+        numbers = arrays["chapters"].tolist()
+        return CountTable(
+            arrays["counts"],
+            row_names=[
+                f"{novel}, chapter {number}"
+                for novel, number in zip(novels, numbers, strict=True)
+            ],
+            column_names=arrays["words"].tolist(),
+            labels={"novel": novels},
+            row_titles=arrays["openings"].tolist(),
+            name="Jane Austen's novels",
+            description="269 chapters of six novels x their 2000 most frequent words",
+            licence="Public domain",
+            source="Project Gutenberg, by way of the R package janeaustenr",
+        )
 
 
 def make_synth(
