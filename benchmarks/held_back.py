@@ -15,12 +15,9 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
-from threecpo._fit.held_back import weights_by
 
 from _common import SYNTH, DataSet, Report, add_data_option, load, missing_data, say
 from threecpo import ThreeCPO
-from threecpo._fit import memory
-from threecpo.cluster.fitting import as_table, plan_of
 from threecpo.preprocessing import SublinearCounts
 
 DATA = (
@@ -74,17 +71,12 @@ def measured(data: DataSet, seed: int) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = ThreeCPO(data.n_clusters, random_state=seed)
-        counts = as_table(data.matrix).counts
-        plan = plan_of(model)
-        first = memory.fit(plan, counts)
-        ari = {"None": score(data, first.rows.labels)}
+        ari = {"None": score(data, clone(model).fit(data.matrix).labels_)}
         held = {}
         for limit in LIMITS:
-            # What max_dispersion=limit does; the first fit is the same for all.
-            weights, record = weights_by(first, counts, limit), first
-            if weights is not None:
-                record = memory.fit(plan.with_column_weights(weights), counts)
-            ari[f"c = {limit}"] = score(data, record.rows.labels)
+            fitted = clone(model).set_params(max_dispersion=limit).fit(data.matrix)
+            weights = fitted.record_.sums.column_weights
+            ari[f"c = {limit}"] = score(data, fitted.labels_)
             held[f"c = {limit}"] = 0 if weights is None else int((weights < 1).sum())
         capped = clone(model).set_params(max_row_size=ROW_LIMIT).fit(data.matrix)
         ari[f"rows {ROW_LIMIT}"] = score(data, capped.labels_)
@@ -92,7 +84,7 @@ def measured(data: DataSet, seed: int) -> dict:
         for function in FUNCTIONS:
             values = SublinearCounts(function, table=True).transform(data.matrix)
             ari[function] = score(data, clone(model).fit(values).labels_)
-    return {"ari": ari, "held": held, "shape": list(counts.shape)}
+    return {"ari": ari, "held": held, "shape": list(data.matrix.shape)}
 
 
 def score(data: DataSet, labels: np.ndarray) -> float:

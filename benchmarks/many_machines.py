@@ -31,7 +31,7 @@ from _planted import Planted
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import Sums, sum_by_labels
-from threecpo._fit.block_work import add_each, answer
+from threecpo._fit.blocks import add_each, answer
 from threecpo.distributed._dask import (
     ADDED_AT_ONCE,
     SHARES_PER_THREAD,

@@ -36,7 +36,7 @@ from threecpo._core.rules import EXACT
 from threecpo._core.run import Request
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers
-from threecpo._fit import block_work as work
+from threecpo._fit.blocks import add_each, answer
 from threecpo._fit.engine import ThreadEngine
 from threecpo.distributed._dask import DaskEngine
 from threecpo.io.blocks import open_blocks
@@ -103,7 +103,7 @@ def seconds_of_pass(engine: Engine, request: Request, repeats: int = 3) -> float
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        engine.fold(partial(work.answer, [request]), work.add_each)
+        engine.fold(partial(answer, [request]), add_each)
         times.append(time.perf_counter() - start)
     return median(times)
 

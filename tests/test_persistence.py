@@ -16,7 +16,7 @@ import threecpo
 from containers import names
 from fitting import TRUE, X, fit
 from threecpo import ThreeCPO
-from threecpo._fit.stored_record import record_to_arrays
+from threecpo._fit.record_files import record_to_arrays
 
 OPTIONS = {
     "default": {},

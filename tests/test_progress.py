@@ -8,7 +8,7 @@ import pytest
 
 from containers import planted
 from threecpo import ThreeCPO, select_n_clusters
-from threecpo._fit.progress import Step
+from threecpo._fit.plan import Step
 from threecpo._progress import RunBar, progress
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from ._fit.progress import Step
+    from ._fit.plan import Step
 
     Clock = Callable[[], float]
 

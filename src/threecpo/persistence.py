@@ -54,7 +54,7 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     ...     threecpo.load(f"{folder}/model.npz").n_clusters_
     2
     """
-    from ._fit.stored_record import record_to_arrays
+    from ._fit.record_files import record_to_arrays
 
     arrays, facts = record_to_arrays(model.record_)
     parameters = _storable(model.get_params(deep=False), arrays)
@@ -120,7 +120,7 @@ def is_model(path: str | os.PathLike[str]) -> bool:
 
 
 def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
-    from ._fit.stored_record import record_from_arrays
+    from ._fit.record_files import record_from_arrays
     from .cluster import ThreeCPO
     from .cluster.fitting import keep
 

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from fitting import TRUE, X
 from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
 from threecpo._core.matrices import from_dense
-from threecpo._fit.seed_rows import seed_evidence
+from threecpo._fit.starting import seed_evidence
 
 COLUMNS = [f"c{j}" for j in range(10)]
 SHARES = np.stack([X[k == TRUE, :6].sum(axis=0) for k in range(3)])

@@ -6,7 +6,7 @@ import pytest
 from containers import planted
 from fitting import TRUE, X
 from threecpo import ThreeCPO, distributed, select_n_clusters
-from threecpo._fit.block_work import rows_to_sample
+from threecpo._fit.blocks import rows_to_sample
 
 KNOWN = np.full(len(X), -1)
 for number, k in enumerate((2, 0)):

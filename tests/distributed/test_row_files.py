@@ -8,7 +8,7 @@ from block_fits import ROWS, assert_same_bits, attributes, counts_of, evenly, fi
 
 import threecpo
 from threecpo import distributed
-from threecpo._fit import row_files
+from threecpo._fit import row_results
 
 
 @pytest.fixture(scope="module", name="X")
@@ -78,7 +78,7 @@ def test_a_full_disk_leaves_nothing_half_written(X, tmp_path, monkeypatch):
         whole(file, values[:1], **options)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(row_files.np, "save", full)
+    monkeypatch.setattr(row_results.np, "save", full)
     with pytest.raises(OSError, match=r"could not be written .* No space left"):
         written(X, tmp_path / "rows")
     monkeypatch.undo()

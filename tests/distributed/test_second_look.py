@@ -31,7 +31,7 @@ from threecpo._core.rules import EXACT
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 from threecpo._fit.blocks import BlockFit
-from threecpo._fit.second_look import (
+from threecpo._fit.rare_clusters import (
     MOST_LOOKS,
     ROWS_OF_CLUSTER,
     MisfitFinder,

@@ -12,7 +12,7 @@ from threecpo._core.matrices import from_sparse
 from threecpo._core.rules import EXACT
 from threecpo._core.run import Request, settled
 from threecpo._core.sums import sum_by_labels
-from threecpo._fit import block_work, shared_pass
+from threecpo._fit import blocks, shared_pass
 from threecpo._fit.blocks import BlockFit
 from threecpo._fit.budget import MemoryBudget
 
@@ -115,9 +115,9 @@ def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
         labels = ((np.arange(counts.n_rows) + shift) % 4).astype(np.int32)
         smoothed = sum_by_labels(counts, labels, 4, groups, 1e-3).smoothed(1e-3)
         requests.append(Request(EXACT.profile(smoothed, groups), bool(shift)))
-    together = block_work.answer(requests, 0, counts)
+    together = blocks.answer(requests, 0, counts)
     for request, found in zip(requests, together, strict=True):
-        (alone,) = block_work.answer([request], 0, counts)
+        (alone,) = blocks.answer([request], 0, counts)
         np.testing.assert_array_equal(found.table, alone.table)
         np.testing.assert_array_equal(found.log_sizes, alone.log_sizes)
         assert found.log_sizes.any() == request.with_sizes

@@ -9,8 +9,8 @@ import pytest
 from fitting import TRUE, X, fit
 from threecpo import ThreeCPO, select_n_clusters
 from threecpo._core import prices
+from threecpo._fit.record_files import record_from_arrays, record_to_arrays
 from threecpo._fit.stored import NUMERICS_VERSION, DamagedFieldError
-from threecpo._fit.stored_record import record_from_arrays, record_to_arrays
 
 
 @pytest.fixture

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.rows import NOTHING, RowInfo
-from . import block_work as work
-from .blocks import BlockFit
+from .blocks import BlockFit, rows_to_sample
 from .budget import OF_ROW, check_all
 from .checkpoint import Checkpoint
-from .confidence import described_over, written_over
-from .described_path import described_each
-from .engine import FirstLook, PreparedBlocks, look_at, readers_with
+from .describing import described_each, described_over, written_over
+from .engine import (
+    FirstLook,
+    PreparedBlocks,
+    look_at,
+    nearest_labels,
+    readers_with,
+    rows_of,
+)
 from .plan import with_labels_of
 
 if TYPE_CHECKING:
@@ -26,10 +31,9 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .budget import MemoryBudget
-    from .described_path import DescribedFit
+    from .describing import DescribedFit
     from .engine import Engine, Reader, T, Work
-    from .plan import Plan
-    from .progress import Progress
+    from .plan import Plan, Progress
     from .record import FitRecord
 
 # Numbers for each row and cluster while the confidence of a fit is measured.
@@ -193,7 +197,7 @@ class BlockRows:
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
         """Best cluster of each row under another fit."""
-        found = self.fold(partial(work.nearest_labels, record.describer), list.__add__)
+        found = self.fold(partial(nearest_labels, record.describer), list.__add__)
         return np.concatenate(found)
 
     def drawn(
@@ -203,7 +207,7 @@ class BlockRows:
         n_drawn = len(members)
         if self.request.sample_rows is not None:
             n_drawn = min(n_drawn, self.request.sample_rows)
-        chosen = members[work.rows_to_sample(len(members), n_drawn, plan.sample_seed)]
+        chosen = members[rows_to_sample(len(members), n_drawn, plan.sample_seed)]
         n_stored = sum(self.look.n_stored) * n_drawn / self.n_rows
         sizes = plan.settings.n_clusters, len(self.totals), plan.n_jobs
 
@@ -212,4 +216,4 @@ class BlockRows:
             budget.check_sample(n_stored, *sizes)
 
         check_all(self.request.budget, check)
-        return chosen, work.rows_of(self, self.look.first_rows, chosen)
+        return chosen, rows_of(self, self.look.first_rows, chosen)

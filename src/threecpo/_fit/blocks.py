@@ -5,21 +5,22 @@ from __future__ import annotations
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core import seeding
-from .._core.codes import inner_labels
+from .._core.codes import NOWHERE, all_held, all_relevant, inner_labels
 from .._core.crossing import best_of
 from .._core.run import Request, Running
 from .._core.search import first_groups
+from .._core.sums import sum_by_labels, sums_by_profile
 from .._core.workers import Workers
-from . import block_work as work
 from .budget import check_all
-from .progress import report_to
+from .engine import rows_of
+from .plan import report_to
+from .rare_clusters import MOST_LOOKS, SAMPLE_PER_ROW, SecondLook, is_due
 from .record import FitRecord
-from .second_look import MOST_LOOKS, SAMPLE_PER_ROW, SecondLook, is_due
 from .shared_pass import PendingRun, SharedPass, finish_together
 from .starting import (
     first_columns,
@@ -34,14 +35,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.run import Run
+    from .._core.counts import Counts
+    from .._core.run import Request, Run
     from .._core.sums import Sums
     from .block_rows import BlockRows
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
     from .engine import Engine, FirstLook, Work
-    from .plan import Plan
-    from .progress import Progress
+    from .plan import Plan, Progress
+    from .row_results import RowDescriber
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class BlockFit:
         return 1 if batches is None else batches.n_batches
 
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
-        return self.engine.fold(partial(work.answer, requests), work.add_each)
+        return self.engine.fold(partial(answer, requests), add_each)
 
     def check_memory(
         self,
@@ -221,7 +223,7 @@ class BlockFit:
         if known is not None and kept is not None:
             known = known[kept]
         seed = self.plan.sample_seed
-        return work.rows_to_sample(self._n_rows, n_sampled, seed, known)
+        return rows_to_sample(self._n_rows, n_sampled, seed, known)
 
     @property
     def _starts_from_sample(self) -> bool:
@@ -237,7 +239,7 @@ class BlockFit:
         plan = self.plan
         everything = self._samples_all(sample_rows)
         drawn = self._drawn(sample_rows)
-        counts = work.rows_of(self.engine, self.look.first_rows, drawn)
+        counts = rows_of(self.engine, self.look.first_rows, drawn)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)
@@ -267,13 +269,13 @@ class BlockFit:
         if isinstance(plan.init, FitRecord):
             groups = groups_of_record(plan, self._n_columns)
             place = (plan.init.describer, settings.marks_outliers)
-            sums = partial(work.sum_placed, *place, n_clusters, groups, prior)
+            sums = partial(sum_placed, *place, n_clusters, groups, prior)
         else:
             labels = inner_labels(given_labels(plan, self._n_rows), n_clusters)
             groups = self._first_groups()
             parts = np.split(labels, self.look.first_rows[1:-1])
-            sums = partial(work.sum_given, parts, n_clusters, groups, prior)
-        (found,) = self.engine.fold(sums, work.add_each)
+            sums = partial(sum_given, parts, n_clusters, groups, prior)
+        (found,) = self.engine.fold(sums, add_each)
         return PendingRun(groups, running=Running(found, groups, settings))
 
     def _first_groups(self) -> NDArray[np.int8]:
@@ -295,11 +297,90 @@ class BlockFit:
         """h(j) of these columns."""
         prior, sums = self.plan.settings.prior, self.look.sums
         if not used.all():
-            sums = self.engine.fold(partial(work.sum_columns, used, prior), _added)
-        above = self.engine.fold(partial(work.x_log_x_above, used, prior), np.add)
+            sums = self.engine.fold(partial(sum_columns, used, prior), _added)
+        above = self.engine.fold(partial(x_log_x_above, used, prior), np.add)
         return seeding.information_of(sums, above, prior)
 
 
 def _added(a: Sums, b: Sums) -> Sums:
     a.add(b)
     return a
+
+
+def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
+    """Sums of a block by the profile of each request: the pass of all runs."""
+    return [
+        sums_by_profile(counts, profile, with_sizes=with_sizes)
+        for profile, with_sizes in requests
+    ]
+
+
+def sum_given(
+    labels: Sequence[NDArray[np.int32]],
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+    index: int,
+    counts: Counts,
+) -> list[Sums]:
+    """Sums of a block whose labels are given, as those of every block."""
+    return [sum_by_labels(counts, labels[index], n_clusters, groups, prior)]
+
+
+def sum_placed(
+    describer: RowDescriber,
+    with_outliers: bool,  # noqa: FBT001
+    n_clusters: int,
+    groups: NDArray[np.int8],
+    prior: float,
+    _: int,
+    counts: Counts,
+) -> list[Sums]:
+    """Sums of a block by the labels that another fit gives it."""
+    results = describer(counts)
+    labels = results.labels if with_outliers else results.nearest_labels
+    labels = inner_labels(labels, n_clusters)
+    return [sum_by_labels(counts, labels, n_clusters, groups, prior)]
+
+
+def x_log_x_above(
+    used: NDArray[np.bool_], prior: float, _: int, counts: Counts
+) -> NDArray[np.float64]:
+    return seeding.x_log_x_above(counts.columns(used), prior)
+
+
+def sum_columns(used: NDArray[np.bool_], prior: float, _: int, counts: Counts) -> Sums:
+    """Sums over all rows with these columns in use, and no others."""
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    everything = all_relevant(int(np.count_nonzero(used)))
+    return sum_by_labels(counts.columns(used), nowhere, 0, everything, prior)
+
+
+def add_each(a: list[Sums], b: list[Sums]) -> list[Sums]:
+    for own, other in zip(a, b, strict=True):
+        own.add(other)
+    return a
+
+
+def rows_to_sample(
+    n_rows: int, n_sampled: int, seed: Any, known: NDArray[np.int32] | None = None
+) -> NDArray[np.int64]:
+    """Rows drawn by their number, in their order.
+
+    Of each known cluster there are as many as its part of half a sample, if it has
+    them: rows are added where fewer were drawn.
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.choice(n_rows, n_sampled, replace=False, shuffle=False)
+    if known is not None and n_sampled < n_rows:
+        held = all_held(known)
+        n_known = int(held.max()) + 1
+        enough = max(1, n_sampled // (2 * n_known))
+        for k in range(n_known):
+            there = int(np.count_nonzero(held[drawn] == k))
+            others = np.setdiff1d(np.flatnonzero(held == k), drawn)
+            n_more = min(max(enough - there, 0), len(others))
+            more = rng.choice(others, n_more, replace=False, shuffle=False)
+            drawn = np.concatenate([drawn, more])
+    drawn.sort()
+    return drawn

@@ -15,17 +15,18 @@ clusters divided. Both follow the plan and the weights that made the record.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from .._core.codes import FREE, RELEVANT
+from .._core.crossing import best_of
+from .._core.dispersion import dispersions
 from .._core.workers import Workers
-from .downweighting import dispersion_weights, reduced_rows
-from .memory import MemoryRows
-from .plan import check_rows
-from .seed_rows import with_seed_rows
-from .starting import MERGE
+from .describing import DescribedFit, described, dispersion_weights
+from .plan import check_rows, report_to, with_labels_of
+from .record import FitRecord
+from .starting import MERGE, search_for, with_seed_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,12 +35,8 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
-    from .described_path import DescribedFit
-    from .downweighting import ReducedRows
-    from .engine import T, Work
-    from .plan import Plan
-    from .progress import Progress
-    from .record import FitRecord
+    from .engine import Engine, T, Work
+    from .plan import Plan, Progress
 
 
 class FitRows(Protocol):
@@ -249,3 +246,134 @@ class _Fit:
         weights, longest = self.reduced
         rows = record.rows and record.rows.downweighted(weights, self.given.weights)
         return replace(record, rows=rows, longest_row=longest)
+
+
+@dataclass(frozen=True)
+class MemoryRows:
+    """Counts with what belongs to their rows, and the threads that work on them."""
+
+    counts: Counts
+    workers: Workers
+
+    @property
+    def n_rows(self) -> int:
+        return self.counts.n_rows
+
+    @property
+    def info(self) -> RowInfo:
+        return self.counts.row_info
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """Sums of the columns."""
+        return np.asarray(self.counts.matrix().sum(axis=0), dtype=np.float64)
+
+    def fold(self, work: Work[T], _: Callable[[T, T], T]) -> T:
+        """Work on the only block that there is."""
+        return work(0, self.counts)
+
+    def with_info(self, info: RowInfo, _: float = 0.0) -> MemoryRows:
+        return replace(self, counts=self.counts.with_rows(info))
+
+    def with_column_weights(
+        self, weights: NDArray[np.float64] | None, _: float = 0.0
+    ) -> MemoryRows:
+        return replace(self, counts=self.counts.with_column_weights(weights))
+
+    def holding(self) -> MemoryRows:
+        """Return the same rows, all held in their known clusters."""
+        return self.with_info(self.info.all_held)
+
+    def search(
+        self,
+        plan: Plan,
+        n_clusters: Sequence[int],
+        progress: Progress | None,
+        **_: Any,
+    ) -> Iterator[FitRecord]:
+        """Yield the best run for each number of clusters, without its rows."""
+        counts, kept = self.counts, self.info.kept
+        if kept is not None:
+            plan = with_labels_of(plan, counts.n_rows, kept)
+            counts = counts.rows(kept)
+        plans = [plan.with_clusters(k) for k in n_clusters]
+        search = search_for(plans[0], counts, self.workers)
+        if progress is not None:
+            progress.start(len(plans) * search.n_runs)
+        settings = [each.settings for each in plans]
+        seeds, report = plan.seeds(search.n_runs), report_to(progress)
+        found = search.find(settings, seeds, self.workers, report)
+        for each, runs in zip(plans, found, strict=True):
+            losses = [run.loss for run in runs]
+            yield FitRecord.of(best_of(runs), each, losses, self.info)
+
+    def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
+        """Return the fit with results of its rows."""
+        return described(record, self.counts, self.workers, sure=with_confidence)
+
+    def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
+        """Yield the fits with results of their rows and dispersions of columns."""
+        for record in records:
+            done = self.describe(record, with_confidence=False)
+            counts = self.counts.with_column_weights(record.sums.column_weights)
+            labels = done.labels_of_rates
+            found = dispersions(counts, labels, done.smoothed, done.groups)
+            assert done.rows is not None
+            yield DescribedFit(done, done.rows.labels, found)
+
+    def nearest(self, record: FitRecord) -> NDArray[np.int32]:
+        """Best cluster of each row under another fit."""
+        return record.describe(self.counts, self.workers).nearest_labels
+
+    def drawn(
+        self, members: NDArray[np.intp], _: Plan
+    ) -> tuple[NDArray[np.intp], Counts]:
+        """Return rows to be clustered by themselves, all of these, and their counts."""
+        return members, self.counts.rows(members)
+
+
+class ReducedRows(NamedTuple):
+    """Weights that reduce long rows, None: all 1; and the size of the longest."""
+
+    weights: NDArray[np.float64] | None = None
+    longest: float | None = None
+
+
+def reduced_rows(
+    engine: Engine,
+    given: NDArray[np.float64] | None,
+    max_row_size: float | None,
+) -> ReducedRows:
+    """Return what reduces rows longer than so many times the median size of rows.
+
+    The median is the lower one of the rows that have counts, each as often as it is
+    given to count.
+    """
+    if max_row_size is None:
+        return ReducedRows()
+    sizes = engine.fold(_row_sizes, _chained)
+    filled = np.flatnonzero((sizes > 0) & (True if given is None else given > 0))
+    if not len(filled):
+        return ReducedRows()
+    order = filled[np.argsort(sizes[filled], kind="stable")]
+    mass = np.cumsum(np.ones(len(order)) if given is None else given[order])
+    median = sizes[order[np.searchsorted(mass, mass[-1] / 2)]]
+    longest = float(max_row_size * median)
+    return ReducedRows(row_weights(sizes, longest), longest)
+
+
+def row_weights(
+    sizes: NDArray[np.float64], longest: float | None
+) -> NDArray[np.float64] | None:
+    """min(1, c / r_i) with c the size of the longest row; None: all 1."""
+    if longest is None or not (sizes > longest).any():
+        return None
+    return np.divide(longest, sizes, out=np.ones(len(sizes)), where=sizes > longest)
+
+
+def _row_sizes(_: int, counts: Counts) -> NDArray[np.float64]:
+    return counts.row_lengths(1)
+
+
+def _chained(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.concatenate([a, b])

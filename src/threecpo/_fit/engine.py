@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from .._core.codes import NOWHERE, all_relevant
-from .._core.counts import Counts
+from .._core.counts import Counts, stacked
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from .._core.rows import RowInfo
     from .._core.workers import Workers
+    from .row_results import RowDescriber
+
 
 T = TypeVar("T")
 Reader = Callable[[], Counts]
@@ -201,3 +205,30 @@ def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
         else sum_by_labels(counts, nowhere, 0, everything, prior),
         counts.checksum % (1 << 64),
     )
+
+
+def take_rows(
+    rows: Sequence[NDArray[np.int64]], index: int, counts: Counts
+) -> list[Counts]:
+    """Chosen rows of a block, as those of every block."""
+    return [counts.rows(rows[index])] if len(rows[index]) else []
+
+
+def rows_of(
+    engine: Engine, firsts: NDArray[np.int64], drawn: NDArray[np.int64]
+) -> Counts:
+    """Rows of these numbers, which ascend, in memory."""
+    cuts = np.searchsorted(drawn, firsts)
+    rows = [
+        drawn[a:b] - first
+        for a, b, first in zip(cuts[:-1], cuts[1:], firsts[:-1], strict=True)
+    ]
+    parts = engine.fold(partial(take_rows, rows), list.__add__)
+    return stacked(parts)
+
+
+def nearest_labels(
+    describer: RowDescriber, _: int, counts: Counts
+) -> list[NDArray[np.int32]]:
+    """Best cluster of each row of a block, as those of every block."""
+    return [describer(counts).nearest_labels]

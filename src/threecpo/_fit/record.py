@@ -16,7 +16,7 @@ from .._core.merging import cluster_tree
 from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
-from .choosing import Chooser
+from . import stored
 from .row_results import (
     Placing,
     RowDescriber,
@@ -35,11 +35,99 @@ if TYPE_CHECKING:
     from .._core.merging import Tree
     from .._core.model import Rates, SmoothedSums
     from .._core.rows import RowInfo
+    from .._core.rules import Rule
     from .._core.run import Run, Settings
     from .._core.sums import Sums
     from .._core.workers import Workers
-    from .confidence import Confidence
+    from .describing import Confidence
     from .plan import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Chooser:
+    """Clusters among which rows choose, and the cluster that each is now part of.
+
+    ``ranks`` break ties. ``into`` is None where no clusters were joined; otherwise
+    sums and groups are those of the fit before, by which rows go on to be placed.
+    """
+
+    sums: Sums
+    groups: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+    into: NDArray[np.int32] | None = None
+
+    def profile(self, rule: Rule, prior: float, threshold: float) -> Profile:
+        """Profile by a rule, with a background."""
+        return rule.profile(
+            self.sums.smoothed(prior),
+            self.groups,
+            background=True,
+            threshold=threshold,
+            ranks=self.ranks,
+        )
+
+    @property
+    def clusters(self) -> NDArray[np.int32]:
+        """Cluster that each choice leads to."""
+        if self.into is None:
+            return np.arange(self.sums.n_clusters, dtype=np.int32)
+        return self.into
+
+    def leading_to(self, new: NDArray[np.int32]) -> Chooser:
+        """Return the same choices, each cluster become part of a new one."""
+        return replace(self, into=new[self.clusters].astype(np.int32))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays of clusters that were joined; none if they were not."""
+        if self.into is None:
+            return {}
+        more: dict[str, NDArray[Any]] = {}
+        if self.sums.total_mass is not None:
+            more["fine_masses"] = self.sums.masses
+        if self.sums.batches is not None:
+            more["fine_cells"] = self.sums.batches.cells
+            more["fine_cell_members"] = self.sums.batches.members
+            more["fine_cell_masses"] = self.sums.batches.masses
+        return more | {
+            "fine_table": self.sums.table,
+            "fine_members": self.sums.members,
+            "fine_groups": self.groups,
+            "fine_ranks": self.ranks,
+            "fine_into": self.into,
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, arrays: Mapping[str, Any], sums: Sums, sizes: Mapping[str, int]
+    ) -> Chooser | None:
+        """Chooser of joined clusters again, None where there is none."""
+        if not any(name in arrays for name in stored.OF_FINE):
+            return None
+        n_fine = len(arrays["fine_ranks"])
+        sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
+        fields = dict(stored.OF_FINE)
+        if sums.total_mass is not None:
+            fields |= stored.OF_FINE_WEIGHTS
+        if sums.batches is not None:
+            sizes["h"] = sizes["g"] * sizes["b"]
+            fields |= stored.OF_FINE_BATCHES
+        found = stored.checked(arrays, fields, sizes)
+        stored.check_totals(found, sums.totals)
+        fine = replace(
+            sums,
+            table=found["fine_table"],
+            members=found["fine_members"],
+            masses=found.get("fine_masses", found["fine_members"].astype(np.float64)),
+            batches=sums.batches
+            and replace(
+                sums.batches,
+                cells=found["fine_cells"],
+                members=found["fine_cell_members"],
+                masses=found["fine_cell_masses"],
+            ),
+        )
+        named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
+        return cls(fine, *named)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from .._core.overlaps import best_jaccards, shared_rows
 from .._core.split_test import DENSE_SHARE, split_result
 from .._core.workers import Workers
 from . import driver
-from .memory import MemoryRows
-from .progress import Step
+from .driver import MemoryRows
+from .plan import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.split_test import SplitResult
-    from .plan import Plan
-    from .progress import Progress
+    from .plan import Plan, Progress
     from .record import FitRecord
 
     Heard = Callable[[], None]

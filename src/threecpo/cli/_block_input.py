@@ -17,7 +17,7 @@ from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .._fit.progress import Progress
+    from .._fit.plan import Progress
     from ..cluster import ThreeCPO
     from ..results import Table
     from ..select import KPath

@@ -94,7 +94,7 @@ class ArrivingRows(RowConfidence):
                 batch=batch,
                 known_labels=known_labels,
             )
-        from .._fit.arrivals import with_arrivals
+        from .._fit.updates import with_arrivals
 
         record = self.record_
         if record.fine is not None:

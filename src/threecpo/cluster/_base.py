@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.run import Settings
     from .._core.workers import Workers
-    from .._fit.plan import Plan
-    from .._fit.progress import Progress
+    from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
 
 # Longer arrays of parameters are a digest in records.
@@ -84,7 +83,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             The fitted estimator itself.
         """
         from .._fit import driver
-        from .._fit.memory import MemoryRows
+        from .._fit.driver import MemoryRows
         from .fitting import (
             progress_of,
             warn_if_confounded,
@@ -218,8 +217,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _plan(self) -> Plan:
         """Check all parameters, as far as that is possible without the data."""
-        from .._fit.given_columns import check_fixed, check_seeds
-        from .._fit.plan import Plan
+        from .._fit.plan import Plan, check_fixed, check_seeds
 
         settings = self._settings()
         return Plan(

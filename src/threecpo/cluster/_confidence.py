@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
-    from .._fit.confidence import Confidence
+    from .._fit.describing import Confidence
 
 
 class RowConfidence(ClusterTree):
@@ -135,7 +135,7 @@ class RowConfidence(ClusterTree):
             A new fitted model; this one stays as it is.
         """
         from .._fit import driver
-        from .._fit.memory import MemoryRows
+        from .._fit.driver import MemoryRows
 
         check_is_fitted(self)
         record = self.record_

@@ -16,7 +16,7 @@ from ._confidence import RowConfidence
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from .._fit.progress import Progress
+    from .._fit.plan import Progress
     from .._fit.stability import Stability
 
 

@@ -325,7 +325,7 @@ default="information"
     def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
         """Take over the best fit of the path to these counts."""
         from .._fit import driver
-        from .._fit.memory import MemoryRows
+        from .._fit.driver import MemoryRows
 
         table = as_table(X, self, **rows)
         path: KPath = path_of(self, table, progress=progress)

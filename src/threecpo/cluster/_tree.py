@@ -222,7 +222,7 @@ class ClusterTree(PoissonClusterer):
         self, into: NDArray[np.int32], X: ArrayLike | Any, rows: dict[str, Any]
     ) -> Self:
         """Fit with clusters in these new ones, refined where there are counts."""
-        from .._fit.joined import joined
+        from .._fit.updates import joined
 
         record = joined(self.record_, into)
         return self._fitted_by(record) if X is None else self._refined(X, rows, record)
@@ -263,7 +263,7 @@ class ClusterTree(PoissonClusterer):
         record: FitRecord | None = None,
     ) -> Self:
         """Estimator of a fit to these rows that goes on from this one."""
-        from .._fit.memory import MemoryRows
+        from .._fit.driver import MemoryRows
 
         counts = self._counts_to_go_on(X, **rows)
         plan, record = self._plan_to_go_on(), record or self.record_

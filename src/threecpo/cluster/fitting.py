@@ -21,8 +21,7 @@ from ._base import PoissonClusterer
 if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.rows import RowInfo
-    from .._fit.plan import Plan
-    from .._fit.progress import Progress
+    from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
 
 __all__ = [

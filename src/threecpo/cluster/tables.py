@@ -109,7 +109,7 @@ def tree_table(record: FitRecord) -> dict[str, Any]:
 
 def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
     """How much less C1 costs after each join, its columns held; NaN if not known."""
-    from .._fit.stored_record import lost_price
+    from .._fit.record_files import lost_price
 
     if record.settings.price is lost_price:
         return np.full(record.n_clusters - 1, np.nan)

@@ -9,8 +9,9 @@ from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core.workers import Workers
-from .._fit import driver, row_files
-from .._fit.memory import MemoryRows
+from .._fit import driver
+from .._fit.driver import MemoryRows
+from .._fit.row_results import target_of
 from .._options import check_integer, check_non_negative
 from ..cluster.fitting import (
     PoissonClusterer,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from .._fit.progress import Progress
+    from .._fit.plan import Progress
     from .._fit.record import FitRecord
 
 Model = TypeVar("Model", bound=PoissonClusterer)
@@ -165,7 +166,7 @@ default=None
     check_known_start(estimator, known_labels)
     check_seed(estimator, checkpoint)
     check_non_negative("tol", tol)
-    target = row_files.target_of(write_to)
+    target = target_of(write_to)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
     how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._fit.block_rows import BlockRows
-    from .._fit.plan import Plan
-    from .._fit.progress import Progress
+    from .._fit.plan import Plan, Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,10 +11,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from .._fit import row_files
+from .._core.rows import NOTHING
+from .._fit.engine import rows_of
+from .._fit.row_results import RowResults, save_block, target_of, written
 from .._options import resolve_n_jobs
 from .._writing import new_folder
-from ._session import RowsOfModel, Session
+from ._session import RowsOfModel, Session, lengths
 
 if TYPE_CHECKING:
     import os
@@ -71,14 +74,14 @@ def predict(
     >>> bool((distributed.predict(model, readers) == model.labels_).all())
     True
     """
-    target = row_files.target_of(write_to)
+    target = target_of(write_to)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place, batch=batch) as engine:
         describer = model.record_.describer
         if target is None:
             found = engine.fold(partial(_labels, describer), list.__add__)
             return np.concatenate(found)
-        row_files.written(engine, describer, target)
+        written(engine, describer, target)
     return None
 
 
@@ -236,7 +239,7 @@ def transform(
     >>> distributed.transform(model, [lambda: X[:400], lambda: X[400:]]).shape
     (1000, 2)
     """
-    target = row_files.target_of(write_to)
+    target = target_of(write_to)
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place) as engine:
         mask = model.get_support()
@@ -269,7 +272,7 @@ def _scored(
     name: str,
 ) -> NDArray[np.float64] | None:
     """``scores`` or ``probabilities`` of the rows, or None where they are written."""
-    target = row_files.target_of(write_to)
+    target = target_of(write_to)
     scorer: RowScorer | ScaledScores = model.record_.row_scorer
     if name == "probabilities":
         scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
@@ -324,7 +327,7 @@ def _write_scores(
     index: int,
     counts: Counts,
 ) -> int:
-    row_files.save_block(folder, name, index, scorer(counts))
+    save_block(folder, name, index, scorer(counts))
     return counts.n_rows
 
 
@@ -337,3 +340,64 @@ def _write_relevant(
     chosen = CountTable(counts.columns(mask), column_names=names)
     write_counts(chosen, folder / f"block-{index:06d}.npz", force=True)
     return counts.n_rows
+
+
+class DescribedRows(NamedTuple):
+    """Results of rows under a model, and their names, if they have any."""
+
+    results: RowResults
+    names: NDArray[np.object_] | None
+
+
+def described_rows(
+    model: PoissonClusterer,
+    blocks: Any,
+    *,
+    layer: str | None = None,
+    client: Any = None,
+    max_memory: int | str | None = None,
+    batch: ArrayLike | None = None,
+    missing: str = "error",
+) -> DescribedRows:
+    """All results of rows in blocks, as in ``distributed.predict``.
+
+    Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
+    by their names, with zeros for those that are missing.
+    """
+    place = {"layer": layer, "client": client, "max_memory": max_memory}
+    with opened(model, blocks, place, batch=batch, missing=missing) as engine:
+        describer = model.record_.describer
+        parts = engine.fold(partial(_describe, describer), list.__add__)
+        return DescribedRows(RowResults.stacked(parts), engine.row_names)
+
+
+class DrawnRows(NamedTuple):
+    """Some of all rows: their numbers, ascending, and their counts."""
+
+    n_rows: int
+    numbers: NDArray[np.int64]
+    counts: Counts
+
+
+def drawn_rows(
+    model: PoissonClusterer,
+    blocks: Any,
+    most: int,
+    *,
+    layer: str | None = None,
+    max_memory: int | str | None = None,
+) -> DrawnRows:
+    """At most so many rows, drawn by their number, the same for any blocks."""
+    place = {"layer": layer, "max_memory": max_memory}
+    with opened(model, blocks, place) as engine:
+        firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
+        n_rows = int(firsts[-1])
+        drawn = np.arange(n_rows)
+        if n_rows > most:
+            rng = np.random.default_rng(0)
+            drawn = np.sort(rng.choice(n_rows, most, replace=False))
+        return DrawnRows(n_rows, drawn, rows_of(engine, firsts, drawn))
+
+
+def _describe(describer: RowDescriber, _: int, counts: Counts) -> list[RowResults]:
+    return [replace(describer(counts), info=NOTHING)]

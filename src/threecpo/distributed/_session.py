@@ -14,9 +14,8 @@ import numpy as np
 from .._core.matrices import from_sparse
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRequest, BlockRows
-from .._fit.block_work import rows_of
 from .._fit.budget import budget_of, check_all
-from .._fit.engine import FirstLook, RowReader, ThreadEngine, look_at
+from .._fit.engine import FirstLook, RowReader, ThreadEngine, look_at, rows_of
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
 from .._row_values import info_of_fit, row_info

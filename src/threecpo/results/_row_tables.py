@@ -293,7 +293,7 @@ def predicted_block_rows(
     >>> bool((rows["cluster"] == model.labels_).all())
     True
     """
-    from ..distributed.describing import described_rows
+    from ..distributed import described_rows
 
     found = described_rows(model, blocks, **options)
     given = found.names if row_names is None else row_names
@@ -343,7 +343,7 @@ def block_row_table(
     >>> bool((rows["cluster"] == model.labels_).all())
     True
     """
-    from ..distributed.describing import drawn_rows
+    from ..distributed import drawn_rows
 
     record = record_of(model)
     rows_of(record)  # says why there are none before anything is read

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._fit.progress import Progress
+    from .._fit.plan import Progress
     from .._fit.record import FitRecord
     from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
     from .._core.rows import RowInfo
     from .._fit.driver import FitRows
-    from .._fit.plan import Plan
-    from .._fit.progress import Progress
+    from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
     from ..cluster.fitting import PoissonClusterer
 
@@ -186,7 +185,7 @@ class PoissonFitter:
         Fits that are added later are of the rows of the first ones.
         """
         from .._core.workers import Workers
-        from .._fit.memory import MemoryRows
+        from .._fit.driver import MemoryRows
 
         plan = self.plan(n_clusters[0])
         table = as_table(X, self.estimator)

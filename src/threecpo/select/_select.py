@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from .._fit.progress import Progress
+    from .._fit.plan import Progress
 
 
 def select_n_clusters(

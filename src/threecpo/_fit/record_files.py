@@ -11,10 +11,9 @@ from .._core.codes import GROUPS, RELEVANT
 from .._core.run import Settings
 from .._names import COLUMN_INITS, INITS
 from . import stored
-from .choosing import Chooser
-from .confidence import Confidence
+from .describing import Confidence
 from .plan import Plan
-from .record import FitRecord
+from .record import Chooser, FitRecord
 from .row_results import RowResults
 
 if TYPE_CHECKING:

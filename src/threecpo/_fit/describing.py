@@ -1,26 +1,26 @@
-"""How sure a fit is of its rows: φ, T, and the probability of each cluster."""
+"""Rows described by a fit: labels, scores, dispersions of columns, probabilities."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .._core import confidence as numerics
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
 from .._core.describe import scores
-from .._core.dispersion import RatioTerms, added, typical
+from .._core.dispersion import RatioTerms, added, column_weights, few_digits, typical
 from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .._writing import new_folder
-from . import row_files, stored
-from .row_results import RowResults
+from . import stored
+from .row_results import RowResults, write_block, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -162,7 +162,7 @@ def written_over(
     """
     record = replace(record, rows=None)
     if not sure or record.sums.column_weights is not None:
-        row_files.written(engine, record.describer, target)
+        written(engine, record.describer, target)
         return record
     describer = SureDescriber.of(record, every_score=False)
     with new_folder(target) as folder:
@@ -175,7 +175,7 @@ def _write_surely(
     folder: Path, describer: SureDescriber, index: int, counts: Counts
 ) -> tuple[list[Any], RatioSums]:
     rows, leads, ratios = describer(counts)
-    row_files.write_block(folder, index, rows)
+    write_block(folder, index, rows)
     return [leads], ratios
 
 
@@ -220,3 +220,108 @@ def _with(
     if isinstance(found, LeftOutScores):
         shares = numerics.probabilities(found.scores, value)
     return replace(record, rows=rows, confidence=Confidence(value, shares, dispersion))
+
+
+class DescribedFit(NamedTuple):
+    """A fit, the labels of its rows, and the dispersion of each column.
+
+    The record has results of the rows where there was room for them.
+    """
+
+    record: FitRecord
+    labels: NDArray[np.signedinteger[Any]]
+    dispersions: NDArray[np.float64]
+
+
+class _Part(NamedTuple):
+    """What is found in blocks: results or labels of each, and sums of all."""
+
+    rows: list[Any]
+    ratios: RatioSums
+
+
+def described_each(
+    engine: Engine,
+    records: Sequence[FitRecord],
+    lines: int | None,
+    *,
+    with_rows: bool,
+) -> Iterator[DescribedFit]:
+    """Describe fits, as many of them in one reading as have so many lines of sums."""
+    for some in _shared_out(records, lines):
+        work = [_Describer.of(record, with_rows=with_rows) for record in some]
+        found = engine.fold(partial(_describe, work), _added)
+        for record, each, part in zip(some, work, found, strict=True):
+            # So few digits that the order in which φ was added up does not show.
+            dispersions = few_digits(each.expected.dispersions(part.ratios))
+            if with_rows:
+                rows = RowResults.stacked(part.rows)
+                yield DescribedFit(record.with_rows(rows), rows.labels, dispersions)
+            else:
+                yield DescribedFit(record, np.concatenate(part.rows), dispersions)
+
+
+@dataclass(frozen=True, eq=False)
+class _Describer:
+    describer: RowDescriber
+    expected: RatioTerms
+    n_clusters: int
+    with_rows: bool
+
+    @classmethod
+    def of(cls, record: FitRecord, *, with_rows: bool) -> _Describer:
+        expected = RatioTerms.of(record.smoothed, record.groups)
+        return cls(record.describer, expected, record.n_clusters, with_rows)
+
+    def __call__(self, counts: Counts) -> _Part:
+        counts = self.describer.in_batches(counts)
+        rows = self.describer(counts)
+        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        ratios = self.expected.ratio_sums(counts, labels)
+        small = np.min_scalar_type(-self.n_clusters)
+        return _Part([rows if self.with_rows else rows.labels.astype(small)], ratios)
+
+
+def _describe(work: Sequence[_Describer], _: int, counts: Counts) -> list[_Part]:
+    return [each(counts) for each in work]
+
+
+def _added(a: list[_Part], b: list[_Part]) -> list[_Part]:
+    return [
+        _Part(own.rows + other.rows, added(own.ratios, other.ratios))
+        for own, other in zip(a, b, strict=True)
+    ]
+
+
+def _shared_out(
+    records: Sequence[FitRecord], lines: int | None
+) -> Iterator[list[FitRecord]]:
+    """Lists of fits that have at most so many lines of sums together."""
+    some: list[FitRecord] = []
+    used = 0
+    for record in records:
+        used += record.n_clusters + 1
+        if some and lines is not None and used > lines:
+            yield some
+            some, used = [], record.n_clusters + 1
+        some.append(record)
+    yield some
+
+
+def dispersion_weights(
+    engine: Engine, record: FitRecord, max_dispersion: float
+) -> NDArray[np.float64] | None:
+    """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
+    expected = RatioTerms.of(record.smoothed, record.groups)
+    work = partial(_ratio_sums, record.describer, expected)
+    found = engine.fold(work, added)
+    return column_weights(expected.dispersions(found), max_dispersion)
+
+
+def _ratio_sums(
+    describer: RowDescriber, expected: RatioTerms, _: int, counts: Counts
+) -> RatioSums:
+    counts = describer.in_batches(counts)
+    rows = describer(counts)
+    labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
+    return expected.ratio_sums(counts, labels)

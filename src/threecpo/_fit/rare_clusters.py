@@ -26,7 +26,7 @@ from .._core.loops.records import rows_of as loop_rows
 from .._core.merging import merge_clusters
 from .._core.run import Running
 from .._core.sums import sum_by_labels, sums_by_profile
-from .block_work import rows_of
+from .engine import rows_of
 from .shared_pass import PendingRun, SharedPass
 from .starting import MERGE, search_for
 
