@@ -155,6 +155,8 @@ _CHECKS: dict[str, Any] = {
     "ensure_all_finite": False,
 }
 _MOST_NAMES = 5
+# Rounded shares sum to about 1; two rows may do so by chance.
+_SHARE_TOLERANCE, _FEWEST_SHARES = 0.02, 3
 
 
 def check_counts(
@@ -308,6 +310,18 @@ def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
             if close > 0.95 * total:
                 return True
     return False
+
+
+def proportion_total(counts: Counts) -> int | None:
+    """1 or 100 if the values of each row are shares that sum to it, else None."""
+    sums = counts.row_lengths(1)
+    sums = sums[sums > 0]
+    if not counts.fractional or len(sums) < _FEWEST_SHARES or counts.n_columns < 2:
+        return None
+    whole = np.array([1.0, 100.0])
+    near = np.abs(sums[:, None] - whole) <= _SHARE_TOLERANCE * whole
+    found = np.flatnonzero(near.all(axis=0))
+    return int(whole[found[0]]) if len(found) else None
 
 
 def _formatted(value: float) -> str:

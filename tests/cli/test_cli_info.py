@@ -59,9 +59,9 @@ class TestInfo:
     @pytest.mark.parametrize(
         ("array", "warning"),
         [
-            (LOG_NORMALISED, "looks log-normalised"),
+            (LOG_NORMALISED, "look log-normalised"),
             (X / 3, "not whole numbers"),
-            (X * (np.arange(len(X)) > 1)[:, None], "2 rows with no counts"),
+            (X * (np.arange(len(X)) > 1)[:, None], "2 rows have no counts"),
             (X * (np.arange(X.shape[1]) > 0), "1 column with no counts"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
@@ -110,14 +110,14 @@ class TestTraps:
         self.write(tmp_path / "t.csv", table, "customer,a,b,c")
         done = run("fit", "t.csv", "-k", 2, "-o", "out", "--no-report")
         line = (
-            "column customer looks like numbers of rows, no counts: pass --index "
-            "'customer' or --drop 'customer'"
+            "column 'customer' looks like an ID, not a count. Use it as row names with "
+            "--index 'customer', or exclude it with --drop 'customer'."
         )
         assert f"threecpo: note: {line}" in done.err
         assert f"! {line}" in run("info", "out").out
         assert run("info", "out", "--json").json["warnings"][0] == line
         again = run("fit", "t.csv", "-k", 2, "--index", "customer", "-o", "other")
-        assert "looks like numbers" not in again.err
+        assert "looks like an ID" not in again.err
 
 
 class TestResults:

@@ -13,7 +13,7 @@ from threecpo import CountTable, ThreeCPO, read_counts, write_counts
 from threecpo.io import DataFormatError
 from threecpo.io import read as read_module
 from threecpo.io.formats import FORMATS
-from threecpo.results import traps
+from threecpo.results import check_input
 
 HERE = ("csv", "npz", "mtx", "h5ad", "parquet")
 
@@ -181,7 +181,7 @@ def test_the_advice_about_a_column_of_totals_leads_to_a_fit(name, tmp_path):
     write_counts(full, path)
     table = read_counts(path)
     total = "4" if table.column_names is None else "Total"
-    assert traps(table)[0].endswith(f"leave it out by drop=[{total!r}]")
+    assert check_input(table)[0].endswith(f"Exclude it with drop=[{total!r}].")
     left = read_counts(path, drop=[total])
     np.testing.assert_array_equal(left.X.toarray(), X)
     assert total == "4" or list(left.column_names) == ["a", "b", "c"]

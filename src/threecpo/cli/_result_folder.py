@@ -85,7 +85,7 @@ def fit_to_folder(
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         counts, rows = source.read_rows()
-        warn_of_traps(counts)
+        warn_of_problems(counts)
         read = time.perf_counter()
         with watched() as progress:
             if isinstance(counts, FileInBlocks):
@@ -133,13 +133,13 @@ def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
         return model
 
 
-def warn_of_traps(counts: CountTable | FileInBlocks) -> None:
-    """Say before a long fit what is no count, and what will steer the clusters."""
-    from ..results.trap_lines import trap_facts, trap_lines
+def warn_of_problems(counts: CountTable | FileInBlocks) -> None:
+    """Flag likely problems of a table before a long fit."""
+    from ..results.input_checks import find_problems, problem_lines
     from ..table import CountTable
 
     if isinstance(counts, CountTable):
-        for line in trap_lines(trap_facts(counts)):
+        for line in problem_lines(find_problems(counts)):
             warnings.warn(as_options(line), UserWarning, stacklevel=2)
 
 
@@ -273,7 +273,7 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     if as_json:
         print_json(facts | {"output": target.absolute()})
         return
-    from ..results.steering import separation_line
+    from ..results.dominance import separation_line
 
     sizes, groups = facts["cluster_sizes"], facts["column_groups"]
     outliers = facts["outliers"]

@@ -62,7 +62,7 @@ def described_fit(model: Path) -> dict[str, Any]:
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
     from ..report.words import nouns
-    from ..results.steering import separation_line
+    from ..results.dominance import separation_line
 
     groups = facts["column_groups"]
     lines = {
@@ -181,7 +181,7 @@ def _some(names: list[str] | None, n: int) -> str:
 
 
 def _warnings(facts: dict[str, Any]) -> Iterator[str]:
-    from ..results.trap_lines import trap_lines, value_lines
+    from ..results.input_checks import problem_lines, value_lines
 
     yield from value_lines(facts)
     if empty := facts["empty_columns"]:
@@ -189,4 +189,4 @@ def _warnings(facts: dict[str, Any]) -> Iterator[str]:
     for kind in ("row", "column"):
         if repeated := facts[f"repeated_{kind}_names"]:
             yield f"{kind} names that occur more than once: {listed(repeated, 3)}"
-    yield from trap_lines(facts)
+    yield from problem_lines(facts)

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..results import figure_data
+from ..results.dominance import separation, separation_line
 from ..results.facts import known_facts
 from ..results.fitted import held_columns
-from ..results.steering import separation, separation_line
 from .words import finite, number, percent, shown, whole
 
 if TYPE_CHECKING:

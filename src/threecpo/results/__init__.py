@@ -21,10 +21,10 @@ from ._row_tables import (
 from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
 from .facts import choice_facts, describe_counts, fit_facts
 from .figure_data import cluster_path
+from .input_checks import check_input
 from .label_comparison import LabelComparison, agreement, label_tables
 from .shares import share_table
 from .table_files import read_table, rounded_table, write_table, write_workbook
-from .trap_lines import traps
 
 if TYPE_CHECKING:
     from .table_files import Table as Table
@@ -33,6 +33,7 @@ __all__ = [
     "LabelComparison",
     "agreement",
     "block_row_table",
+    "check_input",
     "choice_facts",
     "cluster_path",
     "cluster_table",
@@ -52,7 +53,6 @@ __all__ = [
     "scanpy_dendrogram",
     "share_table",
     "top_table",
-    "traps",
     "tree_figure",
     "tree_nodes",
     "typical_rows",

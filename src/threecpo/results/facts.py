@@ -12,9 +12,9 @@ from .._labels import encoded
 from .._validation import check_counts
 from ..cluster.naming import cluster_names_of
 from . import figure_data
+from .dominance import separation
 from .fitted import column_names_of, mean_confidence, record_of
-from .steering import separation
-from .trap_lines import trap_facts
+from .input_checks import find_problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,13 +162,14 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
         ``density``, ``total``, ``least``, ``most`` and whether all are ``whole``;
         ``row_sums`` and ``overdispersion``; names, ``labels`` and the values of all
         ``label_kinds``; and what may be wrong:
-        ``log_normalised``, ``empty_rows``, ``empty_columns``, repeated names,
-        ``total_rows`` and ``total_columns`` (sums of all others), ``id_columns``
-        (numbers of rows), ``measures`` (years, ages), ``thousands`` (1.234 for 1234)
-        and how many are ``copied_rows``; and what may steer clusters: the share of the
-        counts in the ``deepest_rows`` (5 %) and in the ``largest_columns``, and the
-        ``dispersion`` of columns and of rows in a sample. :func:`traps` says it in
-        words.
+        ``log_normalised``, ``proportions_of`` (1 or 100), ``empty_rows``,
+        ``empty_columns``, repeated names, ``total_rows`` and ``total_columns`` (sums of
+        all others), ``id_columns``, ``code_columns``, ``measures`` (years, ages),
+        ``thousands`` (1.234 for 1234), how many are ``copied_rows``, and whether the
+        table is named as if ``transposed``; and what may dominate clusters: the share
+        of the counts in the ``deepest_rows`` (5 %) and in the ``largest_columns``, and
+        the ``dispersion`` of columns and of rows in a sample. :func:`check_input` says
+        it in words.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def describe_counts(table: CountTable) -> dict[str, Any]:
     """
     counts = check_counts(table)
     sums = counts.row_lengths(1)
-    found = trap_facts(table)
+    found = find_problems(table)
     n_rows, n_columns = table.shape
     stored = len(counts.data)
     all_stored = stored == n_rows * n_columns

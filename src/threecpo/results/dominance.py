@@ -1,4 +1,4 @@
-"""What will steer the clusters of a table: deep rows, large columns, wild values."""
+"""What dominates the clusters of a table: deep rows, large columns, wild values."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FEWEST_ROWS = 100
 FEWEST_COLUMNS = 20
 
 
-def find_steering(sample: Counts, sums: NDArray[np.float64]) -> dict[str, Any]:
+def find_dominance(sample: Counts, sums: NDArray[np.float64]) -> dict[str, Any]:
     """Shares of the deepest rows and the largest columns, and dispersion both ways.
 
     ``sample`` are some of the rows, ``sums`` those of all rows. Dispersions are those

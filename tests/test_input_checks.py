@@ -1,13 +1,13 @@
-"""What is no count in a table, and what will steer its clusters."""
+"""What may not be counts in a table, and what will dominate its clusters."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from threecpo import CountTable, ThreeCPO, report
-from threecpo.results import describe_counts, fit_facts, row_table, traps
-from threecpo.results.steering import dispersions_both_ways, separation_line
-from threecpo.results.trap_lines import trap_facts
+from threecpo.results import check_input, describe_counts, fit_facts, row_table
+from threecpo.results.dominance import dispersions_both_ways, separation_line
+from threecpo.results.input_checks import find_problems
 
 N = 300
 
@@ -24,12 +24,12 @@ def named(array, **columns):
 
 
 def lines(table, word):
-    return [line for line in traps(table) if word in line]
+    return [line for line in check_input(table) if word in line]
 
 
-def test_plain_counts_have_no_traps(seed):
-    assert traps(counts(seed=seed)) == []
-    assert traps(sp.csr_array(counts(rate=0.1, m=200, seed=seed))) == []
+def test_plain_counts_have_no_problems(seed):
+    assert check_input(counts(seed=seed)) == []
+    assert check_input(sp.csr_array(counts(rate=0.1, m=200, seed=seed))) == []
 
 
 def test_ids_under_any_name():
@@ -39,9 +39,9 @@ def test_ids_under_any_name():
         12_000 + 3 * np.random.default_rng(0).permutation(N),
         np.cumsum(np.random.default_rng(0).integers(1, 50, N)),
     ):
-        (line,) = traps(named(counts(), CustomerID=ids))
-        assert "column CustomerID looks like numbers of rows" in line
-        assert "index='CustomerID' or drop=['CustomerID']" in line
+        (line,) = check_input(named(counts(), CustomerID=ids))
+        assert "column 'CustomerID' looks like an ID" in line
+        assert "index='CustomerID', or exclude it with drop=['CustomerID']" in line
 
 
 def test_ids_of_some_rows_alone_are_no_ids():
@@ -52,9 +52,9 @@ def test_ids_of_some_rows_alone_are_no_ids():
     ):
         ids = np.random.default_rng(0).permutation(n) + 10_000
         array = counts(n, 25)
-        assert lines(named(array, key=ids), "numbers of rows")
+        assert lines(named(array, key=ids), "looks like an ID")
         ids[1] = ids[3]
-        assert not lines(named(array, key=ids), "numbers of rows")
+        assert not lines(named(array, key=ids), "looks like an ID")
 
 
 def test_totals_beside_ids():
@@ -64,7 +64,7 @@ def test_totals_beside_ids():
     ):
         array = counts(n, 25)
         table = named(array, key=np.arange(n) + 1, Total=array.sum(axis=1))
-        assert lines(table, "column Total is the sum of all others")
+        assert lines(table, "column 'Total' is the sum of all others")
         off = array.sum(axis=1)
         off[1] += 1
         assert not lines(named(array, key=np.arange(n) + 1, Total=off), "sum of all")
@@ -73,7 +73,7 @@ def test_totals_beside_ids():
 def test_a_row_of_totals():
     array = counts(50)
     table = CountTable(np.vstack([array, array.sum(axis=0)]))
-    assert lines(table, "row 51 is the sum of all others")
+    assert lines(table, "row '51' is the sum of all others")
     array[0, 0] += 1
     assert not lines(CountTable(np.vstack([array, counts(50).sum(axis=0)])), "sum of")
 
@@ -92,8 +92,73 @@ def test_ages_and_years():
         values = np.random.default_rng(1).integers(low, high + 1, N)
         values[:2] = low, high
         table = named(counts(), **{name: values})
-        expected = f"column {name} runs from {low} to {high} in all rows"
+        expected = f"column {name!r} ranges from {low} to {high} in all rows"
         assert bool(lines(table, expected)) is found
+
+
+def test_codes():
+    rng = np.random.default_rng(0)
+    for values, found in (
+        (rng.integers(1, 4, N), True),
+        (rng.integers(0, 4, N), False),  # may be counts
+        (rng.poisson(6, N) + 1, False),
+        (rng.integers(1, 4, N) + 7, False),
+        (np.ones(N, dtype=int), False),
+    ):
+        assert bool(lines(named(counts(), Region=values), "looks like a code")) is found
+    (line,) = lines(
+        named(counts(m=5), A=np.resize([1, 2], N), B=np.resize([1, 3], N)), "code"
+    )
+    assert line.startswith("columns 'A' and 'B' have few small values")
+    assert "labels=['A', 'B'], or exclude them with drop=['A', 'B']." in line
+    # A survey of ratings, and few rows.
+    assert not lines(rng.integers(1, 6, (N, 30)), "code")
+    assert not lines(named(counts(20), Region=np.resize([1, 2], 20)), "code")
+
+
+def test_proportions_and_rarefied_counts():
+    shares = counts() / counts().sum(axis=1, keepdims=True)
+    assert lines(shares, "sum to 1: these are proportions")
+    assert lines(100 * shares, "sum to 100: these are proportions")
+    assert not lines(50 * shares, "proportions")
+    rarefied = np.random.default_rng(0).multinomial(100, np.ones(30) / 30, N)
+    assert check_input(rarefied) == [
+        "all rows sum to 100, so they look normalised or rarefied."
+    ]
+
+
+GENES = [f"ENSG{i:011d}" for i in range(40)]
+SYMBOLS = ["MT-CO1", "RPL3", "RPS27A", *(f"G{i}" for i in range(37))]
+OTUS = [f"OTU_{i}" for i in range(40)]
+BARCODES = [
+    f"{'ACGTTGCAAC'}{'ACGT'[i % 4]}{'TGCA'[i // 4 % 4]}GATC-1" for i in range(60)
+]
+CELLS = [f"cell {i}" for i in range(60)]
+TOWNS = [f"{chr(65 + i % 26)}{chr(97 + i // 26)}ville" for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "transposed"),
+    [
+        (GENES, BARCODES, True),
+        (SYMBOLS, BARCODES, True),
+        (OTUS, TOWNS, True),
+        (TOWNS[:40], BARCODES, True),
+        (TOWNS[:40], CELLS, True),
+        (CELLS, TOWNS[:40], False),
+        (BARCODES, GENES, False),
+        (BARCODES, SYMBOLS, False),
+        (TOWNS, OTUS, False),
+        (CELLS[:40], BARCODES, False),
+        (GENES, SYMBOLS, False),
+        (TOWNS[:40], TOWNS, False),
+        (None, BARCODES, False),
+    ],
+)
+def test_names_of_a_transposed_table(rows, columns, transposed):
+    array = counts(40 if rows is None else len(rows), len(columns))
+    table = CountTable(array, row_names=rows, column_names=columns)
+    assert bool(lines(table, "looks transposed, by the names")) is transposed
 
 
 def test_thousands_that_were_read_as_fractions():
@@ -110,37 +175,37 @@ def test_thousands_that_were_read_as_fractions():
 
 def test_copied_rows_are_counted_unless_they_come_by_chance():
     array = counts()
-    assert lines(np.vstack([array, array[:5]]), "5 rows the same as one above")
-    assert not lines(counts(2000, 3, 1.0), "same as one above")
-    assert not lines(counts(2000, 40, 0.02), "same as one above")
+    assert lines(np.vstack([array, array[:5]]), "5 rows are identical to")
+    assert not lines(counts(2000, 3, 1.0), "identical")
+    assert not lines(counts(2000, 40, 0.02), "identical")
 
 
 def test_few_rows_with_most_of_the_counts():
     array = counts()
     array[:15] *= 20
-    (line,) = lines(array, "5 % of the rows hold")
-    assert line.endswith("max_row_size=5")
+    (line,) = lines(array, "5 % of the rows contain")
+    assert line.endswith("max_row_size=5.")
     share = array[:15].sum() / array.sum()
-    assert trap_facts(CountTable(array))["deepest_rows"] == pytest.approx(share)
+    assert find_problems(CountTable(array))["deepest_rows"] == pytest.approx(share)
 
 
 def test_columns_with_most_of_the_counts():
     rates = np.full(40, 2.0)
     rates[7] = 60
     table = named(np.random.default_rng(0).poisson(rates, (N, 40)))
-    (line,) = lines(table, "of the counts")
-    assert line.startswith("column item 7 holds 4")
-    assert line.endswith("drop=['item 7']")
+    (line,) = lines(table, "of all counts")
+    assert line.startswith("column 'item 7' contains 4")
+    assert line.endswith("drop=['item 7'].")
     rates[[7, 8, 9]] = 20
-    (line,) = lines(named(np.random.default_rng(0).poisson(rates, (N, 40))), "hold")
-    assert line.startswith("3 columns hold")
+    (line,) = lines(named(np.random.default_rng(0).poisson(rates, (N, 40))), "contain")
+    assert line.startswith("3 columns contain")
     assert all(f"'item {j}'" in line for j in (7, 8, 9))
 
 
 def test_money_and_logarithms():
     rng = np.random.default_rng(0)
     money = np.rint(rng.lognormal(6, 1.5, (N, 30)))
-    (line,) = lines(money, "money or rescaled values")
+    (line,) = lines(money, "(money?)")
     assert "--transform log1p" in line
     assert lines(np.rint(np.log1p(money)), "logarithms or averages")
     assert not lines(counts() > 3, "logarithms")
@@ -156,9 +221,9 @@ def turned_table():
 
 def test_a_table_that_lies_on_its_side():
     table = turned_table()
-    assert lines(table.T, "looks turned round")
+    assert lines(table.T, "looks transposed")
     assert lines(table.T, "transpose=True")
-    assert not lines(np.vstack([table, table + 1]), "turned round")
+    assert not lines(np.vstack([table, table + 1]), "looks transposed")
 
 
 def test_dispersions_are_those_of_the_core():
@@ -174,7 +239,7 @@ def test_dispersions_are_those_of_the_core():
 def test_tables_of_any_size_are_looked_at():
     for shape in [(1, 1), (1, 5), (2, 1), (3, 3)]:
         for array in (np.zeros(shape), np.ones(shape), np.full(shape, 1e15)):
-            assert isinstance(traps(array), list)
+            assert isinstance(check_input(array), list)
             assert describe_counts(CountTable(array))["rows"] == shape[0]
 
 
@@ -208,16 +273,16 @@ class TestSeparation:
     ("name", "fires"),
     [
         ("wholesales", ["money"]),
-        ("sporta", ["same as one above"]),
+        ("sporta", ["identical"]),
         ("optdigits", []),
-        ("bbcsports", ["same as one above"]),
-        ("reuters", ["same as one above"]),
-        ("newsgroups20", ["no counts", "same as one above", "5 % of the rows"]),
+        ("bbcsports", ["identical"]),
+        ("reuters", ["identical"]),
+        ("newsgroups20", ["no counts", "identical", "5 % of the rows"]),
         ("tcga5", ["logarithms"]),
     ],
 )
 def test_real_tables(name, fires, load_data):
-    found = traps(load_data(name)[0])
+    found = check_input(load_data(name)[0])
     assert len(found) == len(fires)
     for line, word in zip(found, fires, strict=True):
         assert word in line
