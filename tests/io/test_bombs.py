@@ -16,6 +16,7 @@ import threecpo
 from threecpo import read_counts
 from threecpo.io import DataFormatError, guarded, limits
 from threecpo.io.blocks import open_blocks, write_blocks
+from threecpo.io.isolated import process
 
 SMALL = 1 << 20
 TOO_FAR = (
@@ -30,6 +31,7 @@ def small_limit(monkeypatch):
     monkeypatch.setattr(limits, "SMALLEST", SMALL)
     monkeypatch.setattr(limits, "MULTIPLE", 10)
     monkeypatch.setattr(guarded.file, "SPARE_ROOM", 1 << 25)
+    monkeypatch.setattr(process, "SPARE_ROOM", 1 << 25)
 
 
 @pytest.mark.parametrize("name", bombs.ALL)

@@ -1,70 +1,84 @@
-"""h5ad: one matrix of an AnnData file; the others stay on disk."""
+"""h5ad and zarr: one matrix of an AnnData; the others stay on disk."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from .._core.matrices import from_dense
 from .._errors import DataFormatError
 from .._extras import require
-from .._labels import encoded
-from . import _anndata_elements as elements
+from .._labels import encoded, label_text
 from ._file_content import FileContent, written_labels, written_names
-from .guarded import open_hdf5
+from .delimited.column_roles import place_of
+from .isolated import anndata, gathered, isolated
+from .sparse_rows import csr_rows
+from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ..table import CountTable
-    from ._anndata_elements import Matrix
     from .format_options import ReadOptions, WriteOptions
-    from .guarded import Group
-
-# A file is read in larger pieces than memory, as each unpacks whole chunks.
-_CELLS = 1 << 22
-
-
-@contextmanager
-def open_h5ad(
-    path: Path, layer: str | None = None, limit: int | None = None
-) -> Iterator[tuple[Group, Matrix]]:
-    """Open a file for reading and choose its matrix, of which nothing is read yet."""
-    with open_hdf5(path, "anndata", "Reading h5ad files", limit) as file:
-        elements.check_anndata(file)
-        yield file, elements.choose_matrix(file, layer)
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    with open_h5ad(path, options.layer, options.max_unpacked) as (file, matrix):
-        return content_of(file, matrix, options)
-
-
-def content_of(file: Group, matrix: Matrix, options: ReadOptions) -> FileContent:
-    """Read the matrix of an open AnnData, its names, and labels if asked for."""
-    X = _in_memory(matrix.element)
-    if not matrix.asked and not _is_whole(X.data):
+    library = "zarr" if path.is_dir() else "h5py"
+    given = {"layer": options.layer, "labels": list(options.labels)}
+    limits = limits_of(path, options.max_unpacked)
+    found = gathered(isolated(anndata.read, path, limits, library, **given))
+    labels = labels_found(found, options.labels, "obs")
+    X = matrix_of(found)
+    if not found["asked"] and not _is_whole(X.data):
         message = (
             "X holds values that are not whole numbers; pass layer= with the raw "
-            f"counts, one of {elements.layer_choices(file)} ('X' takes X as it is)"
+            f"counts, one of {found['layers']} ('X' takes X as it is)"
         )
         raise DataFormatError(message)
-    obs = file["obs"]
-    labels = elements.read_labels(obs, options.labels)
-    rows, columns = (elements.frame_names(frame) for frame in (obs, matrix.var))
-    taken = f"counts of {matrix.called}"
-    return FileContent(X, rows, columns, **labels, description=taken)
+    taken = f"counts of {found['called']}"
+    names = found["rows"], found["columns"]
+    return FileContent(X, *names, **labels, description=taken)
 
 
-def _in_memory(element: Any) -> Any:
-    """Make a sparse matrix of what is sparse, and block by block of what is dense."""
-    if not elements.is_array(element):
-        return elements.read_sparse(element)
-    elements.check_dense(element)
-    return from_dense(element, _CELLS)
+def matrix_of(found: dict[str, Any]) -> Any:
+    """Sparse matrix of what a reader has found; nobody has looked at its indices."""
+    shape = tuple(found["shape"])
+    indptr = found.get("indptr")
+    if indptr is None:
+        indptr = np.concatenate([[0], np.cumsum(found["lengths"])])
+    if found["by_rows"]:
+        return csr_rows(found["data"], found["indices"], indptr, shape)
+    parts = (found["data"], found["indices"], indptr)
+    return sp.csc_array(parts, shape=shape)
+
+
+def labels_found(
+    found: dict[str, Any], names: Sequence[str], called: str
+) -> dict[str, Any]:
+    """Labels of columns of obs: numbers and names of the first, texts of others."""
+    for name in names:
+        place_of(found["obs_columns"], name, "labels", called)
+    if not names:
+        return {}
+    texts = {name: _texts(**found["labels"][name]) for name in names}
+    first = found["labels"][names[0]]
+    if "codes" in first:
+        kinds = {"labels": np.array(first["codes"]), "label_names": first["names"]}
+    else:
+        kinds = encoded(texts[names[0]])
+    others = {name: texts[name] for name in names[1:]}
+    return kinds | {"label_kind": names[0], "other_labels": others}
+
+
+def _texts(
+    values: list[Any] | None = None, codes: Sequence[int] = (), names: Any = ()
+) -> list[str | None]:
+    """Labels as text, None where there is none."""
+    if values is not None:
+        return [label_text(value) for value in values]
+    return [None if code < 0 else names[code] for code in codes]
 
 
 def _is_whole(values: Any) -> bool:

@@ -56,7 +56,7 @@ FORMATS = {
     "10x": Format("_tenx", (), ("drop",)),
     "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer", "drop"), writes=False),
     "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels", "drop")),
-    "zarr": Format("_zarr", (), ("layer", "labels", "drop"), writes=False),
+    "zarr": Format("_h5ad", (), ("layer", "labels", "drop"), writes=False),
     "biom": Format("_biom", (".biom",), ("labels", "drop"), writes=False),
     "texts": Format("_texts", (), ("drop", "text_options", "encoding"), writes=False),
     "jsonl": Format(

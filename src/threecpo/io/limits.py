@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._errors import DataFormatError
 from .._fit.budget import budget_of
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 SMALLEST = 1 << 29
 MULTIPLE = 100
+# Processor seconds of a reader of its own process: for any file, and for each byte that
+# a file of its size may unpack to.
+SECONDS = 5.0
+SECONDS_PER_BYTE = 5e-8
 VARIABLE = "THREECPO_MAX_UNPACKED"
 
 
@@ -47,6 +51,20 @@ def allowing(size: str | None) -> Iterator[None]:
             del os.environ[VARIABLE]
         elif before is not None:
             os.environ[VARIABLE] = before
+
+
+class Limits(NamedTuple):
+    """Bytes that a file may unpack to, and processor seconds for its reader."""
+
+    unpacked: int
+    seconds: float
+
+
+def limits_for(size: int, given: int | None = None) -> Limits:
+    """Limits of a file or folder of this size; ``given`` bytes may be unpacked."""
+    unpacked = limit_for(size, given)
+    more = max(MULTIPLE * size, unpacked - SMALLEST)
+    return Limits(unpacked, SECONDS + SECONDS_PER_BYTE * more)
 
 
 def limit_of(path: Path, given: int | None = None) -> int:

@@ -7,10 +7,13 @@ import stat
 from typing import TYPE_CHECKING
 
 from .._errors import DataFormatError
-from .limits import check_unpacked
+from .limits import check_unpacked, limits_for
+from .regular_files import check_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from .limits import Limits
 
 _METADATA = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 _ROOTS = (".zgroup", "zarr.json", ".zmetadata")
@@ -40,3 +43,11 @@ def size_of_folder(folder: Path) -> int:
                     message = f"{inside} is a link or a device, not a file"
                     raise DataFormatError(message)
     return total
+
+
+def limits_of(path: Path, given: int | None = None) -> Limits:
+    """Limits of a plain file, or of a zarr folder, by its size."""
+    if is_zarr(path):
+        return limits_for(size_of_folder(path), given)
+    check_regular(path)
+    return limits_for(path.stat().st_size, given)

@@ -1,0 +1,223 @@
+"""Readers in a process of their own: it ends, whatever happens in it."""
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import odd_readers
+import pytest
+
+from threecpo.io import DataFormatError, limits
+from threecpo.io.isolated import gathered, isolated, process
+from threecpo.io.limits import Limits
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+
+FEW = Limits(unpacked=1 << 24, seconds=600)
+
+
+def read(name, path=Path("t.h5"), given=FEW, **options):
+    """What a reader of odd_readers finds."""
+    return gathered(
+        isolated(getattr(odd_readers, name), path, given, "numpy", **options)
+    )
+
+
+@pytest.fixture(autouse=True)
+def few_processes(request, monkeypatch):
+    """Processes that find odd_readers, and end with the test."""
+    monkeypatch.syspath_prepend(request.path.parent)
+    process._POOL.end()
+    yield
+    process._POOL.end()
+
+
+def test_what_a_reader_finds_arrives_as_it_is():
+    found = read("all_kinds")
+    assert found["text"] == {"ä": [1, None, 2.5, "x"]}
+    assert found["path"] == str(Path("t.h5").absolute())
+    np.testing.assert_array_equal(found["table"], np.arange(6).reshape(2, 3))
+    assert found["table"].dtype == np.dtype(">i2")
+    assert found["nothing"].shape == (0, 4)
+    np.testing.assert_array_equal(found["announced"], [1, 2, 3, 4])
+    assert found["announced"].dtype == np.float64
+
+
+def test_an_array_that_ends_early_is_refused():
+    with pytest.raises(DataFormatError, match="data cannot be read to the end"):
+        gathered(iter([("sizes", {"data": [3, "f8"]}), ("data", np.ones(2))]))
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("refuse", DataFormatError, "not this one"),
+        ("fail", ValueError, "what happened"),
+        ("panic", ValueError, "panic"),
+        ("take", DataFormatError, "unpacks to more than"),
+        ("take_for_good", DataFormatError, "unpacks to more than"),
+        ("send", DataFormatError, "unpacks to more than"),
+        ("print_much", ValueError, "printed"),
+    ],
+)
+def test_errors_of_a_reader_are_ours(name, error, message, monkeypatch):
+    monkeypatch.setattr(process, "SPARE_ROOM", 1 << 27)
+    with pytest.raises(error, match=message):
+        read(name)
+    assert read("all_kinds")["text"]
+
+
+WHY_ENDED = {
+    "SIGSEGV": "crash",
+    "SIGABRT": "gave up",
+    "SIGPROF": "takes more than 600 s of processor time",
+    "SIGKILL": "ended from outside",
+    "SIGTERM": "ended from outside",
+}
+
+
+@pytest.mark.parametrize("number", WHY_ENDED)
+def test_a_signal_becomes_one_sentence(number):
+    with pytest.raises(DataFormatError, match=WHY_ENDED[number]):
+        read("end_by", number=int(getattr(signal, number)))
+    assert read("all_kinds")["text"]
+
+
+def test_the_system_ends_a_reader_that_spins():
+    with pytest.raises(DataFormatError, match="processor time; it is damaged"):
+        read("spin", given=FEW._replace(seconds=0.1))
+
+
+def test_a_reader_writes_no_file(tmp_path):
+    with pytest.raises(ValueError, match="File too large"):
+        read("write", tmp_path / "t")
+    assert not (tmp_path / "t").stat().st_size
+
+
+def test_a_process_is_used_again():
+    read("all_kinds")
+    (first,) = process._POOL.idle
+    with pytest.raises(DataFormatError):
+        read("refuse")
+    read("all_kinds")
+    assert process._POOL.idle == [first]
+
+
+def test_a_process_that_has_ended_is_replaced():
+    read("all_kinds")
+    (first,) = process._POOL.idle
+    first._process.kill()
+    first._process.wait()
+    assert read("all_kinds")["text"]
+
+
+def test_whoever_stops_listening_ends_the_process():
+    items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
+    assert next(items)[0] == "number"
+    items.close()
+    assert process._POOL.idle == []
+
+
+def test_ctrl_c_ends_the_process():
+    items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
+    next(items)
+    with pytest.raises(KeyboardInterrupt):
+        items.throw(KeyboardInterrupt)
+    assert process._POOL.idle == []
+
+
+def test_threads_have_processes_of_their_own():
+    ready = threading.Barrier(3)
+
+    def run(_):
+        items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
+        next(items)
+        ready.wait(600)
+        return sum(value for _, value in items)
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(run, range(3))) == [sum(range(1, 100))] * 3
+    assert len(process._POOL.idle) == 3
+
+
+def test_a_missing_library_is_named():
+    items = isolated(odd_readers.count, Path("t.xlsx"), FEW, "python_calamine")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(process, "find_spec", lambda name: None)
+        with pytest.raises(ImportError, match=r"t\.xlsx needs python_calamine"):
+            next(items)
+
+
+def test_limits_follow_from_the_size_and_from_what_is_given():
+    small, large = limits.limits_for(10**4), limits.limits_for(10**9)
+    assert small == (limits.SMALLEST, pytest.approx(limits.SECONDS, abs=0.1))
+    assert large.unpacked == limits.MULTIPLE * 10**9
+    assert large.seconds == pytest.approx(limits.SECONDS + 5000)
+    trusted = limits.limits_for(10**4, 10**11)
+    assert trusted.unpacked == 10**11
+    assert trusted.seconds > large.seconds / 2
+
+
+def test_the_process_loads_little():
+    """Else each start would wait for scipy and more."""
+    here = Path(process.__file__).parent
+    ours = [path.stem for path in here.glob("*.py") if path.stem != "__init__"]
+    imports = "".join(f"import threecpo.io.isolated.{name}\n" for name in ours)
+    code = process._START.replace("serve()", f"{imports}print(*sys.modules)")
+    folders = json.dumps([str(here.parents[2]), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, folders],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    heavy = {"scipy", "numba", "anndata", "sklearn", "pandas", "threecpo.table"}
+    assert heavy.isdisjoint(done.stdout.split())
+
+
+def test_a_file_that_makes_libhdf5_spin_ends_in_our_error(tmp_path, monkeypatch):
+    pytest.importorskip("h5py")
+    from hdf5_files import Y, written
+
+    from threecpo import read_counts
+
+    path = written(tmp_path, "h5ad")
+    content = bytearray(path.read_bytes())
+    # The size of the first text, behind the head of the list and its own number:
+    # libhdf5 (2.0) walks such a list for ever.
+    struct.pack_into("<q", content, content.index(b"GCOL") + 16 + 8, 2600)
+    path.write_bytes(content)
+    monkeypatch.setattr(limits, "SECONDS", 0.5)
+    with pytest.raises(DataFormatError, match=r"t\.h5ad.*damaged"):
+        read_counts(path)
+    monkeypatch.undo()
+    assert read_counts(written(tmp_path, "h5ad")).shape == Y.shape
+
+
+def test_the_file_is_not_kept_open(tmp_path):
+    h5py = pytest.importorskip("h5py")
+    from hdf5_files import written
+
+    from threecpo import read_counts
+
+    path = written(tmp_path, "h5ad")
+    read_counts(path)
+    with h5py.File(path, "r+") as file:
+        file["X/data"][0] = 9
+    assert read_counts(path).X[0, 0] == 9
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_copy_made_by_fork_starts_its_own():
+    read("all_kinds")
+    child = os.fork()
+    if not child:
+        os._exit(bool(process._POOL.idle))
+    assert os.waitpid(child, 0)[1] == 0
