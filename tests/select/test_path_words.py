@@ -30,36 +30,37 @@ class TestChoice:
         assert found.gain == 800
         assert found.flat == (3,)
         assert not found.falls_at_end
-        assert found.sentence() == (
-            "3 clusters by mdl from K = 1 to 5; the runner-up is K = 4, 30 behind "
-            "(3.8% of the gain)."
-        )
+        assert found.sentence() == "Chose 3 clusters."
 
     def test_a_flat_valley_is_named(self):
         found = choice([900, 400, 100, 104, 108, 300])
         assert found.flat == (3, 4, 5)
-        assert "but the path is flat (K = 3 to 5 lie within" in found.sentence()
-        assert "K = 3 and 5 lie" in choice([900, 400, 100, 200, 108]).sentence()
+        assert found.sentence() == "Chose 3 clusters; 4 and 5 fit almost as well."
+        one = choice([900, 400, 100, 200, 108, 300])
+        assert one.sentence() == "Chose 3 clusters; 5 fits almost as well."
+        assert choice([900, 104, 108, 200, 100, 103, 300]).sentence() == (
+            "Chose 5 clusters; 2 to 6 fit almost as well."
+        )
 
     def test_a_total_that_falls_to_the_end_is_named(self):
         found = choice([900, 700, 500, 300])
         assert found.falls_at_end
-        assert "but the total still falls at K = 4, the end of the path" in (
-            found.sentence()
-        )
+        more = "more than 4, the largest number tried, may fit better"
+        assert found.sentence() == f"Chose 4 clusters; {more}."
         both = choice([900, 700, 301, 300]).sentence()
-        assert "the path is flat" in both
-        assert "and the total still falls" in both
+        assert both == f"Chose 4 clusters; 3 fits almost as well and {more}."
 
     def test_no_clusters(self):
         found = choice([100, 200, 300])
         assert found.gain == 200
-        assert found.sentence().startswith("No clusters by mdl from K = 1 to 3;")
+        assert found.sentence() == (
+            "Chose 1 cluster, as the rows do not fall into distinct groups."
+        )
 
     def test_one_fit_has_no_runner_up(self):
         found = choice([5.0], first=4)
         assert found.runner_up is None
-        assert found.sentence() == "4 clusters by mdl from K = 4 alone."
+        assert found.sentence() == "Chose 4 clusters, the only number tried."
 
     def test_what_is_not_a_number_is_never_best_or_second(self):
         found = choice([np.nan, 5, 9, np.nan])
@@ -79,23 +80,21 @@ class TestWords:
     def test_a_division(self):
         a = np.repeat([0, 1], [60, 40])
         b = np.repeat([0, 2, 1], [60, 30, 10])
-        expected = (
-            "Of 2 clusters that become 3, cluster 1 (40 rows) divides into 30 and 10."
-        )
-        assert difference(a, b) == expected
-        assert difference(b, a) == expected  # the order does not matter
+        assert difference(a, b, 3) == "With 3, cluster 1 would split."
+        assert difference(b, a, 2) == "With 2, clusters 1 and 2 would merge."
 
     def test_crumbs_are_left_out(self):
         assert divided([1, 0, 99]) == [99]
         assert divided([10, 0, 90]) == [90, 10]
         a = np.zeros(100, dtype=int)
         b = np.repeat([0, 1], [99, 1])
-        assert "nearly all rows are together" in difference(a, b)
+        assert difference(a, b, 2) == "With 2, nearly all rows stay together."
 
     def test_many_divisions_are_counted(self):
         a = np.repeat(np.arange(5), 20)
         b = np.arange(100) // 10
-        assert difference(a, b).endswith("; 2 more divide.")
+        said = difference(a, b, 10)
+        assert said == "With 10, clusters 0, 1, 2 and 2 more would split."
 
 
 @pytest.fixture(scope="module")

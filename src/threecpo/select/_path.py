@@ -116,7 +116,7 @@ class KPath:
         return self.choice.runner_up
 
     def sentence(self) -> str:
-        """Say what was chosen, what speaks against it, and what the runner-up changes.
+        """Say what was chosen, what fits as well, and what the runner-up changes.
 
         Returns
         -------
@@ -127,7 +127,7 @@ class KPath:
         if choice.runner_up is None:
             return choice.sentence()
         best, other = (self._fits[k].labels for k in (choice.best, choice.runner_up))
-        return f"{choice.sentence()} {difference(best, other)}"
+        return f"{choice.sentence()} {difference(best, other, choice.runner_up)}"
 
     def divisions(self) -> dict[str, NDArray[Any]]:
         """Return how the clusters of each fit divide in the next one, as a table.

@@ -46,43 +46,27 @@ class KChoice:
         return self.best == self.last > max(2, self.first)
 
     @property
-    def is_flat(self) -> bool:
-        """Whether another K is as good as the best for all that can be seen."""
-        return len(self.flat) > 1
-
-    @property
     def doubts(self) -> str:
         """What speaks against the choice; empty if nothing does."""
         doubts = []
-        if self.is_flat:
-            doubts.append(
-                f"the path is flat ({_numbers(self.flat)} lie within 1 % of the gain)"
-            )
+        others = [k for k in self.flat if k != self.best]
+        if others:
+            fit = "fits" if len(others) == 1 else "fit"
+            doubts.append(f"{_numbers(others, self.flat)} {fit} almost as well")
         if self.falls_at_end:
             doubts.append(
-                f"the total still falls at K = {self.last}, the end of the path"
+                f"more than {self.last}, the largest number tried, may fit better"
             )
         return " and ".join(doubts)
 
     def sentence(self) -> str:
-        """One sentence: the choice, what speaks against it, and the runner-up."""
-        count = f"{self.found} clusters" if self.found > 1 else "No clusters"
-        tried = f"K = {self.first}" + (
-            f" to {self.last}" if self.last > self.first else " alone"
-        )
-        text = f"{count} by {self.criterion} from {tried}"
-        if self.doubts:
-            text += f", but {self.doubts}"
-        if self.runner_up is not None:
-            text += f"; the runner-up is K = {self.runner_up}, {self._distance}"
-        return f"{text}."
-
-    @property
-    def _distance(self) -> str:
-        """How far the runner-up is from the best."""
-        if not np.isfinite(self.behind) or self.gain <= 0:
-            return f"{self.behind:.4g} behind"
-        return f"{self.behind:.4g} behind ({self.behind / self.gain:.1%} of the gain)"
+        """One sentence: the choice, and what speaks against it."""
+        text = f"Chose {self.found} cluster{'s' if self.found > 1 else ''}"
+        if self.first == self.last:
+            return f"{text}, the only number tried."
+        if self.found == 1:
+            text += ", as the rows do not fall into distinct groups"
+        return f"{text}; {self.doubts}." if self.doubts else f"{text}."
 
 
 def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
@@ -105,8 +89,7 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
     >>> table = {"n_clusters": [1, 2, 3, 4], "found": [1, 2, 3, 4],
     ...          "total": [900.0, 400.0, 100.0, 130.0], "criterion": ["mdl"] * 4}
     >>> choice_of(table).sentence()
-    '3 clusters by mdl from K = 1 to 4; the runner-up is K = 4, 30 behind (3.8% of \
-the gain).'
+    'Chose 3 clusters.'
     """
     n_clusters = np.asarray(table["n_clusters"])
     totals = np.asarray(table["total"], dtype=float)
@@ -146,35 +129,43 @@ def divided(rows: Sequence[int] | NDArray[np.int64]) -> list[int]:
     return parts[parts > SMALL_PART * parts.sum()].tolist()
 
 
-def difference(a: NDArray[Any], b: NDArray[Any]) -> str:
-    """Say in words what tells two labelings of the same rows apart."""
-    table = shared_rows(a, b)
-    turned = table.shape[0] > table.shape[1]
-    if turned:
-        table = table.T
-    few, many = table.shape
-    split = [(k, divided(row)) for k, row in enumerate(table)]
-    split = [(k, parts) for k, parts in split if len(parts) > 1]
-    if not split:
-        return f"With {few} and with {many} clusters nearly all rows are together."
-    texts = [
-        f"cluster {k} ({table[k].sum()} rows) divides into {_listed(parts)}"
-        for k, parts in split[:MOST_NAMED]
-    ]
-    if len(split) > MOST_NAMED:
-        texts.append(f"{len(split) - MOST_NAMED} more divide")
-    order = f"Of {few} clusters that become {many}" if few < many else "Between them"
-    return f"{order}, {'; '.join(texts)}."
+def difference(best: NDArray[Any], other: NDArray[Any], n_other: int) -> str:
+    """Say which clusters of the best fit another one splits, or else merges."""
+    table = shared_rows(best, other)
+    split = [k for k, row in enumerate(table) if len(divided(row)) > 1]
+    merged = [_members(column) for column in table.T]
+    merged = [members for members in merged if len(members) > 1]
+    if n_other > len(table) and split:
+        return f"With {n_other}, {_clusters(split)} would split."
+    if n_other < len(table) and merged:
+        first, *more = merged
+        others = f" (and {len(more)} more of such groups)" if more else ""
+        return f"With {n_other}, {_clusters(first)} would merge{others}."
+    return f"With {n_other}, nearly all rows stay together."
 
 
-def _listed(numbers: Sequence[int]) -> str:
+def _members(rows: NDArray[np.int64]) -> list[int]:
+    """Clusters that make up one of another clustering, without crumbs."""
+    return np.flatnonzero(rows > SMALL_PART * rows.sum()).tolist()
+
+
+def _clusters(numbers: Sequence[int]) -> str:
+    """``cluster 2``, ``clusters 2 and 8``, ``clusters 0, 2, 8 and 3 more``."""
+    named = [str(k) for k in numbers[:MOST_NAMED]]
+    if len(numbers) > MOST_NAMED:
+        named.append(f"{len(numbers) - MOST_NAMED} more")
+    return f"cluster{'s' if len(numbers) > 1 else ''} {_listed(named)}"
+
+
+def _listed(numbers: Sequence[object]) -> str:
     *most, last = map(str, numbers)
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _numbers(n_clusters: Sequence[int]) -> str:
-    """``K = 5 to 8``, or the numbers one by one where there are gaps."""
-    first, last = n_clusters[0], n_clusters[-1]
-    if len(n_clusters) > 2 and last - first == len(n_clusters) - 1:
-        return f"K = {first} to {last}"
-    return f"K = {_listed(n_clusters)}"
+def _numbers(others: Sequence[int], flat: Sequence[int]) -> str:
+    """``13 to 20`` where most numbers between are flat, else one by one."""
+    first, last = others[0], others[-1]
+    n_flat = sum(first <= k <= last for k in flat)
+    if len(others) > 2 and 2 * (last - first + 1) <= 3 * n_flat:
+        return f"{first} to {last}"
+    return _listed(others)
