@@ -136,6 +136,7 @@ def _bar():  # type: ignore[no-untyped-def]
         parts.TextColumn("{task.fields[text]}"),
         parts.TimeRemainingColumn(),
         console=Console(stderr=True),
+        transient=True,
     )
 
 

@@ -17,7 +17,7 @@ class TestDemo:
     def test_it_writes_a_report(self, run):
         done = run("demo")
         assert done.code == 0
-        assert done.out.splitlines()[-1] == "report: digits.threecpo/report.html"
+        assert done.out.splitlines()[-1] == "Report: digits.threecpo/report.html"
         folder = Path("digits.threecpo")
         assert {path.name for path in folder.iterdir()} == FILES
         digits = load_digits()

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -133,16 +134,13 @@ def test_files_equal_the_library(arguments, options, run, npz):
 def test_the_choice_is_told_in_the_words_of_its_user(run, npz):
     auto = ["-k", "auto", "--max-clusters", 3, "-o", "out"]
     done = run("fit", npz, *auto, "--rows", "cells")
-    sentence = json.loads(Path("out/run.json").read_text())["choice"]["sentence"]
-    assert " rows" in sentence
-    told = sentence.replace("rows", "cells")
+    told = json.loads(Path("out/run.json").read_text())["choice"]["sentence"]
+    assert done.out.startswith("155 cells in ")
     assert told in done.out
     assert told in run("info", "out").out.replace("\n", " ")
     assert f"<p>{told}</p>" in Path("out/report.html").read_text(encoding="utf-8")
     run("report", "out", "--rows", "mouse/mice")
-    assert told.replace("cells", "mice") in Path("out/report.html").read_text(
-        encoding="utf-8"
-    )
+    assert "155 mice in " in Path("out/report.html").read_text(encoding="utf-8")
 
 
 def test_the_number_of_clusters_may_be_chosen(run, npz):
@@ -154,7 +152,6 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     assert {path.name for path in folder.iterdir()} == FILES | of_path
     path = model.k_path_
     assert path.sentence() in done.out
-    assert done.out.count("one level below, cluster ") == path.best_k
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f"<p>{path.sentence()}</p>" in page
     expected = path.divisions()
@@ -163,6 +160,41 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     expected = results.path_table(path) | {"seconds": read["seconds"]}
     assert_same_table(folder / "k_path.csv", expected)
     assert_same_model(folder / "model.npz", model)
+
+
+def test_a_terminal_shows_a_line_for_each_cluster(run, npz, tmp_path):
+    table = written_csv(
+        tmp_path / "many.csv",
+        np.vstack([X, np.zeros((2, X.shape[1]), dtype=int)]),
+        [*ROWS, "nothing", "at all"],
+        kind=[*(KINDS[k + 1] for k in TRUE), "", ""],
+        town=["Rome"] * (len(X) + 2),
+    )
+    options = ["--labels", "kind", "--labels", "town", "--outliers", "final"]
+    done = run("fit", table, "--max-clusters", 6, "-k", "auto", *options, "-o", "out")
+    assert done.code == 0, done.err
+    facts = json.loads(Path("out/run.json").read_text())
+    n_lines = (done.out + done.err).count("\n")
+    assert n_lines <= 12 + len(facts["cluster_sizes"]) + 2  # outliers and empty rows
+    lines = done.out.splitlines()
+    assert lines[1].split() == ["cluster", "size", "name", "main", "kind"]
+    for cluster, line in enumerate(lines[2 : 2 + len(facts["cluster_sizes"])]):
+        number, size, name, kind = re.split(r"\s{2,}", line.strip())
+        assert (int(number), int(size)) == (cluster, facts["cluster_sizes"][cluster])
+        assert name == facts["cluster_names"][cluster]
+        assert kind == facts["main_labels"]["kind"][cluster]
+    assert re.search(r"^empty +2 *$", done.out, flags=re.MULTILINE)
+
+
+def test_notes_are_not_without_end(run, npz, monkeypatch):
+    many = [f"note {i}" for i in range(5)]
+    monkeypatch.setattr("threecpo.results.input_checks.problem_lines", lambda _: many)
+    done = run("fit", npz, "-k", 3, "-o", "out")
+    assert done.err.splitlines() == [
+        *(f"threecpo: note: {text}" for text in many[:3]),
+        "threecpo: note: 2 more notes in run.json.",
+    ]
+    assert json.loads(Path("out/run.json").read_text())["warnings"] == many
 
 
 def test_the_criterion_may_be_chosen(run, npz):
@@ -197,8 +229,8 @@ def test_the_run_is_described(run, npz):
     model = ThreeCPO(3, random_state=5).fit(X)
     ari = adjusted_rand_score(TRUE, model.labels_)
     assert facts["agreement"]["label"]["ARI"] == ari
-    assert f"{ari:.3f}" in done.out
-    assert "report: out/report.html" in done.out
+    assert f"ARI {ari:.2f}" in done.out
+    assert "Report: out/report.html" in done.out
 
 
 def test_json_alone_is_on_stdout(run, npz):
@@ -229,7 +261,7 @@ def test_without_a_report(run, npz, monkeypatch, tmp_path):
     assert everything(tmp_path) == before
     done = run("fit", npz, "-k", 3, "-o", "out", "--no-report")
     assert done.code == 0
-    assert done.out.splitlines()[-1] == "results: out"
+    assert done.out.splitlines()[-1] == "Results: out"
     assert {path.name for path in Path("out").iterdir()} == FILES - {"report.html"}
     monkeypatch.undo()
     assert run("report", tmp_path / "out").code == 0
@@ -261,7 +293,10 @@ def test_whether_clusters_are_real(run, npz):
     assert read["real"].tolist() == [int(real) for real in expected["real"]]
     np.testing.assert_allclose(read["jaccard"], expected["jaccard"], rtol=1e-5)
     n_real = int(np.sum(expected["real"][3:]))
-    assert f"{n_real} of 2 divisions of the tree are real" in done.out
+    header, *lines = done.out.splitlines()[1:5]
+    assert header.split() == ["cluster", "size", "name", "main", "label", "stability"]
+    for line, jaccard in zip(lines, expected["jaccard"], strict=False):
+        assert line.endswith(f"  {jaccard:.2f}     ")
     facts = json.loads(Path("out/run.json").read_text(encoding="utf-8"))
     assert facts["stability"]["real"] == n_real
     assert "stability.csv" in facts["files"]

@@ -139,7 +139,7 @@ class TestResults:
         adata = anndata.AnnData(X.astype(np.float32), layers={"counts": X})
         adata.write_h5ad(tmp_path / "cells.h5ad")
         done = run("fit", "cells.h5ad", "-k", 3, "-o", "out", "--no-report")
-        assert done.out.startswith("read: counts of layer 'counts'\n")
+        assert "relevant (counts of layer 'counts')\n" in done.out
 
 
 class TestFits:

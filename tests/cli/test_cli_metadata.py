@@ -33,7 +33,7 @@ def test_labels_and_batches_of_a_fit(study, capsys):
     run, out = runner(capsys), folder / "out"
     done = run("fit", folder / "counts.csv", "-k", "2", *beside, "-o", out)
     assert done.code == 0, done.err
-    assert "adjusted Rand index with kind" in done.out
+    assert "Agreement with kind" in done.out
     assert (
         load(out / "model.npz").loss_
         == ThreeCPO(2, random_state=0).fit(X, batch=lab).loss_

@@ -53,7 +53,7 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
-    """Print a table; numbers have few digits and stand right."""
+    """Print a table: numbers right with few digits, long texts cut on a terminal."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -62,11 +62,14 @@ def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
     for name, values in columns.items():
         right = all(isinstance(value, int | float) for value in values)
         table.add_column(
-            Text(clean(name)), justify="right" if right else "left", overflow="fold"
+            Text(clean(name)),
+            justify="right" if right else "left",
+            no_wrap=True,
+            min_width=max(len(_shown(value)) for value in values) if right else None,
         )
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(_shown(value)) for value in row))
-    # Only a terminal has an edge to wrap at.
+    # Only a terminal has an edge to cut names at.
     width = None if sys.stdout.isatty() else 10_000
     Console(file=sys.stdout, width=width, highlight=False).print(table)
 

@@ -12,20 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from .._extras import require
-from .._labels import LABEL
 from .._progress import RunBar
 from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
-from ._printing import as_options, number_of, print_json, print_line
+from ._printing import as_options
 from ._run_facts import input_facts, remembered_warnings, run_facts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..cluster import ThreeCPO
-    from ..report.words import Noun
     from ..results import Table
     from ..table import CountTable
     from ._input_file import GivenRows
@@ -266,72 +264,6 @@ def write_report(
         stability=results.read_table(measured) if measured.exists() else None,
     )
     report.write_page(summary, folder / REPORT)
-
-
-def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None:
-    """Print what was found and where it is."""
-    if as_json:
-        print_json(facts | {"output": target.absolute()})
-        return
-    from ..results.dominance import separation_line
-
-    sizes, groups = facts["cluster_sizes"], facts["column_groups"]
-    outliers = facts["outliers"]
-    row, column = nouns(facts.get("called"))
-    source = facts.get("input", {})
-    if "path" in source and source.get("description"):
-        print_line(f"read: {source['description']}")
-    print_line(
-        f"{row.count(facts['rows'], plain=True)} in {number_of(len(sizes), 'cluster')} "
-        f"({', '.join(map(str, sizes))})"
-        + (f" and {number_of(outliers, 'outlier')}" if outliers else "")
-    )
-    if facts["rows_without_counts"]:
-        empty = number_of(facts["rows_without_counts"], "row")
-        print_line(f"{empty} without counts in these columns, in no cluster")
-    for cluster, name in enumerate(facts["cluster_names"]):
-        size = row.count(sizes[cluster], plain=True)
-        print_line(f"cluster {cluster} ({size}): {name}")
-    if "choice" in facts:
-        print_choice(facts["choice"], sizes, row)
-    print_line(
-        f"{column.count(facts['columns'], plain=True)}: {groups['relevant']} relevant, "
-        f"{groups['shared']} shared, {groups['noise']} noise"
-    )
-    if line := separation_line(facts, column.many):
-        print_line(f"{line[0].upper()}{line[1:]}")
-    if "stability" in facts:
-        print_stability(facts["stability"])
-    for kind, scores in facts.get("agreement", {}).items():
-        beside = "the labels" if kind == LABEL else kind
-        print_line(
-            f"adjusted Rand index with {beside}: {scores['ARI']:.3f} "
-            f"(purity {scores['purity']:.3f}, homogeneity {scores['homogeneity']:.3f})"
-        )
-        for sentence in facts["label_shares"][kind]:
-            print_line(sentence)
-    page = target / REPORT
-    print_line(f"report: {page}" if page.exists() else f"results: {target}")
-
-
-def print_choice(choice: dict[str, Any], sizes: list[int], row: Noun) -> None:
-    """Print how K was chosen, and what the next larger K makes of each cluster."""
-    print_line(row.in_place_of_rows(choice["sentence"]))
-    for line in choice["tree"]:
-        print_line(f"tree: {line}")
-    for cluster, parts in enumerate(choice["below"]):
-        size = row.count(sizes[cluster], plain=True)
-        what = "stays together" if len(parts) < 2 else " + ".join(map(str, parts))
-        print_line(f"one level below, cluster {cluster} ({size}): {what}")
-
-
-def print_stability(found: dict[str, Any]) -> None:
-    """Print how many divisions are real, and how well clusters are found again."""
-    print_line(
-        f"{found['real']} of {number_of(found['divisions'], 'division')} of the tree "
-        f"are real; Jaccard index of each cluster in halves of the rows: "
-        + ", ".join("-" if j is None else f"{j:.2f}" for j in found["jaccard"])
-    )
 
 
 def default_folder(path: Path) -> Path:

@@ -16,16 +16,20 @@ import click
 
 from .. import __version__
 from ._output_paths import RUN_FORMAT
+from ._printing import number_of, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
+    from ..results.label_comparison import LabelComparison
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
 # What every fit needs.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
+# Warnings of a fit that are printed; run.json has all.
+MOST_SHOWN = 3
 
 
 def version_lines(*, verbose: bool) -> Iterator[str]:
@@ -77,26 +81,28 @@ def run_facts(
         **fit_facts(model),
     }
     if hasattr(model, "k_path_"):
-        facts["choice"] = choice_facts(model.k_path_) | {"tree": _tree(model)}
+        facts["choice"] = choice_facts(model.k_path_)
     compared = label_tables(model, labels)
     known = {kind: each for kind, each in compared.items() if each.scores}
     if known:
         facts["agreement"] = {kind: each.scores for kind, each in known.items()}
         facts["label_shares"] = {kind: each.sentences for kind, each in known.items()}
+        main = {kind: _main_labels(each) for kind, each in known.items()}
+        # Without those of outliers.
+        n = model.n_clusters_
+        facts["main_labels"] = {kind: texts[:n] for kind, texts in main.items()}
     return facts
 
 
-def _tree(model: ThreeCPO) -> list[str]:
-    """The joins above the clusters, from the top of the tree down."""
-    joins, n = model.tree_, model.n_clusters_
-    below = [[k] for k in range(n)]
-    lines = []
-    for left, right, height, _ in joins.tolist():
-        parts = below[int(left)], below[int(right)]
-        below.append(parts[0] + parts[1])
-        text = " | ".join(" ".join(map(str, part)) for part in parts)
-        lines.append(f"{text} (height {height:.3g})")
-    return lines[::-1]
+def _main_labels(compared: LabelComparison) -> list[str]:
+    """The most frequent label of each cluster, with its share."""
+    main = [compared.largest(k)[:1] for k in range(len(compared.shares))]
+    return [
+        "".join(
+            f"{100 * compared.shares[k][j]:.0f} % {compared.labels[j]}" for j in largest
+        )
+        for k, largest in enumerate(main)
+    ]
 
 
 def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:
@@ -112,16 +118,19 @@ def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:
 
 @contextmanager
 def remembered_warnings() -> Iterator[list[str]]:
-    """Show warnings as before, and keep their texts."""
+    """Show the first warnings as before, and keep the texts of all."""
     kept: list[str] = []
     before = warnings.showwarning
 
     def show(message: Warning | str, *rest: Any, **more: Any) -> None:
         kept.append(str(message))
-        before(message, *rest, **more)
+        if len(kept) <= MOST_SHOWN:
+            before(message, *rest, **more)
 
     warnings.showwarning = show
     try:
         yield kept
     finally:
         warnings.showwarning = before
+        if (hidden := len(kept) - MOST_SHOWN) > 0:
+            print_note(f"note: {number_of(hidden, 'more note')} in run.json.")

@@ -139,7 +139,8 @@ def _join(
     from ..persistence import load
     from ..results import read_table
     from ..results.label_comparison import labels_in
-    from ._result_folder import print_summary, write_results
+    from ._result_folder import write_results
+    from ._summary import print_summary
     from .predict import aligned, read_for
 
     before = read_run(folder)

@@ -67,7 +67,8 @@ def command(
     (0 to 16). Nothing is downloaded.
     """
     from ..cluster import ThreeCPO
-    from ._result_folder import fit_to_folder, print_summary
+    from ._result_folder import fit_to_folder
+    from ._summary import print_summary
 
     target = output or Path("digits.threecpo")
     model = ThreeCPO(10, outliers="final", random_state=0, n_jobs=n_jobs)

@@ -111,7 +111,8 @@ def command(
     segments.h5ad. It appears when it is complete.
     """
     from ..cluster import ThreeCPO
-    from ._result_folder import default_folder, fit_to_folder, print_summary
+    from ._result_folder import default_folder, fit_to_folder
+    from ._summary import print_summary
 
     known = options.pop("known_column")
     source = source._replace(batch=batch_column, known=known)
