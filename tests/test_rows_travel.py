@@ -272,7 +272,7 @@ def test_more_rows_join_with_what_belongs_to_them(option):
     np.testing.assert_array_equal(model.labels_[:100], before.labels_)
     weights = rows_of(option).get("sample_weight", np.ones(N_ROWS))
     mass = (weights * model.row_weights_).sum()
-    np.testing.assert_allclose(model.record_.sums.mass, mass)
+    np.testing.assert_allclose(model.record_.sums.total_weight, mass)
 
 
 # Paths over the number of clusters.

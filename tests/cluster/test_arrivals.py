@@ -99,7 +99,7 @@ def test_weights_count_as_often(fitted):
     fitted.partial_fit(REST, sample_weight=weights)
     twin.partial_fit(np.repeat(REST, weights, axis=0))
     assert len(fitted.labels_) == len(X)
-    assert fitted.record_.sums.mass == twin.record_.sums.mass
+    assert fitted.record_.sums.total_weight == twin.record_.sums.total_weight
     np.testing.assert_array_equal(fitted.record_.sums.table, twin.record_.sums.table)
     assert fitted.loss_ == pytest.approx(twin.loss_, rel=1e-12)
 
@@ -112,7 +112,7 @@ def test_batches():
     np.testing.assert_array_equal(found.labels_[90:], expected)
     labels = found.labels_
     for b, name in enumerate("xy"):
-        cells = found.record_.sums.batches.of_clusters[:3, b]
+        cells = found.record_.sums.by_batch[:3, b]
         mine = [X[(labels == k) & (batch == name)].sum(axis=0) for k in range(3)]
         np.testing.assert_array_equal(cells, mine)
     with pytest.raises(ValueError, match="batch of row 2 is none of the fit's"):

@@ -112,7 +112,7 @@ def check_followers(model, rows, free, batch):
     np.testing.assert_array_equal(arrived.labels_[len(X) :], new)
     weights = weights_of(model, rows)
     mass = weights.sum() + weights[:30].sum()
-    assert arrived.record_.sums.mass == pytest.approx(mass)
+    assert arrived.record_.sums.total_weight == pytest.approx(mass)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

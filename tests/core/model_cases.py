@@ -6,7 +6,7 @@ from strategies import Labelled
 from threecpo._core import model
 from threecpo._core.codes import inner_labels
 from threecpo._core.loops import rows as row_loops
-from threecpo._core.loops.records import Room, loadable, rows_of
+from threecpo._core.loops.records import Workspace, loadable, rows_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT, PRINTED
 from threecpo._core.sums import sum_by_labels
@@ -42,7 +42,7 @@ def scores_of_profile(case, prior, *, exact, background):
     profile = rule.profile(sums_of(case, prior), case.groups, background=background)
     out = np.empty((counts.n_rows, case.n_clusters + background))
     block = (0, counts.n_rows)
-    how = loadable(profile), Room.of(counts.longest, profile)
+    how = loadable(profile), Workspace.of(counts.longest, profile)
     row_loops.score_rows(rows_of(counts), block, *how, out)
     return out
 

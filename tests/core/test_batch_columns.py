@@ -88,8 +88,8 @@ def test_rates_of_batches_are_centred_in_their_part():
     of_cluster, of_batch = (np.array(a, np.int32) for a in ([0, 1, 0], [0, 0, 1]))
     products = clusters[:, None] * batches
     logs = np.log(batches, out=np.zeros_like(batches), where=batches > 0)
-    means, room = np.empty((2, 5)), np.empty((2, 5))
-    batch_columns.fill_mean_logs(masses, of_batch, batches, logs, means, room)
+    means, workspace = np.empty((2, 5)), np.empty((2, 5))
+    batch_columns.fill_mean_logs(masses, of_batch, batches, logs, means, workspace)
     for part in range(2):
         weights = masses[:, None] * (batches > 0) * (of_batch == part)[:, None]
         weights /= np.maximum(weights.sum(axis=0), 1e-300)
@@ -98,7 +98,7 @@ def test_rates_of_batches_are_centred_in_their_part():
     batch_columns.centre_effects(*arrays, clusters, batches)
     batch_columns.fill_mean_logs(
         *(masses, of_batch, batches),
-        *(np.log(np.where(batches > 0, batches, 1.0)), means, room),
+        *(np.log(np.where(batches > 0, batches, 1.0)), means, workspace),
     )
     np.testing.assert_allclose(means, 0, atol=1e-14)
     together = of_cluster[:, None] == of_batch
@@ -111,9 +111,9 @@ def test_sizes_are_sums_of_products_of_the_first_columns(cells):
     n_clusters, n_batches, n_columns = cells.shape
     clusters = rng.gamma(2.0, 1.0, (n_clusters, n_columns))
     batches = rng.gamma(2.0, 1.0, (n_batches, n_columns))
-    sizes, room = np.empty((n_clusters, n_batches)), np.empty(WIDTH)
+    sizes, workspace = np.empty((n_clusters, n_batches)), np.empty(WIDTH)
     for n in (n_columns, n_columns - 1):
-        balancing.fill_sizes(clusters, batches, n, sizes, room)
+        balancing.fill_sizes(clusters, batches, n, sizes, workspace)
         expected = np.einsum("kj,bj->kb", clusters[:, :n], batches[:, :n])
         np.testing.assert_allclose(sizes, expected, rtol=1e-13)
 
@@ -174,8 +174,8 @@ def test_scores_of_columns(cells, groups):
         *(np.log(masses), outlier_scales, shared_scales.sum(axis=0), prices),
     )
     scores, ties = np.empty((n_columns, 3)), np.empty(n_columns)
-    room = np.empty((4, n_columns))
-    batch_columns.score_columns(terms, scores, ties, room)
+    workspace = np.empty((4, n_columns))
+    batch_columns.score_columns(terms, scores, ties, workspace)
     noise = (totals * (log_totals - np.log(masses)[:, None] - 1)).sum(axis=0)
     background = (
         outliers * (log_totals - np.log(in_use)[:, None])

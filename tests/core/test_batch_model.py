@@ -123,7 +123,7 @@ def test_effects_of_batches_have_the_mean_one_in_every_part(given_case, prior):
     _, _, of_batch = parts(rates.cell_totals)
     for part in np.unique(of_batch):
         own = of_batch == part
-        weights = rates.cells.row_masses[own, None]
+        weights = rates.cells.batch_weights[own, None]
         means = (weights * np.log(rates.batches[own])).sum(axis=0) / weights.sum()
         np.testing.assert_allclose(means, 0, atol=1e-9)
 

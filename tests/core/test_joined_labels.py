@@ -46,7 +46,7 @@ class TestJoinedLabels:
         expected = sum_by_labels(counts, inside, 3, groups, settings.prior)
         np.testing.assert_array_equal(found.table, expected.table)
         np.testing.assert_array_equal(found.members, expected.members)
-        np.testing.assert_array_equal(found.log_sizes, expected.log_sizes)
+        np.testing.assert_array_equal(found.count_log_sizes, expected.count_log_sizes)
         np.testing.assert_array_equal(found.totals, expected.totals)
         assert found.n_rows == expected.n_rows
 

@@ -137,7 +137,7 @@ def test_fewer_clusters_are_unions_of_more_in_order_of_first_member(case, prior)
 
 def test_the_sums_stay_as_they_are():
     sums, groups = sums_from(PAIRS)
-    fields = ("table", "members", "log_sizes", "log_size_total", "totals")
+    fields = ("table", "members", "count_log_sizes", "log_size_total", "totals")
     before = {name: getattr(sums, name).copy() for name in fields}
     groups_before = groups.copy()
     merge_clusters(sums, groups, 1, 0.0)

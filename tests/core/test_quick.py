@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from threecpo._core.codes import NOWHERE
 from threecpo._core.loops import rows as row_loops
 from threecpo._core.loops.quick import NO_QUICK, quick_of
-from threecpo._core.loops.records import Room, loadable, rows_of
+from threecpo._core.loops.records import Workspace, loadable, rows_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
 from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
@@ -39,8 +39,8 @@ def passed(counts, profile, quick):
     """Labels and sums of a pass from nothing."""
     sums = Sums.zeros_for(counts, profile.n_clusters)
     labels = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
-    room = Room.of(counts.longest, profile, len(quick.offsets))
-    how = profile, quick, room, True, True
+    workspace = Workspace.of(counts.longest, profile, len(quick.offsets))
+    how = profile, quick, workspace, True, True
     block = (0, counts.n_rows)
     out = labels, np.empty(0), sums.arrays
     row_loops.assign_rows(rows_of(counts), block, *how, *out)

@@ -39,9 +39,9 @@ def out_of_band(profile):
 def shifted(profile):
     """Arrays of its own, writeable and across cache lines."""
     rates = profile.log_rates
-    room = np.zeros(rates.size + 2 * LANES)
-    start = -room.ctypes.data % LINE // 8 + 1
-    own = room[start : start + rates.size].reshape(rates.shape)
+    workspace = np.zeros(rates.size + 2 * LANES)
+    start = -workspace.ctypes.data % LINE // 8 + 1
+    own = workspace[start : start + rates.size].reshape(rates.shape)
     own[:] = rates
     others = {"offsets": profile.offsets.copy(), "slots": profile.slots.copy()}
     return profile._replace(log_rates=own, **others)
@@ -95,4 +95,4 @@ def test_counts_may_be_read_only_or_on_disk(counts, tmp_path):
     on_disk = Counts(**arrays, n_columns=counts.n_columns)
     found = sums_by_profile(on_disk, profile, with_sizes=True)
     np.testing.assert_array_equal(found.table, expected.table)
-    np.testing.assert_array_equal(found.log_sizes, expected.log_sizes)
+    np.testing.assert_array_equal(found.count_log_sizes, expected.count_log_sizes)

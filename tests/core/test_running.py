@@ -9,7 +9,7 @@ from strategies import planted
 from threecpo._core.codes import UNKNOWN
 from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
-from threecpo._core.run import Running, Settings, digest
+from threecpo._core.run import RunState, Settings, digest
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit.shared_pass import PendingRun, SharedPass
 from threecpo._options import resolve_penalty
@@ -36,7 +36,7 @@ def found(seed):
 
 def settled(found):
     """A run whose groups no longer change."""
-    running = Running(found, GROUPS, SETTINGS)
+    running = RunState(found, GROUPS, SETTINGS)
     while not np.array_equal(running.groups, running.step.groups):
         running.take(running.sums.copy(), None)
     assert not running.finished
@@ -78,7 +78,7 @@ def test_a_cluster_that_empties_is_dropped_from_what_was_behind_too(found):
     other.members[0] += other.members[2]
     other.table[2], other.members[2] = 0, 0
     assert running.take(other, None).tolist() == [0, 1]
-    assert running.sums.n_clusters == running.behind.n_clusters == 2
+    assert running.sums.n_clusters == running.previous_sums.n_clusters == 2
 
 
 def test_a_request_asks_for_u_only_where_the_columns_in_use_change(found):
@@ -113,7 +113,7 @@ def test_states_differ_wherever_sums_sizes_or_groups_do(found):
 
 def test_only_runs_of_the_same_state_become_one(found):
     runs = [
-        Running(each, GROUPS, SETTINGS)
+        RunState(each, GROUPS, SETTINGS)
         for each in (found, moved_one(found), found.copy())
     ]
     shared = pass_of(*runs, ended=())
@@ -125,7 +125,7 @@ def test_only_runs_of_the_same_state_become_one(found):
 
 def test_the_best_that_ended_keeps_its_sums_while_others_run(found):
     """A rule without guarantee may end the others above it."""
-    runs = [Running(found, GROUPS, SETTINGS) for _ in range(3)]
+    runs = [RunState(found, GROUPS, SETTINGS) for _ in range(3)]
     shared = pass_of(*runs, ended={1, 2})
     shared._end([0])
     assert [run.running is None for run in shared.runs] == [False, False, True]

@@ -55,7 +55,7 @@ def assert_same_bits(first, second):
     np.testing.assert_array_equal(first.table, second.table)
     np.testing.assert_array_equal(first.members, second.members)
     np.testing.assert_array_equal(first.totals, second.totals)
-    np.testing.assert_array_equal(first.log_sizes, second.log_sizes)
+    np.testing.assert_array_equal(first.count_log_sizes, second.count_log_sizes)
     np.testing.assert_array_equal(first.log_size_total, second.log_size_total)
     assert first.n_rows == second.n_rows
 
@@ -76,12 +76,12 @@ def test_sums_equal_the_oracle(case, prior):
     assert_agrees(smoothed.outliers, X[case.labels == -1].sum(axis=0))
     assert_agrees(smoothed.totals, X.sum(axis=0))
     members = [*range(case.n_clusters), -1]
-    assert smoothed.masses.tolist() == [np.sum(case.labels == k) for k in members]
+    assert smoothed.weight_sums.tolist() == [np.sum(case.labels == k) for k in members]
     assert smoothed.n_rows == len(X)
     sizes = X[:, case.groups >= 0].sum(axis=1)
     if (case.groups >= 0).any():
         expected = oracle.times_log(X, sizes[:, None]).sum(axis=0)
-        assert_agrees(smoothed.log_sizes, expected, size_of_terms(X.sum(axis=0)))
+        assert_agrees(smoothed.count_log_sizes, expected, size_of_terms(X.sum(axis=0)))
 
 
 def test_rows_that_are_nowhere_count_in_totals_only():
@@ -110,10 +110,10 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional):
     np.testing.assert_array_equal(moved.members, scratch.members)
     np.testing.assert_array_equal(moved.totals, scratch.totals)
     if fractional:
-        u, other = (each.log_sizes.sum(axis=1) for each in (moved, scratch))
+        u, other = (each.count_log_sizes.sum(axis=1) for each in (moved, scratch))
         np.testing.assert_allclose(u, other, rtol=1e-13)
     else:
-        np.testing.assert_array_equal(moved.log_sizes, scratch.log_sizes)
+        np.testing.assert_array_equal(moved.count_log_sizes, scratch.count_log_sizes)
 
 
 def sized_passes(Y, seed, prior, n_jobs, row_sizes):
@@ -128,7 +128,7 @@ def sized_passes(Y, seed, prior, n_jobs, row_sizes):
             how = {"with_sizes": True, "row_sizes": row_sizes}
             sums = sums.copy()
             assign(counts, profile, labels, sums, workers, **how)
-            found += [sums.log_sizes, sums.log_size_total]
+            found += [sums.count_log_sizes, sums.log_size_total]
     return found
 
 
@@ -223,7 +223,7 @@ def test_adding_sums_of_parts_gives_those_of_all_rows(seed):
     np.testing.assert_array_equal(total.members, whole.members)
     np.testing.assert_array_equal(total.totals, whole.totals)
     assert total.n_rows == whole.n_rows
-    np.testing.assert_array_equal(total.log_sizes, whole.log_sizes)
+    np.testing.assert_array_equal(total.count_log_sizes, whole.count_log_sizes)
     np.testing.assert_array_equal(total.log_size_total, whole.log_size_total)
 
 

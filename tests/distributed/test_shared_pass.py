@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from threecpo._core.matrices import from_sparse
 from threecpo._core.rules import EXACT
-from threecpo._core.run import Request, settled
+from threecpo._core.run import Request, gain_below
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit import blocks, shared_pass
 from threecpo._fit.blocks import BlockFit
@@ -119,8 +119,8 @@ def test_requests_of_all_runs_are_answered_as_one_by_one(seed):
     for request, found in zip(requests, together, strict=True):
         (alone,) = blocks.answer([request], 0, counts)
         np.testing.assert_array_equal(found.table, alone.table)
-        np.testing.assert_array_equal(found.log_sizes, alone.log_sizes)
-        assert found.log_sizes.any() == request.with_sizes
+        np.testing.assert_array_equal(found.count_log_sizes, alone.count_log_sizes)
+        assert found.count_log_sizes.any() == request.with_sizes
 
 
 class TestTolerance:
@@ -166,9 +166,9 @@ class TestTolerance:
 
     def test_rising_losses_go_on(self):
         lines = [{"loss": loss} for loss in (-100.0, -99.99999)]
-        assert not settled(lines, 1e-3)
-        assert settled(lines[::-1], 1e-3)
-        assert not settled(lines[:1], 1e-3)
+        assert not gain_below(lines, 1e-3)
+        assert gain_below(lines[::-1], 1e-3)
+        assert not gain_below(lines[:1], 1e-3)
 
     def test_it_is_no_negative_number(self, X):
         with pytest.raises(ValueError, match="tol"):

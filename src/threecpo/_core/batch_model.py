@@ -59,8 +59,8 @@ class BatchScales:
         shared_scales, log_factors, log_shared = of_cells
         if not in_use.any() and not (groups != NOISE).any():
             # No column has a row scale: every row has its share 1/n.
-            log_factors[:] = log_shared[:] = -log(cells.row_masses)
-            shared_scales[:] = np.exp(log_factors) * cells.masses
+            log_factors[:] = log_shared[:] = -log(cells.batch_weights)
+            shared_scales[:] = np.exp(log_factors) * cells.weight_sums
             outlier_scales = 1.0 - shared_scales.sum(axis=0)
         return cls(
             rates=rates,
@@ -84,9 +84,9 @@ class BatchScales:
         out[:-1, :-1] = np.nan_to_num(factors)
         if self.overall == 0:
             out[:, :-1] = np.exp(self.log_factors[0])
-            out[:, -1] = 1 / rates.cells.row_masses.sum()
+            out[:, -1] = 1 / rates.cells.batch_weights.sum()
             return out
-        weights = rates.cells.row_masses / rates.cells.row_masses.sum()
+        weights = rates.cells.batch_weights / rates.cells.batch_weights.sum()
         mean_base = np.exp(weights @ log(self.base))
         with np.errstate(divide="ignore", invalid="ignore"):
             unknown = rates.clusters[:, -1] / (rates.mean_sizes * mean_base)
@@ -125,11 +125,13 @@ def column_scores(
         log_totals=log(cells.totals),
         log_clusters=log(clusters),
         log_batches=log(batches),
-        log_sizes=sums.log_sizes if scales.overall > 0 else np.zeros(n_columns),
+        count_log_sizes=sums.count_log_sizes
+        if scales.overall > 0
+        else np.zeros(n_columns),
         log_factors=scales.log_factors,
         log_shared=scales.log_shared,
         log_in_use=log(scales.in_use),
-        log_row_masses=log(cells.row_masses),
+        log_batch_weights=log(cells.batch_weights),
         outlier_scales=scales.outlier_scales,
         shared_scales=scales.shared_scales.sum(axis=0),
         prices=prices,
@@ -148,7 +150,7 @@ def _all_columns(
     rates = scales.rates
     held = rates.scales
     if scales.overall == 0:
-        held = np.exp(scales.log_factors) * rates.cells.masses
+        held = np.exp(scales.log_factors) * rates.cells.weight_sums
     clusters = np.empty_like(sums.clusters)
     batches = margin_effects(in_clusters)
     batch_columns.put_relevant(rates.groups, rates.batches, batches)
@@ -246,7 +248,7 @@ def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.floa
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     totals = np.vstack([cells.totals, sums.totals])
     in_use = totals[:, ~noise].sum(axis=1, keepdims=True)
-    masses = np.append(cells.row_masses, sums.n_rows)[:, None]
+    weight_sums = np.append(cells.batch_weights, sums.n_rows)[:, None]
     sizes = np.column_stack([rates.sizes, rates.mean_sizes])[:, :, None]
     effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
     tiny = np.finfo(float).tiny
@@ -257,7 +259,7 @@ def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.floa
     of_shared = totals[:, shared]
     portions = of_shared / np.maximum(of_shared.sum(axis=1, keepdims=True), tiny)
     out[:-1, :, shared] = rows[:, :, -1:] * portions
-    out[:, :, noise] = totals[:, noise] / np.maximum(masses, tiny)
+    out[:, :, noise] = totals[:, noise] / np.maximum(weight_sums, tiny)
     return out
 
 
@@ -274,9 +276,9 @@ def batch_log_likelihood(
         terms = np.where(own > 0, own * np.log(shares), 0.0)
     value = terms.sum()
     if used.any():
-        value += sums.log_sizes[used].sum() - sums.totals[used].sum()
-    masses = cells.row_masses
-    expected = (shares[0, : len(masses)] * masses[:, None])[:, ~used]
+        value += sums.count_log_sizes[used].sum() - sums.totals[used].sum()
+    weight_sums = cells.batch_weights
+    expected = (shares[0, : len(weight_sums)] * weight_sums[:, None])[:, ~used]
     return float(value - expected.sum())
 
 
@@ -286,7 +288,7 @@ def batch_cluster_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     cells = sums.batches
     assert cells is not None
     clusters, batches = _all_columns(sums, scales, cells.clusters.sum(axis=0))
-    weights = cells.row_masses[:, None] * (batches > 0)
+    weights = cells.batch_weights[:, None] * (batches > 0)
     weights = weights / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
     means = np.exp((weights * log(batches)).sum(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -305,13 +307,13 @@ def batch_effects(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.fl
     assert cells is not None
     scales = BatchScales.of(sums, groups)
     relevant, noise = groups == RELEVANT, groups == NOISE
-    logs = log(cells.totals) - log(cells.row_masses)[:, None]
+    logs = log(cells.totals) - log(cells.batch_weights)[:, None]
     if relevant.any():
         logs[:, relevant] = log(scales.rates.batches[:, :-1])
         shared = groups == SHARED
         logs[:, shared] = log(cells.totals[:, shared])
         logs[:, shared] += log(scales.rates.batches[:, -1:] / scales.base[:, None])
-    weights = cells.row_masses / cells.row_masses.sum()
+    weights = cells.batch_weights / cells.batch_weights.sum()
     logs -= weights @ logs
     used = sums.totals * ~noise
     if used.any():

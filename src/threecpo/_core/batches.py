@@ -90,7 +90,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
         # Where all rows of a batch are outliers, any β is as good: that of its margins.
         outside = cell_totals.sum(axis=0) == 0
         batches[outside] = _margins(cells, groups)[outside]
-    _centre(cells.row_masses, cell_totals, clusters, batches)
+    _centre(cells.batch_weights, cell_totals, clusters, batches)
     return BatchRates(cells, groups, cell_totals, scales, clusters, batches)
 
 
@@ -117,23 +117,23 @@ def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]
 
 
 def parts(
-    masses: NDArray[np.float64],
+    weight_sums: NDArray[np.float64],
 ) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
     """Parts of the graph of clusters and batches that share rows.
 
     How many there are, and the number of that of each cluster and of each batch.
     """
-    n_clusters, n_batches = masses.shape
-    if masses.all():
+    n_clusters, n_batches = weight_sums.shape
+    if weight_sums.all():
         return 1, np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
     graph = np.zeros((n_clusters + n_batches,) * 2)
-    graph[:n_clusters, n_clusters:] = masses > 0
+    graph[:n_clusters, n_clusters:] = weight_sums > 0
     n_parts, found = connected_components(csr_array(graph), directed=False)
     return n_parts, found[:n_clusters], found[n_clusters:]
 
 
 def _centre(
-    row_masses: NDArray[np.float64],
+    batch_weights: NDArray[np.float64],
     cell_totals: NDArray[np.float64],
     clusters: NDArray[np.float64],
     batches: NDArray[np.float64],
@@ -144,7 +144,7 @@ def _centre(
     n_parts, of_cluster, of_batch = parts(cell_totals)
     factors = np.empty((n_parts, batches.shape[1]))
     rates = of_batch, batches, log(batches)
-    batch_columns.fill_mean_logs(row_masses, *rates, factors, np.empty_like(factors))
+    batch_columns.fill_mean_logs(batch_weights, *rates, factors, np.empty_like(factors))
     np.exp(factors, out=factors)
     batch_columns.centre_effects(of_cluster, of_batch, factors, clusters, batches)
 

@@ -34,9 +34,11 @@ class Copies:
         weights = counts.weights
         if weights is None:
             return cls(counts.n_rows)
-        if n_copies_of(counts) == counts.mass:
+        if n_copies_of(counts) == counts.total_weight:
             times = weights.astype(np.int64)
-            return cls(int(counts.mass), np.repeat(np.arange(counts.n_rows), times))
+            return cls(
+                int(counts.total_weight), np.repeat(np.arange(counts.n_rows), times)
+            )
         return cls(counts.n_rows, weights=weights)
 
     def rows(self, copies: Any) -> Any:
@@ -66,7 +68,7 @@ class Copies:
 def n_copies_of(counts: Counts) -> int:
     """Number of rows to draw from."""
     if counts.weights is not None and counts.whole_weights:
-        mass = int(counts.mass)
-        if mass <= MOST_COPIES:
-            return mass
+        total = int(counts.total_weight)
+        if total <= MOST_COPIES:
+            return total
     return counts.n_rows

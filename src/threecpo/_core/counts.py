@@ -125,12 +125,12 @@ class Counts:
         return len(self.row_info.known_names)
 
     @property
-    def mass(self) -> float:
+    def total_weight(self) -> float:
         """Number of rows, each as often as it counts."""
         if self.weights is None:
             return self.n_rows
-        mass = float(self.weights.sum())
-        return int(mass) if self.whole_weights else mass
+        total = float(self.weights.sum())
+        return int(total) if self.whole_weights else total
 
     @cached_property
     def bad_entry(self) -> tuple[int, int, float] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .loops import rows as row_loops
-from .loops.records import Room, loadable, rows_of
+from .loops.records import Workspace, loadable, rows_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,7 +53,7 @@ def describe(
     out_scores = np.empty((n_rows, 0)) if row_scores is None else row_scores
 
     def one(block: tuple[int, int]) -> None:
-        how = profile, Room.of(counts.longest, profile), names
+        how = profile, Workspace.of(counts.longest, profile), names
         row_loops.describe_rows(rows, block, *how, *columns, out_scores)
 
     for _ in workers.map(one, counts.blocks):
@@ -67,8 +67,8 @@ def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.flo
     rows, profile = rows_of(counts), loadable(profile)
 
     def one(block: tuple[int, int]) -> None:
-        room = Room.of(counts.longest, profile)
-        row_loops.score_rows(rows, block, profile, room, out)
+        workspace = Workspace.of(counts.longest, profile)
+        row_loops.score_rows(rows, block, profile, workspace, out)
 
     for _ in workers.map(one, counts.blocks):
         pass

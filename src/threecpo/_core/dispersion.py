@@ -70,7 +70,7 @@ class RatioTerms:
         else:
             shares, sizes = _batch_shares(sums, groups)
             n_batches = len(sums.batches.totals)
-            lines = sums.batches.row_masses[:, None] * _inverse(shares[:n_batches])
+            lines = sums.batches.batch_weights[:, None] * _inverse(shares[:n_batches])
             of_noise = lines.sum(axis=0)
         totals = sums.totals
         if weights is not None:  # row sizes keep them, counts of a column do not

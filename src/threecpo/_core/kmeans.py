@@ -37,7 +37,7 @@ class Euclidean:
     """Distances to means: rows are scored by x·c less half of |c|²."""
 
     def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return divided(sums.clusters, sums.cluster_masses)
+        return divided(sums.clusters, sums.cluster_weights)
 
     def profile(self, centers: NDArray[np.float64]) -> Profile:
         return center_profile(centers, -(centers**2).sum(axis=1) / 2)

@@ -49,7 +49,7 @@ class ExpectedCounts:
             used = groups != NOISE
             mean_size = float(overall[used].sum())
             totals = sums.clusters[:, used].sum(axis=1)
-            rows = sums.masses[:-1].copy()
+            rows = sums.weight_sums[:-1].copy()
             if mean_size > 0:
                 rows = totals / mean_size
         return cls(_ratio(sums.clusters, rows[:, None], 0.0), overall, rows)

@@ -61,11 +61,11 @@ def joined(
 
 def without_margins(sums: Sums) -> NDArray[np.float64]:
     """Sums of clusters with the batches' margins taken out, in whole counts."""
-    if sums.batches is None:
+    if sums.n_batches == 1:
         return sums.table
-    effects = margin_effects(sums.batches.totals)
+    effects = margin_effects(sums.batch_totals)
     effects = np.where(effects > 0, effects, 1.0)
-    return np.rint((sums.batches.of_clusters / effects).sum(axis=1))
+    return np.rint((sums.by_batch / effects).sum(axis=1))
 
 
 class Joins(NamedTuple):
@@ -124,7 +124,7 @@ def join_clusters(
     if weights is not None:
         in_shared = in_shared * weights[shared]
     values[:, -1] = in_shared.sum(axis=1)
-    priors = prior * sums.masses
+    priors = prior * sums.weight_sums
     values[-1] = priors[-1] = 0.0  # in place of the outliers: an empty row
     n_joins = max(n - n_clusters, 0)
     merging = Merging(
@@ -207,7 +207,7 @@ def cluster_tree(
         nodes[a] = n + step
     # Rounding can make a loss of nothing negative.
     lost = np.maximum(lost, 0.0)
-    linkage[:, 2] = np.maximum.accumulate(lost) / sums.mass
+    linkage[:, 2] = np.maximum.accumulate(lost) / sums.total_weight
     for array in (linkage, lost):
         array.setflags(write=False)
     return Tree(linkage, lost)

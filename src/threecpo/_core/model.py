@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 class BatchCells:
     """Sums by batch with the prior in them: c_kbj, c_Obj, c_bj.
 
-    ``masses`` is the number of rows of each cluster in each batch, and ``row_masses``
-    that of all rows of each batch.
+    ``weight_sums`` is the number of rows of each cluster in each batch, and
+    ``batch_weights`` that of all rows of each batch.
     """
 
     clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
-    masses: NDArray[np.float64]
-    row_masses: NDArray[np.float64]
+    weight_sums: NDArray[np.float64]
+    batch_weights: NDArray[np.float64]
 
     def weighted(self, weights: NDArray[np.float64]) -> BatchCells:
         """Return sums with columns multiplied by these weights."""
@@ -42,16 +42,16 @@ class BatchCells:
             clusters=self.clusters * weights,
             outliers=self.outliers * weights,
             totals=self.totals * weights,
-            masses=self.masses,
-            row_masses=self.row_masses,
+            weight_sums=self.weight_sums,
+            batch_weights=self.batch_weights,
         )
 
 
 @dataclass(frozen=True)
 class SmoothedSums:
-    """The sums with the prior in them: c_kj, c_Oj, c_j and u_j (``log_sizes``).
+    """The sums with the prior in them: c_kj, c_Oj, c_j and u_j (``count_log_sizes``).
 
-    ``masses`` is the number of rows in each cluster and, last, of outliers, and
+    ``weight_sums`` is the number of rows in each cluster and, last, of outliers, and
     ``n_rows`` that of all, each row as often as its weight says. ``batches`` has the
     sums by batch where there are several. ``column_weights`` are in all sums: a
     likelihood times w is that of counts times w, up to w X log w (``weight_terms``).
@@ -60,8 +60,8 @@ class SmoothedSums:
     clusters: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
-    log_sizes: NDArray[np.float64]
-    masses: NDArray[np.float64]
+    count_log_sizes: NDArray[np.float64]
+    weight_sums: NDArray[np.float64]
     n_rows: float
     prior: float
     batches: BatchCells | None = None
@@ -78,7 +78,7 @@ class SmoothedSums:
             clusters=self.clusters * weights,
             outliers=self.outliers * weights,
             totals=self.totals * weights,
-            log_sizes=self.log_sizes * weights,
+            count_log_sizes=self.count_log_sizes * weights,
             batches=None if self.batches is None else self.batches.weighted(weights),
             column_weights=weights,
         )
@@ -143,7 +143,7 @@ class Scales(NamedTuple):
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
-            scales, totals = sums.masses / sums.n_rows, sums.masses.copy()
+            scales, totals = sums.weight_sums / sums.n_rows, sums.weight_sums.copy()
             totals[-1] = 0.0
             portions, factors = (
                 np.zeros_like(totals),
@@ -214,7 +214,9 @@ def _scores(
         logs=sums.logs,
         outliers=sums.outliers,
         totals=sums.totals,
-        log_sizes=sums.log_sizes if scales.total > 0 else np.zeros(n_columns),
+        count_log_sizes=sums.count_log_sizes
+        if scales.total > 0
+        else np.zeros(n_columns),
         log_cluster_totals=log(scales.cluster_totals),
         log_factors=log_factors,
         prices=price(sums.totals, sums.n_clusters, n_rows),
@@ -222,8 +224,8 @@ def _scores(
         outlier_scale=scales.outlier_scale,
         log_n_rows=float(np.log(n_rows)),
     )
-    room = np.empty((2, n_columns))
-    column_loops.score_columns(terms, scores, tolerance, room)
+    workspace = np.empty((2, n_columns))
+    column_loops.score_columns(terms, scores, tolerance, workspace)
     return scores, tolerance
 
 
@@ -301,7 +303,7 @@ def log_likelihood(
         shares = _ratio(fitted.clusters, cluster_totals)
         *factors, outlier_factor = scales.row_factors
         value += (
-            sums.log_sizes[used].sum()
+            sums.count_log_sizes[used].sum()
             - sums.totals[used].sum()
             + _times_log(sums.clusters[:, relevant], shares[:, relevant])
             + _times_log(

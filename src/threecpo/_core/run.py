@@ -109,18 +109,18 @@ class Request(NamedTuple):
     with_sizes: bool
 
 
-class Running:
+class RunState:
     """A run between two passes: it asks, takes what the pass has summed, and goes on.
 
-    It knows sums, never rows: labels are a result of the sums. ``behind`` are the sums
-    that made the profile of the last pass.
+    It knows sums, never rows: labels are a result of the sums. ``previous_sums``
+    made the profile of the last pass.
     """
 
     def __init__(
         self, sums: Sums, groups: NDArray[np.int8], settings: Settings
     ) -> None:
         self.sums, self.numbers = without_empty(sums)
-        self.behind = self.sums
+        self.previous_sums = self.sums
         self.groups = groups
         self.settings = settings
         self.lines: list[dict[str, float]] = []
@@ -142,15 +142,15 @@ class Running:
         moved where it is known.
         """
         before, self.groups = self.groups, self.step.groups
-        self.behind = self.sums
+        self.previous_sums = self.sums
         self.converged = _same(self.groups, before) and (
-            moved == 0 or _equal_sums(sums, self.behind)
+            moved == 0 or _equal_sums(sums, self.previous_sums)
         )
         self.sums, kept = without_empty(sums)
         self.numbers = self.numbers[kept]
         if not self.converged:
-            if len(kept) < self.behind.n_clusters:
-                self.behind = self.behind.take(kept)
+            if len(kept) < self.previous_sums.n_clusters:
+                self.previous_sums = self.previous_sums.take(kept)
             self.step = self._column_step()
         loss = model.loss(self.step.scores, self.groups)
         repeated = not self.converged and self._comes_back(loss)
@@ -160,20 +160,20 @@ class Running:
         self.finished = self.converged or repeated or full
         return kept
 
-    def settle(self) -> None:
-        """Be finished, where what is left to gain is too little."""
+    def stop(self) -> None:
+        """Stop: the remaining gain is below the tolerance."""
         self.finished = self.converged = True
 
     def result(self, labels: NDArray[np.int32] | None = None) -> Run:
         free = self.numbers >= self.settings.n_known
-        order = np.lexsort((np.where(free, -self.sums.cluster_masses, 0.0), free))
+        order = np.lexsort((np.where(free, -self.sums.cluster_weights, 0.0), free))
         return Run(
             labels=np.empty(0, np.int32)
             if labels is None
             else _renumbered(labels, order),
             groups=self.groups,
             sums=self.sums.take(order),
-            profile_sums=self.behind.take(order),
+            profile_sums=self.previous_sums.take(order),
             ranks=order.astype(np.int32),
             column_scores=self.step.scores,
             loss=self.lines[-1]["loss"],
@@ -227,26 +227,26 @@ def run(
             weights = None if known is None else np.where(known < 0, 1, counts.weights)
             once = counts.with_rows(replace(counts.row_info, weights=weights))
             start = sum_by_labels(once, labels, sums.n_clusters, groups, prior)
-            start.of_all_rows(sums)
+            start.copy_totals_from(sums)
         first = settings.rule.first.profile(start.smoothed(prior), groups)
         assign(counts, first, labels, sums, workers, with_sizes=False)
     n_clusters = sums.n_clusters
-    running = Running(sums, groups, settings)
+    state = RunState(sums, groups, settings)
     labels = _without_dropped(labels, np.flatnonzero(sums.cluster_sizes), n_clusters)
     row_sizes = np.full(counts.n_rows, np.nan)
-    while not running.finished:
-        profile, with_sizes = running.request
-        sums = running.sums.copy()
+    while not state.finished:
+        profile, with_sizes = state.request
+        sums = state.sums.copy()
         moved = assign(
             *(counts, profile, labels, sums, workers),
             with_sizes=with_sizes,
             row_sizes=row_sizes,
         )
-        kept = running.take(sums, moved)
+        kept = state.take(sums, moved)
         labels = _without_dropped(labels, kept, sums.n_clusters)
         if report is not None:
-            report(len(running.lines), running.lines[-1], running.finished)
-    return running.result(labels)
+            report(len(state.lines), state.lines[-1], state.finished)
+    return state.result(labels)
 
 
 def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:
@@ -257,7 +257,7 @@ def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:
     return now - PATIENCE * max(before - now, 0.0) > lowest
 
 
-def settled(lines: Sequence[dict[str, float]], tol: float) -> bool:
+def gain_below(lines: Sequence[dict[str, float]], tol: float) -> bool:
     """Whether the last iteration has lowered the loss by less than this part of it."""
     if len(lines) < 2:
         return False

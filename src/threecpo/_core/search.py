@@ -202,7 +202,7 @@ class SeedRuns:
                 return self.wide
         wide = self.begin(settings)
         if self.on_path and not self.goes_on:
-            self.wide = replace(wide, profile_sums=wide.sums)  # the others take room
+            self.wide = replace(wide, profile_sums=wide.sums)  # saves memory
         return wide
 
     def begin(self, settings: Settings) -> Run:

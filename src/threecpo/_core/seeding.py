@@ -69,8 +69,7 @@ def without_margins(counts: Counts) -> Counts:
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
     everything = all_relevant(counts.n_columns)
     sums = sum_by_labels(counts, nowhere, 0, everything, 0.0)
-    assert sums.batches is not None
-    effects = margin_effects(sums.batches.totals)
+    effects = margin_effects(sums.batch_totals)
     batches = np.repeat(counts.batches, np.diff(counts.indptr))
     data = counts.data / effects[batches, counts.indices]
     info = replace(counts.row_info, batches=None, batch_names=())
@@ -91,13 +90,13 @@ def information_of(
 ) -> NDArray[np.float64]:
     """h(j) from the sums over all rows with every column in use."""
     smoothed = sums.smoothed(prior)
-    totals, log_sizes = smoothed.totals, smoothed.log_sizes
-    own = above + sums.mass * x_log_x(np.array([prior]))[0]
+    totals, count_log_sizes = smoothed.totals, smoothed.count_log_sizes
+    own = above + sums.total_weight * x_log_x(np.array([prior]))[0]
     if sums.column_weights is not None:  # X log X of counts times their weights
         own = sums.column_weights * own + smoothed.weight_terms
     used = totals > 0
     information = np.zeros(len(totals))
-    information[used] = (own[used] - log_sizes[used]) / totals[used]
+    information[used] = (own[used] - count_log_sizes[used]) / totals[used]
     if smoothed.batches is None:
         information[used] += np.log(totals[used].sum() / totals[used])
     else:

@@ -6,18 +6,17 @@ row by row; ``Sums.smoothed`` adds the prior's share.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .batch_sums import BatchSums
 from .codes import NOISE, NOWHERE
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.quick import NO_QUICK, quick_of
-from .loops.records import Room, SumArrays, loadable, rows_of
-from .model import SmoothedSums, weight_of
+from .loops.records import SumArrays, Workspace, loadable, rows_of
+from .model import BatchCells, SmoothedSums, weight_of
 from .workers import SERIAL
 
 if TYPE_CHECKING:
@@ -32,51 +31,42 @@ if TYPE_CHECKING:
 MOST_MOVED = 2.0**25
 
 
-def _nothing() -> NDArray[np.float64]:
-    return np.empty(0)
-
-
 @dataclass
 class Sums:
-    """Sums over the rows of each cluster, without the prior.
+    """Sums over the rows of each cluster and batch, without the prior.
 
-    ``table`` has a row of column sums for each cluster and, last, for the outliers;
-    ``members`` counts their rows and ``masses`` adds up their weights. ``log_sizes`` is
-    u_j = Σ_i Y_ij log r_i and ``log_size_total`` Σ_i log r_i, each in two parts that
-    add exactly (see ``rows.COARSE``). ``totals``, ``n_rows`` and ``mass`` are of all
-    rows, in a cluster or not. With several batches ``batches`` is what loops add to,
-    and ``settle`` brings all else up to date. Counts are summed without the
-    ``column_weights``, row sizes with them; ``smoothed`` puts them in.
+    ``cells`` has a line of column sums for every batch of each cluster and, last, of
+    the outliers; ``cell_members`` counts their rows and ``cell_weights`` adds up their
+    weights. ``count_log_sizes`` is u_j = Σ_i Y_ij log r_i and ``log_size_total`` Σ_i
+    log r_i, each in two parts that add exactly (see ``rows.COARSE``). ``batch_totals``,
+    ``batch_weights`` and ``n_rows`` are of all rows, in a cluster or not;
+    ``sum_of_weights`` is None where every row counts once. Counts are summed without
+    the ``column_weights``, row sizes with them; ``smoothed`` puts them in.
     """
 
-    table: NDArray[np.float64]
-    members: NDArray[np.int64]
-    log_sizes: NDArray[np.float64]
+    cells: NDArray[np.float64]
+    cell_members: NDArray[np.int64]
+    cell_weights: NDArray[np.float64]
+    count_log_sizes: NDArray[np.float64]
     log_size_total: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    batch_totals: NDArray[np.float64]
+    batch_weights: NDArray[np.float64]
     n_rows: int = 0
-    # Where nothing is said of weights, every row counts once.
-    masses: NDArray[np.float64] = field(default_factory=_nothing)
-    total_mass: float | None = None
-    batches: BatchSums | None = None
+    sum_of_weights: float | None = None
     column_weights: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        if self.masses.shape != self.members.shape:
-            self.masses = self.members.astype(np.float64)
 
     @classmethod
     def zeros(cls, n_clusters: int, n_columns: int, n_batches: int = 1) -> Sums:
         """Sums of no rows."""
+        n_lines = (n_clusters + 1) * n_batches
         return cls(
-            table=np.zeros((n_clusters + 1, n_columns)),
-            members=np.zeros(n_clusters + 1, dtype=np.int64),
-            log_sizes=np.zeros((n_columns, 2)),
+            cells=np.zeros((n_lines, n_columns)),
+            cell_members=np.zeros(n_lines, dtype=np.int64),
+            cell_weights=np.zeros(n_lines),
+            count_log_sizes=np.zeros((n_columns, 2)),
             log_size_total=np.zeros(2),
-            totals=np.zeros(n_columns),
-            batches=None
-            if n_batches == 1
-            else BatchSums.zeros(n_clusters, n_columns, n_batches),
+            batch_totals=np.zeros((n_batches, n_columns)),
+            batch_weights=np.zeros(n_batches),
         )
 
     @classmethod
@@ -87,8 +77,45 @@ class Sums:
         return sums
 
     @property
+    def n_batches(self) -> int:
+        return len(self.batch_weights)
+
+    @property
     def n_clusters(self) -> int:
-        return len(self.members) - 1
+        return len(self.cell_members) // self.n_batches - 1
+
+    @property
+    def by_batch(self) -> NDArray[np.float64]:
+        """Column sums by cluster (the last: outliers) and batch."""
+        return self.cells.reshape(-1, *self.batch_totals.shape)
+
+    @property
+    def table(self) -> NDArray[np.float64]:
+        """Column sums of each cluster and, last, of the outliers."""
+        return self.cells if self.n_batches == 1 else self.by_batch.sum(axis=1)
+
+    @property
+    def members(self) -> NDArray[np.int64]:
+        """Number of rows in each cluster and, last, of outliers."""
+        return self._over_batches(self.cell_members)
+
+    @property
+    def weight_sums(self) -> NDArray[np.float64]:
+        """Weight of the rows in each cluster and, last, of outliers."""
+        return self._over_batches(self.cell_weights)
+
+    @property
+    def totals(self) -> NDArray[np.float64]:
+        """Column sums of all rows."""
+        if self.n_batches == 1:
+            return self.batch_totals[0]
+        return self.batch_totals.sum(axis=0)
+
+    def _over_batches(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Add up what there is of the batches of each cluster."""
+        if self.n_batches == 1:
+            return values
+        return values.reshape(-1, self.n_batches).sum(axis=1)
 
     @property
     def clusters(self) -> NDArray[np.float64]:
@@ -106,105 +133,74 @@ class Sums:
         return self.members[:-1]
 
     @property
-    def cluster_masses(self) -> NDArray[np.float64]:
+    def cluster_weights(self) -> NDArray[np.float64]:
         """Weight of the rows in each cluster."""
-        return self.masses[:-1]
+        return self.weight_sums[:-1]
 
     @property
-    def mass(self) -> float:
+    def total_weight(self) -> float:
         """Weight of all rows."""
-        return self.n_rows if self.total_mass is None else self.total_mass
+        return self.n_rows if self.sum_of_weights is None else self.sum_of_weights
 
     @property
     def arrays(self) -> SumArrays:
         """The arrays as loops add to them."""
-        sizes = self.log_sizes, self.log_size_total
-        if self.batches is not None:
-            cells = self.batches
-            lines = cells.cells, cells.members, cells.masses
-            return SumArrays(*lines, *sizes, cells.totals)
-        lines = self.table, self.members, self.masses
-        return SumArrays(*lines, *sizes, self.totals.reshape(1, -1))
+        return SumArrays(
+            *(self.cells, self.cell_members, self.cell_weights),
+            *(self.count_log_sizes, self.log_size_total, self.batch_totals),
+        )
 
     def __sizeof__(self) -> int:
         """Bytes of the arrays, which is how Dask weighs what it moves."""
-        own = 0 if self.batches is None else self.table.nbytes + self.totals.nbytes
-        return own + sum(array.nbytes for array in self.arrays)
-
-    def settle(self) -> None:
-        """Bring sums over the batches up to date."""
-        if self.batches is not None:
-            shape = (len(self.members), self.batches.n_batches)
-            self.table = self.batches.of_clusters.sum(axis=1)
-            self.members = self.batches.members.reshape(shape).sum(axis=1)
-            self.masses = self.batches.masses.reshape(shape).sum(axis=1)
-            self.totals = self.batches.totals.sum(axis=0)
+        return sum(array.nbytes for array in self.arrays)
 
     def add(self, other: Sums) -> None:
         """Add the sums of other rows."""
-        self.table += other.table
-        self.members += other.members
-        self.masses += other.masses
-        self.log_sizes += other.log_sizes
-        self.log_size_total += other.log_size_total
-        self.totals += other.totals
+        for own, more in zip(self.arrays, other.arrays, strict=True):
+            np.add(own, more, out=own)
+        self.batch_weights += other.batch_weights
         self.n_rows += other.n_rows
-        if other.total_mass is not None:
-            self.total_mass = (self.total_mass or 0) + other.total_mass
-        if self.batches is not None and other.batches is not None:
-            self.batches.add(other.batches)
+        if other.sum_of_weights is not None:
+            self.sum_of_weights = (self.sum_of_weights or 0) + other.sum_of_weights
 
     def clear(self) -> None:
         """Take all rows out of the clusters."""
         for array in self.arrays[:3]:
             array[:] = 0
 
-    def of_all_rows(self, data: Sums) -> None:
+    def copy_totals_from(self, data: Sums) -> None:
         """Take over from other sums what does not depend on labels and groups."""
-        self.totals, self.n_rows = data.totals, data.n_rows
-        self.total_mass = data.total_mass
-        if self.batches is not None and data.batches is not None:
-            self.batches.totals = data.batches.totals
-            self.batches.row_masses = data.batches.row_masses
+        self.batch_totals, self.batch_weights = data.batch_totals, data.batch_weights
+        self.n_rows, self.sum_of_weights = data.n_rows, data.sum_of_weights
 
     def copy(self) -> Sums:
         """Own sums of the clusters; what does not depend on the labels is shared."""
-        return replace(
-            self,
-            table=self.table.copy(),
-            members=self.members.copy(),
-            masses=self.masses.copy(),
-            batches=self.batches and self.batches.copy(),
-        )
+        return self._with_lines(*(each.copy() for each in self.arrays[:3]))
 
     def take(self, clusters: NDArray[np.intp]) -> Sums:
         """Keep these clusters, in this order, and the outliers."""
-        order = np.append(clusters, self.n_clusters)
-        return replace(
-            self,
-            table=self.table[order],
-            members=self.members[order],
-            masses=self.masses[order],
-            batches=self.batches and self.batches.take(order),
-        )
+        lines = self._lines(np.append(clusters, self.n_clusters))
+        return self._with_lines(*(each[lines] for each in self.arrays[:3]))
 
     def joined(self, new: NDArray[np.int32]) -> Sums:
         """Add up the clusters that get the same new number; outliers stay."""
         numbers = np.append(new, new.max() + 1)
-        table = np.zeros((numbers[-1] + 1, self.table.shape[1]))
-        members = np.zeros(len(table), dtype=np.int64)
-        masses = np.zeros(len(table))
-        np.add.at(members, numbers, self.members)
-        np.add.at(masses, numbers, self.masses)
-        for number, row in zip(numbers.tolist(), self.table, strict=True):
-            table[number] += row
-        return replace(
-            self,
-            table=table,
-            members=members,
-            masses=masses,
-            batches=self.batches and self.batches.joined(numbers),
-        )
+        lines = self._lines(numbers)
+        out = Sums.zeros(int(numbers[-1]), self.cells.shape[1], self.n_batches)
+        np.add.at(out.cell_members, lines, self.cell_members)
+        np.add.at(out.cell_weights, lines, self.cell_weights)
+        for line, row in zip(lines.tolist(), self.cells, strict=True):
+            out.cells[line] += row
+        return self._with_lines(*out.arrays[:3])
+
+    def _lines(self, clusters: NDArray[Any]) -> NDArray[Any]:
+        """Lines of the batches of these clusters."""
+        n_batches = self.n_batches
+        return (clusters[:, None] * n_batches + np.arange(n_batches)).ravel()
+
+    def _with_lines(self, cells: Any, members: Any, weights: Any) -> Sums:
+        """Return the same with other sums of the clusters."""
+        return replace(self, cells=cells, cell_members=members, cell_weights=weights)
 
     @property
     def unweighted(self) -> Sums:
@@ -213,21 +209,33 @@ class Sums:
 
     def smoothed(self, prior: float) -> SmoothedSums:
         """Add the prior's share, and multiply columns by their weights."""
-        table, log_sizes = np.empty_like(self.table), np.empty(len(self.log_sizes))
-        plain_sums = self.table, self.masses, self.log_sizes, self.log_size_total
-        column_loops.smooth(*plain_sums, prior, table, log_sizes)
+        table, weight_sums = self.table, self.weight_sums
+        out, out_log_sizes = np.empty_like(table), np.empty(table.shape[1])
+        plain_sums = table, weight_sums, self.count_log_sizes, self.log_size_total
+        column_loops.smooth(*plain_sums, prior, out, out_log_sizes)
         plain = SmoothedSums(
-            clusters=table[:-1],
-            outliers=table[-1],
-            totals=self.totals + prior * self.mass,
-            log_sizes=log_sizes,
-            masses=self.masses,
-            n_rows=self.mass,
+            clusters=out[:-1],
+            outliers=out[-1],
+            totals=self.totals + prior * self.total_weight,
+            count_log_sizes=out_log_sizes,
+            weight_sums=weight_sums,
+            n_rows=self.total_weight,
             prior=prior,
-            batches=None if self.batches is None else self.batches.smoothed(prior),
+            batches=None if self.n_batches == 1 else self._smoothed_batches(prior),
         )
         weights = self.column_weights
         return plain if weights is None else plain.weighted(weights)
+
+    def _smoothed_batches(self, prior: float) -> BatchCells:
+        weights = self.cell_weights.reshape(-1, self.n_batches)
+        cells = self.by_batch + prior * weights[:, :, None]
+        return BatchCells(
+            clusters=cells[:-1],
+            outliers=cells[-1],
+            totals=self.batch_totals + prior * self.batch_weights[:, None],
+            weight_sums=weights[:-1],
+            batch_weights=self.batch_weights,
+        )
 
 
 def assign(
@@ -264,8 +272,8 @@ def assign(
         part = sums
         if not in_place:
             part = Sums.zeros_for(counts, sums.n_clusters)
-        room = Room.of(counts.longest, profile, len(quick.offsets))
-        how = profile, quick, room, fresh, with_sizes
+        workspace = Workspace.of(counts.longest, profile, len(quick.offsets))
+        how = profile, quick, workspace, fresh, with_sizes
         moved = row_loops.assign_rows(rows, block, *how, labels, sizes, part.arrays)
         return moved, part
 
@@ -274,7 +282,6 @@ def assign(
         n_moved += moved
         if not in_place:
             sums.add(part)
-    sums.settle()
     return n_moved
 
 
@@ -286,11 +293,11 @@ def _begin_log_sizes(sums: Sums, sizes: NDArray[np.float64]) -> None:
     """
     exact = float(sums.totals.max(initial=0.0)) < MOST_MOVED
     if exact and len(sizes) > 0 and sizes.min() > 0:  # not where one is NaN
-        sums.log_sizes = sums.log_sizes.copy()
+        sums.count_log_sizes = sums.count_log_sizes.copy()
         sums.log_size_total = sums.log_size_total.copy()
     else:
         sizes[:] = np.nan
-        sums.log_sizes = np.zeros_like(sums.log_sizes)
+        sums.count_log_sizes = np.zeros_like(sums.count_log_sizes)
         sums.log_size_total = np.zeros_like(sums.log_size_total)
 
 
@@ -308,10 +315,9 @@ def sums_by_profile(
     labels[:] = NOWHERE
     rows, everything, profile = rows_of(counts), (0, counts.n_rows), loadable(profile)
     quick = _quick(counts, profile)
-    room = Room.of(counts.longest, profile, len(quick.offsets))
-    how = profile, quick, room, True, with_sizes
+    workspace = Workspace.of(counts.longest, profile, len(quick.offsets))
+    how = profile, quick, workspace, True, with_sizes
     row_loops.assign_rows(rows, everything, *how, labels, np.empty(0), total.arrays)
-    total.settle()
     return total
 
 
@@ -337,11 +343,11 @@ def sum_by_labels(
     total = Sums.zeros_for(counts, n_clusters)
     total.n_rows = counts.n_rows
     if counts.weights is not None:
-        total.total_mass = counts.mass
-    if total.batches is not None and counts.batches is not None:
-        total.batches.row_masses = np.bincount(
-            counts.batches, counts.weights, counts.n_batches
-        ).astype(np.float64)
+        total.sum_of_weights = counts.total_weight
+    total.batch_weights[:] = counts.total_weight
+    if counts.batches is not None and counts.n_batches > 1:
+        each = np.bincount(counts.batches, counts.weights, counts.n_batches)
+        total.batch_weights[:] = each
     rows = rows_of(counts)
     blocks = counts.shares(workers.n_jobs) if counts.whole else counts.blocks
     in_place = counts.whole and (workers.n_jobs == 1 or len(blocks) == 1)
@@ -354,5 +360,4 @@ def sum_by_labels(
     for part in (workers.serial() if in_place else workers).map(one, blocks):
         if not in_place:
             total.add(part)
-    total.settle()
     return total

@@ -83,11 +83,11 @@ class Workers:
             raise Stopped
 
     def map(
-        self, function: Callable[[S], T], items: Iterable[S], *, settled: bool = False
+        self, function: Callable[[S], T], items: Iterable[S], *, drain: bool = False
     ) -> Generator[T]:
         """Yield results in the order of the items, working a few items ahead.
 
-        Where it is to be ``settled``, no item is in work any more after an error.
+        With ``drain``, no item is in work any more after an error.
         """
         waiting: deque[Task[T]] = deque()
         try:
@@ -103,7 +103,7 @@ class Workers:
                 yield _first_of(waiting)
         finally:  # whoever has enough closes the iterator
             begun = [future for task in waiting if (future := task.drop())]
-            if settled:
+            if drain:
                 wait(begun)
 
 

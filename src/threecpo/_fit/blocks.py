@@ -12,7 +12,7 @@ import numpy as np
 from .._core import seeding
 from .._core.codes import NOWHERE, all_held, all_relevant, inner_labels
 from .._core.crossing import best_of
-from .._core.run import Request, Running
+from .._core.run import Request, RunState
 from .._core.search import first_groups
 from .._core.sums import sum_by_labels, sums_by_profile
 from .._core.workers import Workers
@@ -175,8 +175,7 @@ class BlockFit:
 
     @property
     def _n_batches(self) -> int:
-        batches = self.look.sums.batches
-        return 1 if batches is None else batches.n_batches
+        return self.look.sums.n_batches
 
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(answer, requests), add_each)
@@ -276,7 +275,7 @@ class BlockFit:
             parts = np.split(labels, self.look.first_rows[1:-1])
             sums = partial(sum_given, parts, n_clusters, groups, prior)
         (found,) = self.engine.fold(sums, add_each)
-        return PendingRun(groups, running=Running(found, groups, settings))
+        return PendingRun(groups, running=RunState(found, groups, settings))
 
     def _first_groups(self) -> NDArray[np.int8]:
         plan, settings = self.plan, self.plan.settings

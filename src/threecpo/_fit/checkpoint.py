@@ -22,7 +22,7 @@ import numpy as np
 
 from .._array_files import write_arrays
 from .._core import prices
-from .._core.run import HISTORY, Running
+from .._core.run import HISTORY, RunState
 from .._errors import one_line
 from . import stored
 from .shared_pass import PendingRun, SharedPass
@@ -371,7 +371,9 @@ def arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
     """Sums of a run, None for one that has none any more."""
     if run.running is not None:
         running = run.running
-        return stored.sums_to_arrays(running.sums, running.behind, running.groups)
+        return stored.sums_to_arrays(
+            running.sums, running.previous_sums, running.groups
+        )
     if run.start is None:
         return None
     arrays = stored.sums_to_arrays(run.start, run.start, run.groups)
@@ -432,12 +434,12 @@ def _running(
     stored.check_totals(arrays, data.totals)
     stored.check_log_sizes(arrays, settings.prior)
     _check_sizes(arrays, data)
-    sums, behind = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
-    running = Running(sums, arrays["groups"], settings)
+    sums, previous = stored.sums_from_arrays(arrays, data.totals, data.n_rows)
+    running = RunState(sums, arrays["groups"], settings)
     if running.sums.n_clusters < sums.n_clusters:
         message = "members has an empty cluster"
         raise stored.DamagedFieldError(message)
-    running.behind = behind
+    running.previous_sums = previous
     running.numbers = _numbers(facts["numbers"], sums.n_clusters, settings)
     running.lines = [_line(line) for line in facts["history"]]
     running.finished = _flag("finished", facts["finished"])
@@ -450,7 +452,10 @@ def _running(
 
 def _check_sizes(arrays: dict[str, NDArray[Any]], data: Sums) -> None:
     """Refuse sums of logarithms that are larger than those of any finite sizes."""
-    for name, most in (("log_sizes", data.totals), ("log_size_total", data.mass)):
+    for name, most in (
+        ("log_sizes", data.totals),
+        ("log_size_total", data.total_weight),
+    ):
         values = np.where(np.isinf(arrays[name]), 0.0, arrays[name])
         total = np.abs(values).sum(axis=-1)
         if not (total <= _LARGEST_LOGARITHM * np.asarray(most) + 1).all():

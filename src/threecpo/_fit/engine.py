@@ -55,7 +55,7 @@ class ThreadEngine:
 
         # Work may write files, of a folder that goes away with an error.
         places = range(len(self._readers))
-        with closing(self._workers.map(one, places, settled=True)) as found:
+        with closing(self._workers.map(one, places, drain=True)) as found:
             return reduce(combine, found)
 
 
@@ -200,7 +200,7 @@ def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
         frozenset([counts.n_columns]),
         bad is None and counts.fractional,
         bad,
-        Sums.zeros(0, counts.n_columns)
+        Sums.zeros_for(counts, 0)
         if bad
         else sum_by_labels(counts, nowhere, 0, everything, prior),
         counts.checksum % (1 << 64),

@@ -24,7 +24,7 @@ from .._core.crossing import best_of
 from .._core.loops.over_blocks import misfit_rows
 from .._core.loops.records import rows_of as loop_rows
 from .._core.merging import merge_clusters
-from .._core.run import Running
+from .._core.run import RunState
 from .._core.sums import sum_by_labels, sums_by_profile
 from .engine import rows_of
 from .shared_pass import PendingRun, SharedPass
@@ -138,7 +138,7 @@ class SecondLook:
     one_pass: Pass
     n_rows: int
 
-    def start(self, run: Running, workers: Workers) -> PendingRun | None:
+    def start(self, run: RunState, workers: Workers) -> PendingRun | None:
         """Return a run that starts with what a run that has ended may have missed.
 
         None where rows fit so well, or are so few, that nothing is to be found.
@@ -154,23 +154,23 @@ class SecondLook:
         wide = replace(
             self.plan.settings, n_clusters=sums.n_clusters, max_iter=WIDE_PASSES
         )
-        begun = PendingRun(run.groups, running=Running(sums, run.groups, wide))
+        begun = PendingRun(run.groups, running=RunState(sums, run.groups, wide))
         found = SharedPass([begun], wide, self.data).finish(self.one_pass, None)
         sums = self._joined(found.sums, found.groups, n_clusters, workers)
-        again = Running(sums, found.groups, self.plan.settings)
+        again = RunState(sums, found.groups, self.plan.settings)
         return PendingRun(found.groups, running=again)
 
     @property
     def _prior(self) -> float:
         return self.plan.settings.prior
 
-    def _misfits(self, run: Running) -> tuple[Sums, Misfits]:
+    def _misfits(self, run: RunState) -> tuple[Sums, Misfits]:
         """Sums over all rows by the profile of a run, and the rows that fit worst."""
         smoothed = run.sums.smoothed(self._prior)
         profile = self.plan.settings.profile(smoothed, run.groups)
         finder = MisfitFinder.of(run.sums, profile, self.n_rows, self.first_rows)
         sums, found = self.engine.fold(finder, partial(_added, finder.n_kept))
-        sums.of_all_rows(self.data)
+        sums.copy_totals_from(self.data)
         return sums, found.by_number()
 
     def _divided(
@@ -232,7 +232,10 @@ def with_parts(
         return np.concatenate([rest[:-1], getattr(new, name)[:-1], rest[-1:]])
 
     return replace(
-        sums, table=lines("table"), members=lines("members"), masses=lines("masses")
+        sums,
+        cells=lines("cells"),
+        cell_members=lines("cell_members"),
+        cell_weights=lines("cell_weights"),
     )
 
 

@@ -82,12 +82,12 @@ class Chooser:
         if self.into is None:
             return {}
         more: dict[str, NDArray[Any]] = {}
-        if self.sums.total_mass is not None:
-            more["fine_masses"] = self.sums.masses
-        if self.sums.batches is not None:
-            more["fine_cells"] = self.sums.batches.cells
-            more["fine_cell_members"] = self.sums.batches.members
-            more["fine_cell_masses"] = self.sums.batches.masses
+        if self.sums.sum_of_weights is not None:
+            more["fine_masses"] = self.sums.weight_sums
+        if self.sums.n_batches > 1:
+            more["fine_cells"] = self.sums.cells
+            more["fine_cell_members"] = self.sums.cell_members
+            more["fine_cell_masses"] = self.sums.cell_weights
         return more | {
             "fine_table": self.sums.table,
             "fine_members": self.sums.members,
@@ -106,26 +106,14 @@ class Chooser:
         n_fine = len(arrays["fine_ranks"])
         sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
         fields = dict(stored.OF_FINE)
-        if sums.total_mass is not None:
+        if sums.sum_of_weights is not None:
             fields |= stored.OF_FINE_WEIGHTS
-        if sums.batches is not None:
+        if sums.n_batches > 1:
             sizes["h"] = sizes["g"] * sizes["b"]
             fields |= stored.OF_FINE_BATCHES
         found = stored.checked(arrays, fields, sizes)
         stored.check_totals(found, sums.totals)
-        fine = replace(
-            sums,
-            table=found["fine_table"],
-            members=found["fine_members"],
-            masses=found.get("fine_masses", found["fine_members"].astype(np.float64)),
-            batches=sums.batches
-            and replace(
-                sums.batches,
-                cells=found["fine_cells"],
-                members=found["fine_cell_members"],
-                masses=found["fine_cell_masses"],
-            ),
-        )
+        fine = replace(sums, **stored.lines_from_arrays(found, "fine_"))
         named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
         return cls(fine, *named)
 
@@ -305,20 +293,20 @@ class FitRecord:
     @property
     def row_factors(self) -> NDArray[np.float64]:
         """λ^R_i / r_i by cluster (last: outliers) and batch (last: a mean one)."""
-        if self.sums.batches is not None:
+        if self.sums.n_batches > 1:
             return BatchScales.of(self.smoothed, self.groups).row_factors
         return model.Scales.of(self.smoothed, self.groups).row_factors[:, None]
 
     @property
     def batch_effects(self) -> NDArray[np.float64]:
         """How many times more of each column a batch has than a mean one."""
-        if self.sums.batches is None:
+        if self.sums.n_batches == 1:
             return np.ones((len(self.batch_names), self.n_columns))
         return batch_effects(self.smoothed, self.groups)
 
     def in_batches(self, counts: Counts) -> Counts:
         """Return counts of rows with the numbers that their batches have here."""
-        names = () if self.sums.batches is None else self.batch_names
+        names = () if self.sums.n_batches == 1 else self.batch_names
         return in_batches_of(names, counts, self.sums.column_weights)
 
     def describe(self, counts: Counts, workers: Workers = SERIAL) -> RowResults:
@@ -388,11 +376,6 @@ class FitRecord:
 
 def with_read_only_arrays(sums: Sums) -> Sums:
     """Return the same sums in views that cannot be written to."""
-    parts = {} if sums.batches is None else {"batches": _frozen(sums.batches)}
-    return replace(_frozen(sums), **parts)
-
-
-def _frozen(sums: Any) -> Any:
     arrays: dict[str, Any] = {
         each.name: read_only(value)
         for each in fields(sums)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.batch_sums import BatchSums
     from .._core.prices import Price
     from .stored import Arrays
 
@@ -86,11 +85,11 @@ def record_from_arrays(
     stored.check_totals(found, found["totals"])
     stored.check_log_sizes(found, settings.prior)
     lines = stored.checked(arrays, stored.of_history(history), sizes)
-    sums, behind = stored.sums_from_arrays(found, found["totals"], sizes["n"])
+    sums, previous = stored.sums_from_arrays(found, found["totals"], sizes["n"])
     return FitRecord(
         settings=settings,
         sums=sums,
-        profile_sums=behind,
+        profile_sums=previous,
         groups=found["groups"],
         ranks=found["ranks"],
         column_scores=found["column_scores"],
@@ -104,7 +103,7 @@ def record_from_arrays(
         column_names=names_from_arrays("column_names", arrays, sizes["m"]),
         cluster_names=cluster_names_from_arrays(arrays, sizes["k"]),
         parameters=dict(facts["parameters"]),
-        batch_names=batch_names_from(facts["batches"], sums.batches),
+        batch_names=batch_names_from(facts["batches"], sums.n_batches),
         drift=stored.shares("drift", facts["drift"]),
         longest_row=stored.longest_row(facts["longest_row"]),
         fine=Chooser.from_arrays(arrays, sums, sizes),
@@ -164,10 +163,9 @@ def cluster_names_from_arrays(
     return tuple(names)
 
 
-def batch_names_from(given: Any, batches: BatchSums | None) -> tuple[str, ...]:
+def batch_names_from(given: Any, n_batches: int) -> tuple[str, ...]:
     """Names of the batches of a file, as many as the sums have."""
     names = tuple(map(str, given)) if isinstance(given, list) else ()
-    n_batches = 1 if batches is None else batches.n_batches
     if len(names) > n_batches or len(names) < n_batches > 1:
         message = f"batches has {len(names)} names for {n_batches} batches"
         raise stored.DamagedFieldError(message)

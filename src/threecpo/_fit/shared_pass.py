@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.run import Request, Running, digest, hopeless, settled
+from .._core.run import Request, RunState, digest, gain_below, hopeless
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -32,7 +32,7 @@ class PendingRun:
 
     groups: NDArray[np.int8]
     start: Sums | None = None
-    running: Running | None = None
+    running: RunState | None = None
     loss: float = np.inf
     ended: bool = False
     same_as: int | None = None
@@ -46,12 +46,12 @@ class PendingRun:
 
     def take(self, sums: Sums, settings: Settings, tol: float) -> None:
         if self.running is None:
-            self.running = Running(sums, self.groups, settings)
+            self.running = RunState(sums, self.groups, settings)
             self.start = None
         else:
             self.running.take(sums, None)
-            if settled(self.running.lines, tol):
-                self.running.settle()
+            if gain_below(self.running.lines, tol):
+                self.running.stop()
             self.loss = self.running.lines[-1]["loss"]
             self.ended = self.running.finished
 
@@ -101,7 +101,7 @@ class SharedPass:
         return self.best_running.result()
 
     @property
-    def best_running(self) -> Running:
+    def best_running(self) -> RunState:
         """The state in which the best run has ended."""
         best = self._best(self._all)
         assert best is not None
@@ -115,7 +115,7 @@ class SharedPass:
         """Go on with what a pass found for some of the runs."""
         going = []
         for i, request, sums in found:
-            sums.of_all_rows(self.data)
+            sums.copy_totals_from(self.data)
             self._take(i, request, sums, report)
             going.append(i)
         self._end(going)
@@ -150,7 +150,7 @@ class SharedPass:
     ) -> None:
         run = self.runs[i]
         if run.running is not None and not request.with_sizes:
-            found.log_sizes = run.running.sums.log_sizes
+            found.count_log_sizes = run.running.sums.count_log_sizes
             found.log_size_total = run.running.sums.log_size_total
         run.take(found, self.settings, self.tol)
         assert run.running is not None

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._core.batch_sums import BatchSums
 from .._core.codes import FREE, GROUPS, NOISE, OUTLIER
 from .._core.sums import Sums
 
@@ -287,19 +286,19 @@ def sums_to_arrays(sums: Sums, profile_sums: Sums, groups: NDArray[np.int8]) -> 
     if sums.column_weights is not None:
         more["column_weights"] = sums.column_weights
     for before, each in (("", sums), ("profile_", profile_sums)):
-        if each.total_mass is not None:
-            more[f"{before}masses"] = each.masses
-            more["total_mass"] = np.array(each.total_mass, np.float64)
-        if each.batches is not None:
-            more[f"{before}cells"] = each.batches.cells
-            more[f"{before}cell_members"] = each.batches.members
-            more[f"{before}cell_masses"] = each.batches.masses
-            more["batch_totals"] = each.batches.totals
-            more["batch_masses"] = each.batches.row_masses
+        if each.sum_of_weights is not None:
+            more[f"{before}masses"] = each.weight_sums
+            more["total_mass"] = np.array(each.sum_of_weights, np.float64)
+        if each.n_batches > 1:
+            more[f"{before}cells"] = each.cells
+            more[f"{before}cell_members"] = each.cell_members
+            more[f"{before}cell_masses"] = each.cell_weights
+            more["batch_totals"] = each.batch_totals
+            more["batch_masses"] = each.batch_weights
     return more | {
         "table": sums.table,
         "members": sums.members,
-        "log_sizes": sums.log_sizes,
+        "log_sizes": sums.count_log_sizes,
         "log_size_total": sums.log_size_total,
         "profile_table": profile_sums.table,
         "profile_members": profile_sums.members,
@@ -311,18 +310,20 @@ def sums_from_arrays(
     arrays: Mapping[str, Any], totals: NDArray[np.float64], n_rows: int
 ) -> tuple[Sums, Sums]:
     """Sums of a run and of its profile, from arrays that were checked."""
-    mass = float(arrays["total_mass"]) if "total_mass" in arrays else None
+    weight = float(arrays["total_mass"]) if "total_mass" in arrays else None
     sums, profile_sums = (
         Sums(
-            table=arrays[f"{before}table"],
-            members=arrays[f"{before}members"],
-            log_sizes=arrays["log_sizes"],
+            **lines_from_arrays(arrays, before),
+            count_log_sizes=arrays["log_sizes"],
             log_size_total=arrays["log_size_total"],
-            totals=totals,
+            batch_totals=arrays.get("batch_totals", totals.reshape(1, -1)),
+            batch_weights=arrays.get(
+                "batch_masses", np.array([n_rows if weight is None else weight], float)
+            ),
             n_rows=n_rows,
-            masses=arrays.get(f"{before}masses", np.empty(0)),
-            total_mass=int(mass) if mass is not None and mass.is_integer() else mass,
-            batches=_batches_from(arrays, before),
+            sum_of_weights=int(weight)
+            if weight is not None and weight.is_integer()
+            else weight,
             column_weights=arrays.get("column_weights"),
         )
         for before in ("", "profile_")
@@ -330,16 +331,18 @@ def sums_from_arrays(
     return sums, profile_sums
 
 
-def _batches_from(arrays: Mapping[str, Any], before: str) -> BatchSums | None:
-    if "batch_totals" not in arrays:
-        return None
-    return BatchSums(
-        cells=arrays[f"{before}cells"],
-        members=arrays[f"{before}cell_members"],
-        masses=arrays[f"{before}cell_masses"],
-        totals=arrays["batch_totals"],
-        row_masses=arrays["batch_masses"],
-    )
+def lines_from_arrays(arrays: Mapping[str, Any], before: str) -> dict[str, Any]:
+    """Sums of the clusters, in each batch where there are several."""
+    if f"{before}cells" in arrays:
+        cells, members, weights = "cells", "cell_members", "cell_masses"
+    else:
+        cells, members, weights = "table", "members", "masses"
+    found = arrays[before + members]
+    return {
+        "cells": arrays[before + cells],
+        "cell_members": found,
+        "cell_weights": arrays.get(before + weights, found.astype(np.float64)),
+    }
 
 
 def fields_of_rows(

@@ -36,7 +36,7 @@ def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
     step, groups = regrouped(sums, record.groups, settings)
-    prices = settings.price(step.sums.totals, sums.n_clusters, sums.mass)
+    prices = settings.price(step.sums.totals, sums.n_clusters, sums.total_weight)
     value = loss(step.scores, groups)
     new = replace(
         record,
@@ -157,7 +157,7 @@ def with_arrivals(
         name: np.concatenate([values, line[name]])
         for name, values in record.history.items()
     }
-    prices = record.settings.price(step.sums.totals, sums.n_clusters, sums.mass)
+    prices = record.settings.price(step.sums.totals, sums.n_clusters, sums.total_weight)
     astray = float(np.mean(found.outlier_scores > record.settings.threshold))
     return replace(
         record,
@@ -184,15 +184,15 @@ def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums
         kept = np.flatnonzero(counts.weights)
         counts, labels = counts.rows(kept), labels[kept]
     # The number after the last batch stands for unknown ones, of which there are none.
-    names = () if before.batches is None else record.batch_names
+    names = () if before.n_batches == 1 else record.batch_names
     counts = counts.with_rows(replace(counts.row_info, batch_names=names))
     inner = inner_labels(labels, n_clusters)
     prior = record.settings.prior
     sums = sum_by_labels(counts, inner, n_clusters, record.groups, prior)
-    weighted = sums.total_mass is not None or before.total_mass is not None
-    mass = sums.mass + before.mass
+    weighted = sums.sum_of_weights is not None or before.sum_of_weights is not None
+    weight = sums.total_weight + before.total_weight
     sums.add(before)
-    sums.total_mass = mass if weighted else None
+    sums.sum_of_weights = weight if weighted else None
     return sums
 
 

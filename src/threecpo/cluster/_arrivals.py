@@ -175,7 +175,7 @@ class ArrivingRows(RowConfidence):
 
 def _check_batches(record: FitRecord, counts: Counts) -> None:
     """Refuse rows of batches that the fit does not know."""
-    if record.sums.batches is None or counts.batches is None:
+    if record.sums.n_batches == 1 or counts.batches is None:
         return
     strange = np.flatnonzero(counts.batches >= len(record.batch_names))
     if len(strange):

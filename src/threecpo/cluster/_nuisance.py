@@ -133,10 +133,10 @@ def batch_columns(record: FitRecord, n: int) -> dict[str, list[Any]]:
     from .._core.model import log
 
     names, effects = record.batch_names, record.batch_effects
-    if record.sums.batches is None:
+    if record.sums.n_batches == 1:
         keys = ("column", "batch", "effect", "least_batch", "least_effect", "evidence")
         return {key: [] for key in keys}
-    evidence = (record.sums.batches.totals * log(effects)).sum(axis=0)
+    evidence = (record.sums.batch_totals * log(effects)).sum(axis=0)
     best = np.argsort(-evidence, kind="stable")[:n]
     most, least = effects.argmax(axis=0), effects.argmin(axis=0)
     columns = record.column_names

@@ -291,7 +291,7 @@ class ClusterTree(PoissonClusterer):
         raise NotImplementedError
 
     def _check_batches_given(self, batch: Any) -> None:
-        if batch is None and self.record_.sums.batches is not None:
+        if batch is None and self.record_.sums.n_batches > 1:
             message = "This model was fitted with batch=; pass that of X here, too."
             raise ValueError(message)
 

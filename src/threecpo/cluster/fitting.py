@@ -89,7 +89,7 @@ def info_of_new_rows(
     carried = replace(beside, known=None, known_names=())
     given = {"sample_weight": sample_weight, "batch": batch}
     info = row_info(n_rows, **given, beside=carried)
-    if record.sums.batches is None or info.batches is None:
+    if record.sums.n_batches == 1 or info.batches is None:
         return info
     unknown = [name for name in info.batch_names if name not in record.batch_names]
     if unknown and warn:
@@ -203,10 +203,9 @@ def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
     """Warn where clusters and batches fall into parts that share no rows."""
     from .._core.batches import parts
 
-    if record.sums.batches is None:
+    if record.sums.n_batches == 1:
         return
-    n_batches = record.sums.batches.n_batches
-    members = record.sums.batches.members.reshape(-1, n_batches)[:-1]
+    members = record.sums.cell_members.reshape(-1, record.sums.n_batches)[:-1]
     _, of_cluster, of_batch = parts(members.astype(float))
     if len(np.unique(of_cluster)) < 2:
         return

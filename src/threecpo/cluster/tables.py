@@ -114,6 +114,6 @@ def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
     if record.settings.price is lost_price:
         return np.full(record.n_clusters - 1, np.nan)
     totals = record.smoothed.totals[record.groups == RELEVANT]
-    price, n_rows = record.settings.price, record.sums.mass
+    price, n_rows = record.settings.price, record.sums.total_weight
     each = [price(totals, k, n_rows).sum() for k in range(record.n_clusters, 0, -1)]
     return -np.diff(np.array(each))

@@ -230,7 +230,7 @@ class RowsOfModel:
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on every block, after its columns and counts were checked."""
         record = self._record
-        names = () if record.sums.batches is None else record.batch_names
+        names = () if record.sums.n_batches == 1 else record.batch_names
         how = record.n_columns, names, record.sums.column_weights
         return self._engine.fold(partial(_checked, how, work), combine)
 

@@ -192,14 +192,14 @@ def scanpy_dendrogram(
 
 def _markers_of(record: FitRecord, unions: list[list[int]]) -> Markers:
     """Markers of unions of clusters against all rows."""
-    return _markers(record, unions, record.sums.totals, record.sums.mass)
+    return _markers(record, unions, record.sums.totals, record.sums.total_weight)
 
 
 def _markers_against(record: FitRecord, *unions: list[int]) -> Markers:
     """Markers of unions of clusters against the rows of these alone."""
     clusters = [k for union in unions for k in union]
     totals = record.sums.clusters[clusters].sum(axis=0)
-    n_rows = float(record.sums.cluster_masses[clusters].sum())
+    n_rows = float(record.sums.cluster_weights[clusters].sum())
     return _markers(record, list(unions), totals, n_rows)
 
 
@@ -212,14 +212,14 @@ def _markers(
     from .._core.markers import Markers
     from .._core.model import SmoothedSums
 
-    table, sizes = record.sums.clusters, record.sums.cluster_masses
-    masses = np.array([*(sizes[union].sum() for union in unions), 0.0])
+    table, sizes = record.sums.clusters, record.sums.cluster_weights
+    weight_sums = np.array([*(sizes[union].sum() for union in unions), 0.0])
     sums = SmoothedSums(
         clusters=np.array([table[union].sum(axis=0) for union in unions]),
         outliers=np.zeros(table.shape[1]),
         totals=totals,
-        log_sizes=np.zeros(table.shape[1]),
-        masses=masses,
+        count_log_sizes=np.zeros(table.shape[1]),
+        weight_sums=weight_sums,
         n_rows=n_rows,
         prior=0.0,
     )

@@ -115,13 +115,15 @@ class PoissonFit:
 
     @property
     def label_cost(self) -> float:
-        return label_cost(self.record.n_clusters, self.record.sums.mass)
+        return label_cost(self.record.n_clusters, self.record.sums.total_weight)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
         record = self.record
         totals = record.smoothed.totals / unit
-        return record.settings.price(totals, record.n_clusters, record.sums.mass)
+        return record.settings.price(
+            totals, record.n_clusters, record.sums.total_weight
+        )
 
     @property
     def column_weights(self) -> NDArray[np.float64] | float:

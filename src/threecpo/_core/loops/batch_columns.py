@@ -122,16 +122,16 @@ def put_relevant(groups, found, out):
 
 
 @compiled(_LINE, _PARTS, _TABLE, _TABLE, _OUT_TABLE, _OUT_TABLE)
-def fill_mean_logs(row_masses, of_batch, batches, logs, means, weights):
+def fill_mean_logs(batch_weights, of_batch, batches, logs, means, weights):
     """Write the weighted mean of the logarithms of the rates of batches, by part.
 
     Rates of 0, whose logarithms are 0 here, are left out; without any other the mean is
-    0. ``weights`` is room as large as the means.
+    0. ``weights`` is workspace as large as the means.
     """
     means[:] = 0.0
     weights[:] = 0.0
     for b in range(len(batches)):
-        mass, mean, weight = row_masses[b], means[of_batch[b]], weights[of_batch[b]]
+        mass, mean, weight = batch_weights[b], means[of_batch[b]], weights[of_batch[b]]
         for j in range(len(mean)):
             mean[j] += mass * logs[b, j]
             weight[j] += mass if batches[b, j] > 0.0 else 0.0
@@ -215,11 +215,11 @@ class BatchTerms(NamedTuple):
     log_totals: NDArray[np.float64]
     log_clusters: NDArray[np.float64]
     log_batches: NDArray[np.float64]
-    log_sizes: NDArray[np.float64]
+    count_log_sizes: NDArray[np.float64]
     log_factors: NDArray[np.float64]
     log_shared: NDArray[np.float64]
     log_in_use: NDArray[np.float64]
-    log_row_masses: NDArray[np.float64]
+    log_batch_weights: NDArray[np.float64]
     outlier_scales: NDArray[np.float64]
     shared_scales: NDArray[np.float64]
     prices: NDArray[np.float64]
@@ -251,18 +251,23 @@ def _add_cells(terms, shared, relevant):
 
 
 @compiled(BATCH_TERMS, _OUT_TABLE, _OUT, _OUT_TABLE)
-def score_columns(terms, scores, ties, room):
+def score_columns(terms, scores, ties, workspace):
     """Write L_j(-), L_j(0) and L_j(1), and below what difference they are tied.
 
-    ``room`` has four lines. Few arrays are read and written together, or there would be
-    no vector instructions.
+    ``workspace`` has four lines. Few arrays are read and written together, or there
+    would be no vector instructions.
     """
-    noise, shared, relevant, sizes = room[0], room[1], room[2], room[3]
+    noise, shared, relevant, sizes = (
+        workspace[0],
+        workspace[1],
+        workspace[2],
+        workspace[3],
+    )
     n_columns = len(ties)
-    room[:] = 0.0
+    workspace[:] = 0.0
     for b in range(len(terms.totals)):
         totals, logs = terms.totals[b], terms.log_totals[b]
-        mass, scale = terms.log_row_masses[b] + 1.0, terms.outlier_scales[b]
+        mass, scale = terms.log_batch_weights[b] + 1.0, terms.outlier_scales[b]
         for j in range(n_columns):
             noise[j] += totals[j] * (logs[j] - mass)
             sizes[j] += totals[j] * (abs(logs[j]) + 1.0)
@@ -286,7 +291,7 @@ def score_columns(terms, scores, ties, room):
             relevant[j] += inside[j] * logs[j]
     _add_cells(terms, shared, relevant)
     for j in range(n_columns):
-        size = terms.log_sizes[j]
+        size = terms.count_log_sizes[j]
         scores[j, 0] = noise[j]
         scores[j, 1] = shared[j] + size
         scores[j, 2] = relevant[j] + size - terms.prices[j]

@@ -34,16 +34,18 @@ def fill_slots(groups, slots):
     *(array_type(f8, 2), array_type(f8), array_type(f8, 2), array_type(f8), f8),
     *(array_type(f8, 2, write=True), array_type(f8, write=True)),
 )
-def smooth(table, masses, log_sizes, log_size_total, prior, out, out_log_sizes):
+def smooth(
+    table, weight_sums, count_log_sizes, log_size_total, prior, out, out_log_sizes
+):
     """Write sums with the prior's share in them, and u with both of its parts."""
-    for k in range(len(masses)):
-        share = prior * masses[k]
+    for k in range(len(weight_sums)):
+        share = prior * weight_sums[k]
         for j in range(table.shape[1]):
             out[k, j] = table[k, j] + share
     # Not where the prior is 0: the total can be infinite then.
     rest = prior * (log_size_total[0] + log_size_total[1]) if prior > 0.0 else 0.0
-    for j in range(len(log_sizes)):
-        out_log_sizes[j] = log_sizes[j, 0] + log_sizes[j, 1] + rest
+    for j in range(len(count_log_sizes)):
+        out_log_sizes[j] = count_log_sizes[j, 0] + count_log_sizes[j, 1] + rest
 
 
 @compiled(array_type(f8, 2), array_type(i1), array_type(f8, write=True))
@@ -108,7 +110,7 @@ class ColumnTerms(NamedTuple):
     logs: NDArray[np.float64]
     outliers: NDArray[np.float64]
     totals: NDArray[np.float64]
-    log_sizes: NDArray[np.float64]
+    count_log_sizes: NDArray[np.float64]
     log_cluster_totals: NDArray[np.float64]
     log_factors: NDArray[np.float64]
     prices: NDArray[np.float64]
@@ -132,28 +134,28 @@ _TERMS = record_type(
     array_type(f8, write=True),
     array_type(f8, 2, write=True),
 )
-def score_columns(terms, scores, tolerance, room):
+def score_columns(terms, scores, tolerance, workspace):
     """Write L_j(-), L_j(0), L_j(1), and below what difference they are tied.
 
     With a prior of 0, a column that a cluster lacks adds nothing, whatever the factor.
-    The factor behind those of the clusters is the outliers'. ``room`` has two lines, in
-    which clusters are added up for several columns at once.
+    The factor behind those of the clusters is the outliers'. ``workspace`` has two
+    lines, in which clusters are added up for several columns at once.
     """
     n_clusters = len(terms.clusters)
     log_factors = terms.log_factors
     for j in range(len(terms.totals)):
-        room[0, j] = room[1, j] = terms.log_sizes[j]
+        workspace[0, j] = workspace[1, j] = terms.count_log_sizes[j]
     for k in range(n_clusters):
         log_factor, log_cluster_total = log_factors[k], terms.log_cluster_totals[k]
         for j in range(len(terms.totals)):
-            c, shared, relevant = terms.clusters[k, j], room[0, j], room[1, j]
+            c, shared, relevant = terms.clusters[k, j], workspace[0, j], workspace[1, j]
             more = c * (terms.logs[k, j] - log_cluster_total)
-            room[0, j] = shared + c * log_factor if c > 0.0 else shared
-            room[1, j] = relevant + more if c > 0.0 else relevant
+            workspace[0, j] = shared + c * log_factor if c > 0.0 else shared
+            workspace[1, j] = relevant + more if c > 0.0 else relevant
     for j in range(len(terms.totals)):
         total, outlier = terms.totals[j], terms.outliers[j]
         log_total = np.log(total) if total > 0.0 else 0.0
-        shared, relevant = room[0, j], room[1, j]
+        shared, relevant = workspace[0, j], workspace[1, j]
         if outlier > 0.0:
             shared += outlier * log_factors[n_clusters]
             relevant += outlier * (log_factors[n_clusters] + log_total + 1.0)
@@ -161,7 +163,7 @@ def score_columns(terms, scores, tolerance, room):
         scores[j, 0] = total * (log_total - terms.log_n_rows - 1.0)
         scores[j, 1] = shared + total * (log_total - terms.scale_sum)
         scores[j, 2] = relevant - terms.prices[j]
-        size_of_terms = abs(terms.log_sizes[j]) + total * abs(log_total) + total
+        size_of_terms = abs(terms.count_log_sizes[j]) + total * abs(log_total) + total
         tolerance[j] = TIE * size_of_terms
 
 

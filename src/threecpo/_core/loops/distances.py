@@ -67,7 +67,7 @@ def add_common_columns(by_column, row_columns, row_data, prior, table, out):
 
 
 class Merging(NamedTuple):
-    """Clusters on their way to being joined, and room for the work.
+    """Clusters on their way to being joined, and workspace.
 
     ``values`` has a row of sums for each cluster, over each column of C1 and, last,
     over all of C0, and ``priors`` the prior's share of each column; the row behind the

@@ -1,4 +1,4 @@
-"""Quick scores: which cluster is best, in half the digits, where that leaves no doubt.
+"""Quick scores: the best cluster in half the digits, where rounding cannot change it.
 
 Every column has a row of a table, less a number that is the same for all clusters, so
 that the scores are small and so are their errors. Behind the clusters are two lanes:
@@ -11,13 +11,13 @@ No label differs from that of full scores. A quick score is a sum of the row's e
 of its size times a weight, and of an offset. Each term is a value in half the digits
 times a count, and goes through at most as many additions as the row has entries and a
 few more, so that it is off by ``length`` times 2^-24 of its own size, with length 16
-more than the number of entries. In size the terms add up to at most ``reach``: half the
-range of each column, times the count; half the range of the weights, times the size of
-the row; and the spread of the offsets. A full score is off by length times 2^-53 of its
-terms, which add up to at most 2 (size + 1) ``steepest``. What is best by more than the
-errors of two scores of both kinds is best in full scores. Values so small that they
-have fewer digits are off by at most 2^-125 for each count, and steepest is taken to be
-large enough for its part of the doubt to make up for that.
+more than the number of entries. The absolute terms add up to at most ``abs_sum``: half
+the range of each column, times the count; half the range of the weights, times the size
+of the row; and the spread of the offsets. A full score is off by length times 2^-53 of
+its terms, which add up to at most 2 (size + 1) ``max_abs_weight``. What is best by more
+than the errors of two scores of both kinds, the ``error_bound``, is best in full
+scores. Values so small that they have fewer digits are off by at most 2^-125 for each
+count; ``max_abs_weight`` is kept large enough for its part of the bound to cover that.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ U = np.uint64
 # Of a value, a product, a sum and so on: each is off by at most this part.
 _ROUNDING = 2.0**-24
 _EXACT_ROUNDING = 2.0**-53
-# Roundings of an entry or a score that is not in the sum over entries, with room.
+# Roundings of an entry or a score outside the sum over entries, generously.
 _ROUNDINGS = 16.0
-_LEAST_STEEP = 2.0**-60
+_LEAST_WEIGHT = 2.0**-60
 # Beyond this products with counts are no longer sure to be numbers.
 _LARGEST = 2.0**96
 
@@ -60,7 +60,7 @@ class Quick(NamedTuple):
     ``places`` says where in the table the row of each column begins. ``offsets`` are
     minus infinity in lanes that are no cluster's. ``size_weights`` has a row for every
     batch, and ``size_ranges`` half its range. ``spread`` is the largest of the other
-    offsets in size, and ``steepest`` the largest log rate, offset or size weight.
+    offsets in size, and ``max_abs_weight`` the largest log rate, offset or size weight.
     """
 
     places: NDArray[np.uint32]
@@ -69,7 +69,7 @@ class Quick(NamedTuple):
     size_weights: NDArray[np.float32]
     size_ranges: NDArray[np.float64]
     spread: float
-    steepest: float
+    max_abs_weight: float
 
 
 QUICK = record_type(
@@ -104,12 +104,12 @@ def quick_of(profile: Profile, n_entries: int) -> Quick:
         np.empty((n_batches, width), np.float32),
         np.empty(n_batches),
     )
-    spread, steepest = fill_quick(profile, *arrays)
-    if not spread + steepest < _LARGEST:
+    spread, max_abs_weight = fill_quick(profile, *arrays)
+    if not spread + max_abs_weight < _LARGEST:
         return NO_QUICK
     for array in arrays:
         array.setflags(write=False)
-    return Quick(*arrays, spread, steepest)
+    return Quick(*arrays, spread, max_abs_weight)
 
 
 @inlined
@@ -137,7 +137,7 @@ def _fill_offsets(profile, offsets):
 @inlined
 def _fill_size_weights(profile, size_weights, size_ranges):
     """Write what a row's size counts in each batch; return the largest in size."""
-    steepest = 0.0
+    max_abs_weight = 0.0
     for b in range(len(size_weights)):
         low, high = np.inf, -np.inf
         for k in range(len(profile.ranks)):
@@ -148,8 +148,8 @@ def _fill_size_weights(profile, size_weights, size_ranges):
         for k in range(len(profile.ranks)):
             size_weights[b, k] = profile.size_weights[b, k] - 0.5 * (low + high)
         size_ranges[b] = 0.5 * (high - low)
-        steepest = max(steepest, abs(low), abs(high))
-    return steepest
+        max_abs_weight = max(max_abs_weight, abs(low), abs(high))
+    return max_abs_weight
 
 
 @compiled(
@@ -161,16 +161,16 @@ def _fill_size_weights(profile, size_weights, size_ranges):
     array_type(f8, write=True),
 )
 def fill_quick(profile, places, table, offsets, size_weights, size_ranges):
-    """Write quick scores of a profile; return their spread and steepest."""
+    """Write quick scores of a profile; return their spread and max_abs_weight."""
     n_slots, width = len(table) - 2, table.shape[1]
     n_clusters = len(profile.ranks)
     for j in range(len(places)):
         slot = profile.slots[j]
         places[j] = width * (slot if slot >= 0 else n_slots + SHARED_SLOT - slot)
-    steepest = _fill_size_weights(profile, size_weights, size_ranges)
-    steepest = max(steepest, _LEAST_STEEP)
+    max_abs_weight = _fill_size_weights(profile, size_weights, size_ranges)
+    max_abs_weight = max(max_abs_weight, _LEAST_WEIGHT)
     for k in range(n_clusters):
-        steepest = max(steepest, abs(profile.offsets[k]))
+        max_abs_weight = max(max_abs_weight, abs(profile.offsets[k]))
     for row in range(len(table)):
         low, high = np.inf, -np.inf
         for k in range(n_clusters):
@@ -182,16 +182,13 @@ def fill_quick(profile, places, table, offsets, size_weights, size_ranges):
             table[row, k] = _rate(profile, row, n_slots, k) - 0.5 * (low + high)
         table[row, n_clusters] = 0.5 * (high - low)
         table[row, n_clusters + 1] = 1.0 if row <= n_slots else 0.0
-        steepest = max(steepest, abs(low), abs(high))
-    return _fill_offsets(profile, offsets), steepest
+        max_abs_weight = max(max_abs_weight, abs(low), abs(high))
+    return _fill_offsets(profile, offsets), max_abs_weight
 
 
 @inlined
 def quick_label(rows, row, batch, profile, quick, scores):
-    """Return the best cluster of a row, -1 if there is any doubt, and the row's size.
-
-    Doubt is what the roundings of quick scores and of full ones can add up to.
-    """
+    """Return a row's best cluster, -1 if rounding could change it, and its size."""
     n_clusters = len(profile.ranks)
     first, end = U(rows.indptr[row]), U(rows.indptr[row + U(1)])
     table, places = quick.table.reshape(quick.table.size), quick.places
@@ -203,11 +200,12 @@ def quick_label(rows, row, batch, profile, quick, scores):
             add_two_vectors(table, places, indices, data, scores, first, end, lane)
     length = np.float64(end - first) + _ROUNDINGS
     size = np.float64(scores[n_clusters + 1]) + profile.prior_size
-    reach = np.float64(scores[n_clusters]) + quick.spread
-    reach += size * quick.size_ranges[batch]
+    abs_sum = np.float64(scores[n_clusters]) + quick.spread
+    abs_sum += size * quick.size_ranges[batch]
     largest = add_offsets(
         scores, quick.offsets, quick.size_weights[batch], np.float32(size)
     )
-    doubt = length * (2.0 * _ROUNDING) * reach
-    doubt += length * (4.0 * _EXACT_ROUNDING) * (size + 1.0) * quick.steepest
-    return only_above(scores, np.float32(largest - doubt)), size
+    error_bound = length * (2.0 * _ROUNDING) * abs_sum
+    exact_sum = 2.0 * (size + 1.0) * quick.max_abs_weight
+    error_bound += length * (2.0 * _EXACT_ROUNDING) * exact_sum
+    return only_above(scores, np.float32(largest - error_bound)), size

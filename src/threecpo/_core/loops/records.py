@@ -42,14 +42,14 @@ class CsrRows(NamedTuple):
 class SumArrays(NamedTuple):
     """The arrays of ``Sums``, to add to.
 
-    Each cluster has a line of ``table``, ``members`` and ``masses`` for every batch,
-    and ``totals`` a line for every batch.
+    Each cluster has a line of ``table``, ``members`` and ``weight_sums`` for every
+    batch, and ``totals`` a line for every batch.
     """
 
     table: NDArray[np.float64]
     members: NDArray[np.int64]
-    masses: NDArray[np.float64]
-    log_sizes: NDArray[np.float64]
+    weight_sums: NDArray[np.float64]
+    count_log_sizes: NDArray[np.float64]
     log_size_total: NDArray[np.float64]
     totals: NDArray[np.float64]
 
@@ -109,8 +109,8 @@ class Profile(NamedTuple):
         return _unpickled, tuple(self)
 
 
-class Room(NamedTuple):
-    """Room for the places and values of the longest row, and for its scores."""
+class Workspace(NamedTuple):
+    """Memory for the places and values of the longest row, and for its scores."""
 
     places: NDArray[np.uint64]
     values: NDArray[np.float64]
@@ -118,7 +118,7 @@ class Room(NamedTuple):
     quick_scores: NDArray[np.float32]
 
     @classmethod
-    def of(cls, longest: int, profile: Profile, n_quick: int = 0) -> Room:
+    def of(cls, longest: int, profile: Profile, n_quick: int = 0) -> Workspace:
         return cls(
             np.empty(longest + 1, np.uint64),
             np.empty(longest + 1),
@@ -151,8 +151,8 @@ PROFILE = record_type(
     *(types.boolean, f8, f8, f8, f8, f8),
 )
 RATIOS = record_type(RatioSums, _OUT, _OUT, _OUT)
-ROOM = record_type(
-    *(Room, array_type(u8, write=True), _OUT, _OUT, array_type(f4, write=True))
+WORKSPACE = record_type(
+    *(Workspace, array_type(u8, write=True), _OUT, _OUT, array_type(f4, write=True))
 )
 
 
@@ -227,9 +227,9 @@ def _unpickled(*fields: Any) -> Profile:
 
 
 def _aligned_zeros(n_rows: int, width: int) -> NDArray[np.float64]:
-    room = np.zeros(n_rows * width + LANES)
-    start = -room.ctypes.data % LINE // 8
-    return room[start : start + n_rows * width].reshape(n_rows, width)
+    memory = np.zeros(n_rows * width + LANES)
+    start = -memory.ctypes.data % LINE // 8
+    return memory[start : start + n_rows * width].reshape(n_rows, width)
 
 
 _NO_WEIGHTS = read_only(np.empty(0))

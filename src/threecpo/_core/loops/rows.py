@@ -13,7 +13,7 @@ from numba import types
 from ..codes import NOWHERE, SHARED_SLOT
 from .compiling import array_type, compiled, f8, i4, i8, inlined
 from .quick import QUICK, quick_label
-from .records import PROFILE, RATIOS, ROOM, ROWS, SUMS
+from .records import PROFILE, RATIOS, ROWS, SUMS, WORKSPACE
 from .records import Profile as Profile  # noqa: PLC0414 - for others to import
 from .simd import LANES, add_products, add_to_pair
 
@@ -51,9 +51,9 @@ def _held(rows, row):
 
 
 @inlined
-def _score_row(rows, row, batch, profile, log_rates, room):
+def _score_row(rows, row, batch, profile, log_rates, workspace):
     """Write the scores of one row; return its sums over C0 and over C0 and C1."""
-    places, values, scores = room.places, room.values, room.scores
+    places, values, scores = workspace.places, workspace.values, workspace.scores
     width = U(len(scores))
     found = U(0)
     shared = 0.0
@@ -145,7 +145,9 @@ def _add_log_size(rows, row, size, before, sums):
     weight = _weight(rows, row)
     coarse, fine = weight * coarse, weight * fine
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
-        add_to_pair(sums.log_sizes, U(rows.indices[t]), rows.data[t], coarse, fine)
+        add_to_pair(
+            sums.count_log_sizes, U(rows.indices[t]), rows.data[t], coarse, fine
+        )
     sums.log_size_total[0] += coarse
     sums.log_size_total[1] += fine
 
@@ -158,7 +160,7 @@ def _add_row(rows, row, target, sums):
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         sums.table[target, U(rows.indices[t])] += weight * rows.data[t]
     sums.members[target] += 1
-    sums.masses[target] += weight
+    sums.weight_sums[target] += weight
 
 
 @inlined
@@ -173,16 +175,16 @@ def _move_row(rows, row, old, new, sums):
         sums.table[target, j] += value
     sums.members[source] -= 1
     sums.members[target] += 1
-    sums.masses[source] -= weight
-    sums.masses[target] += weight
+    sums.weight_sums[source] -= weight
+    sums.weight_sums[target] += weight
 
 
 @compiled(
-    *(ROWS, _BLOCK, PROFILE, QUICK, ROOM, types.boolean, types.boolean),
+    *(ROWS, _BLOCK, PROFILE, QUICK, WORKSPACE, types.boolean, types.boolean),
     *(_OUT_LABELS, _OUT, SUMS),
 )
 def assign_rows(
-    rows, block, profile, quick, room, fresh, with_sizes, labels, sizes, sums
+    rows, block, profile, quick, workspace, fresh, with_sizes, labels, sizes, sums
 ):
     """Put the rows in their best clusters and add up what follows: the one pass.
 
@@ -193,17 +195,17 @@ def assign_rows(
     row of the table. Quick scores change no label. ``sizes`` of rows, where they are
     kept, are those in the sums, NaN for none. Returns the number of rows moved.
     """
-    scores = room.scores
+    scores = workspace.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     n_clusters = len(profile.ranks)
     moved = 0
     for i in range(U(block[0]), U(block[1])):
         label, size, batch = -1, 0.0, _batch(rows, i)
-        if len(room.quick_scores) > 0:
-            quick_scores = room.quick_scores
+        if len(workspace.quick_scores) > 0:
+            quick_scores = workspace.quick_scores
             label, size = quick_label(rows, i, batch, profile, quick, quick_scores)
         if label < 0:
-            _, size = _score_row(rows, i, batch, profile, log_rates, room)
+            _, size = _score_row(rows, i, batch, profile, log_rates, workspace)
             label = _choose(scores, profile.ranks)
             if profile.background:
                 excess = _excess(scores, label, U(n_clusters) + batch, size)
@@ -228,14 +230,14 @@ def assign_rows(
 
 
 @compiled(
-    *(ROWS, _BLOCK, PROFILE, ROOM, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
+    *(ROWS, _BLOCK, PROFILE, WORKSPACE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
     array_type(f8, 2, write=True),
 )
 def describe_rows(
     rows,
     block,
     profile,
-    room,
+    workspace,
     clusters,
     nearest,
     row_sizes,
@@ -253,11 +255,11 @@ def describe_rows(
     several = False
     for k in range(n_clusters):
         several |= clusters[k] > 0
-    scores = room.scores
+    scores = workspace.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
         batch = _batch(rows, i)
-        _, size = _score_row(rows, i, batch, profile, log_rates, room)
+        _, size = _score_row(rows, i, batch, profile, log_rates, workspace)
         held = _held(rows, i)
         best = held if held >= 0 else _choose(scores, profile.ranks)
         second = -np.inf
@@ -275,14 +277,14 @@ def describe_rows(
             out[i, k] = scores[k]
 
 
-@compiled(ROWS, _BLOCK, PROFILE, ROOM, array_type(f8, 2, write=True))
-def score_rows(rows, block, profile, room, out):
+@compiled(ROWS, _BLOCK, PROFILE, WORKSPACE, array_type(f8, 2, write=True))
+def score_rows(rows, block, profile, workspace, out):
     """Write the score of every row in every cluster."""
-    scores = room.scores
+    scores = workspace.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
         batch = _batch(rows, i)
-        _score_row(rows, i, batch, profile, log_rates, room)
+        _score_row(rows, i, batch, profile, log_rates, workspace)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
@@ -299,7 +301,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
         target = U(labels[i] if inside else 0) * U(len(sums.totals)) + batch
         if inside:
             sums.members[target] += 1
-            sums.masses[target] += weight
+            sums.weight_sums[target] += weight
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
             j = U(rows.indices[t])
             value = weight * rows.data[t]
