@@ -17,7 +17,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 .PHONY: help demo test test-oldest test-bare test-addresses dist test-dist quick lint bench bench-history bench-check fuzz reproduce sites-data tutorials docs clean
 
 help:
-	@echo "make demo       install, cluster handwritten digits, write demo/report.html"
+	@echo "make demo       install, cluster Jane Austen's novels, write demo/report.html"
 	@echo "make test       install, run all tests"
 	@echo "make quick      run the tests that are not slow"
 	@echo "make test-oldest  run the tests with the oldest versions that are allowed"
@@ -36,7 +36,7 @@ help:
 	@echo "Another Python: make demo PYTHON=python3.13"
 
 demo: $(VENV)/.installed
-	@$(BIN)/threecpo demo --output demo --force
+	@$(BIN)/threecpo demo --output demo
 
 test: $(VENV)/.test
 	@$(PYTEST)
@@ -68,7 +68,7 @@ dist: $(VENV)/.dist
 	@$(BIN)/pyroma --min=10 dist/*.tar.gz
 	@$(PYTHON) -m venv .venv-wheel
 	@.venv-wheel/bin/python -m pip --quiet install "$$(echo dist/*.whl)[cli,report]"
-	@cd dist && ../.venv-wheel/bin/threecpo demo --output ../.venv-wheel/demo --force
+	@cd dist && ../.venv-wheel/bin/threecpo demo --output ../.venv-wheel/demo
 
 # The tests of the source distribution, unpacked outside of the repository, on what the wheel installs.
 test-dist: dist
@@ -111,7 +111,7 @@ sites-data: $(VENV)/.test
 # The data lie beside the checkout, in ../shared; pages without theirs stay as they are.
 tutorials: $(VENV)/.test
 	@$(MAKE) --no-print-directory sites-data || true
-	@for page in cells texts sites customers digits; do \
+	@for page in cells texts sites customers novels; do \
 	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $(abspath .sites)/* $$folder && \
 	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
 	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md --update); \

@@ -16,6 +16,7 @@ import tutorial
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
 NEEDS = {
     "cells": "scanpy",
+    "novels": "snowballstemmer",
     "texts": "snowballstemmer",
     "sites": "matplotlib",
     "customers": "matplotlib",
@@ -49,7 +50,10 @@ def run(path, folder):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param("cells", marks=pytest.mark.slow), "texts", "sites", "customers"],
+    [
+        pytest.param("cells", marks=pytest.mark.slow),
+        *("novels", "texts", "sites", "customers"),
+    ],
 )
 def test_a_tutorial_runs(name, tmp_path):
     if name in NEEDS:
@@ -76,7 +80,7 @@ def test_every_tutorial_is_run_of_reasonable_length_and_shows_its_pictures():
         path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.md")
     }
     del pages["index"]
-    assert set(pages) == {"cells", "texts", "sites", "customers", "digits"}
+    assert set(pages) == {"cells", "texts", "sites", "customers", "novels"}
     for name, page in pages.items():
         pictures = list(FOLDER.glob(f"{name}-*.png"))
         assert pictures

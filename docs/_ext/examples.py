@@ -1,4 +1,4 @@
-"""What is run when the site is made: the tutorial on digits, and reports to look at."""
+"""What is run when the site is made: the tutorial on novels, and reports to look at."""
 
 import contextlib
 import os
@@ -7,7 +7,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-DIGITS = Path(__file__).resolve().parents[1] / "tutorials" / "digits.md"
+NOVELS = Path(__file__).resolve().parents[1] / "tutorials" / "novels.md"
 N_CUSTOMERS, N_PRODUCTS, N_SEGMENTS, N_ODD = 1200, 60, 5, 12
 PRODUCTS = [
     "bread",
@@ -28,13 +28,13 @@ def make(folder):
     """Write the reports of the gallery, unless they are there."""
     gallery = folder / "gallery"
     gallery.mkdir(parents=True, exist_ok=True)
-    if not (gallery / "digits.html").exists():
-        make_digits(gallery / "digits.html")
+    if not (gallery / "austen.html").exists():
+        make_novels(gallery / "austen.html")
     if not (gallery / "customers.html").exists():
         make_customers(gallery / "customers.html")
 
 
-def make_digits(path):
+def make_novels(path):
     """Run the tutorial; it fails where it says something else than it shows."""
     import matplotlib as mpl
 
@@ -43,11 +43,11 @@ def make_digits(path):
     mpl.use("Agg")
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         with warnings.catch_warnings(action="ignore"):
-            failures = tutorial.run_page(DIGITS)
+            failures = tutorial.run_page(NOVELS)
         if failures:
-            message = f"{failures} examples of {os.fspath(DIGITS)} failed"
+            message = f"{failures} examples of {os.fspath(NOVELS)} failed"
             raise RuntimeError(message)
-        shutil.copy(Path("digits.threecpo", "report.html"), path)
+        shutil.copy(Path("austen.threecpo", "report.html"), path)
 
 
 def customers():

@@ -55,7 +55,6 @@ def load_austen() -> CountTable:
             labels={"novel": novels},
             row_titles=arrays["openings"].tolist(),
             name="Jane Austen's novels",
-            description="269 chapters of six novels x their 2000 most frequent words",
             licence="Public domain",
             source="Project Gutenberg, by way of the R package janeaustenr",
         )

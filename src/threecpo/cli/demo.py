@@ -2,75 +2,74 @@
 
 from __future__ import annotations
 
+import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._shared_options import (
-    examples,
-    force_option,
-    jobs_option,
-    json_option,
-    output_option,
-)
+from ._output_paths import REPORT, is_results, read_run
+from ._printing import print_line, print_note
+from ._shared_options import examples, output_option
 
 if TYPE_CHECKING:
     from ..table import CountTable
     from ._input_file import GivenRows
 
+NAME = "Jane Austen's novels"
 
-class Digits:
-    """Handwritten digits, which come with scikit-learn."""
+
+class Austen:
+    """Counts of words in chapters, which come with the package."""
 
     def read_rows(self) -> tuple[CountTable, GivenRows]:
-        from sklearn.datasets import load_digits
+        from ..datasets import load_austen
 
-        from ..table import CountTable
-
-        digits = load_digits()
-        side = range(8)
-        names: dict[str, Any] = {
-            "row_names": [f"image {i}" for i in range(len(digits.data))],
-            "column_names": [f"pixel {y},{x}" for y in side for x in side],
-            "label_names": [str(digit) for digit in range(10)],
-        }
-        table = CountTable(
-            digits.data,
-            labels=digits.target,
-            name="Handwritten digits",
-            source="scikit-learn's load_digits",
-            **names,
-        )
-        return table, {}
+        return load_austen(), {}
 
     def facts(self) -> dict[str, Any]:
         """Return what is known beside the table: nothing."""
         return {}
 
 
-@click.command(
-    epilog=examples(
-        "threecpo demo",
-    )
-)
-@output_option("Folder for the results. [default: digits.threecpo]")
-@jobs_option
-@force_option
-@json_option
-def command(
-    output: Path | None, n_jobs: int | None, *, force: bool, as_json: bool
-) -> None:
-    """Cluster handwritten digits and write a report to look at.
+@click.command(epilog=examples("threecpo demo", "threecpo demo --open"))
+@output_option("Folder for the results. [default: austen.threecpo]")
+@click.option("--open", "opened", is_flag=True, help="Open the report in a browser.")
+def command(output: Path | None, *, opened: bool) -> None:
+    """Cluster the chapters of Jane Austen's six novels and write a report.
 
-    Each row is an image of 8 x 8 pixels, each column a pixel, each count the ink in it
-    (0 to 16). Nothing is downloaded.
+    Each row is a chapter, each column a word, each count how often the chapter uses
+    the word. Nothing is downloaded.
     """
+    target = output or Path("austen.threecpo")
+    _refuse_other_results(target)
+    print_line("Clustering the 269 chapters of Jane Austen's six novels.")
+    print_line(
+        "The fit sees how often each of 2000 words occurs, but neither the titles nor "
+        "the number of novels."
+    )
     from ..cluster import ThreeCPO
     from ._result_folder import fit_to_folder
     from ._summary import print_summary
 
-    target = output or Path("digits.threecpo")
-    model = ThreeCPO(10, outliers="final", random_state=0, n_jobs=n_jobs)
-    facts = fit_to_folder(Digits(), model, target, force=force)
-    print_summary(facts, target, as_json=as_json)
+    facts = fit_to_folder(
+        Austen(),
+        ThreeCPO("auto", random_state=0),
+        target,
+        force=True,
+        called={"rows": "chapters", "columns": "words"},
+    )
+    print_summary(facts, target, as_json=False)
+    if facts["agreement"]["novel"]["ARI"] == 1:
+        print_line("Each cluster is one novel, named after the words that mark it.")
+    if not opened:
+        print_line("Open the report in a browser, or run: threecpo demo --open")
+    elif not webbrowser.open((target / REPORT).absolute().as_uri()):
+        print_note(f"No browser was found; open {target / REPORT} yourself.")
+
+
+def _refuse_other_results(target: Path) -> None:
+    """Leave results alone that another command wrote."""
+    if is_results(target) and read_run(target).get("input", {}).get("name") != NAME:
+        message = f"{target} holds other results; choose another folder with -o."
+        raise FileExistsError(message)
