@@ -106,7 +106,7 @@ def test_biom_has_metadata_of_samples(name, sites, tmp_path):
 
 def test_a_taxonomy_is_no_label(tmp_path):
     _biom(tmp_path / "t.biom")
-    with pytest.raises(DataFormatError, match="is no column of values"):
+    with pytest.raises(DataFormatError, match="is not a list of values"):
         read_counts(tmp_path / "t.biom", labels="lineage")
 
 

@@ -276,7 +276,7 @@ class TestHostile:
 
 
 def test_the_library_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("threecpo.io.guarded.file.folder_of", lambda name: None)
+    monkeypatch.setattr("threecpo.io.isolated.process.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"python_calamine.*threecpo\[io\]"):
         read_counts(xlsx_of(tmp_path / "t.xlsx", _TEXTS))
 

@@ -10,13 +10,14 @@ import scipy.sparse as sp
 
 from .._errors import DataFormatError
 from .._labels import labels_of_kinds
-from ._anndata_elements import is_array, names_of, numbers_of, read_labels
 from ._file_content import FileContent
+from ._h5ad import labels_found, matrix_of
 from .archives import opened
 from .delimited.column_roles import place_of
-from .guarded import open_hdf5
+from .isolated import biom, gathered, isolated
 from .limits import limit_of
 from .regular_files import open_regular
+from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,30 +36,11 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 
 
 def _of_hdf5(path: Path, options: ReadOptions) -> FileContent:
-    """Read ids, counts and, of metadata, what is asked for."""
-    limit = options.max_unpacked
-    with open_hdf5(path, "io", "Reading BIOM files in HDF5", limit) as file:
-        sample, observation = (_group(file, axis) for axis in ("sample", "observation"))
-        if "matrix" not in sample or "ids" not in observation:
-            kind = "; pass format='h5ad'" if "obs" in file else ""
-            message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
-            raise DataFormatError(message)
-        samples, observations = (
-            names_of(axis, "ids") for axis in (sample, observation)
-        )
-        stored = sample["matrix"]
-        kinds = {"data": "biuf", "indices": "iu", "indptr": "iu"}
-        arrays = [numbers_of(stored, name, kind)[:] for name, kind in kinds.items()]
-        metadata = _group(sample, "metadata")
-        labels = read_labels(metadata, options.labels, "sample/metadata")
-    X = sp.csr_array(tuple(arrays), shape=(len(samples), len(observations)))
-    return FileContent(X, samples, observations, **labels)
-
-
-def _group(file: Any, axis: str) -> Any:
-    """Group of an axis; nothing where there is no such group."""
-    group = file.get(axis, {})
-    return {} if is_array(group) else group
+    limits = limits_of(path, options.max_unpacked)
+    given = {"labels": list(options.labels)}
+    found = gathered(isolated(biom.read, path, limits, "h5py", **given))
+    labels = labels_found(found, options.labels, "sample/metadata")
+    return FileContent(matrix_of(found), found["rows"], found["columns"], **labels)
 
 
 def _of_json(path: Path, options: ReadOptions) -> FileContent:

@@ -1,162 +1,31 @@
-"""10x matrices in HDF5: of Cell Ranger 2 and 3, and as CellBender writes them.
-
-Genes x cells are stored by columns, which are rows of cells x genes.
-"""
+"""10x matrices in HDF5: of Cell Ranger 2 and 3, and as CellBender writes them."""
 
 from __future__ import annotations
 
-from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from .._core.matrices import from_sparse
-from .._errors import DataFormatError
-from ._anndata_elements import as_type, is_array, names_of, numbers_of
-from ._file_content import FileContent, shown
+from ._file_content import FileContent
+from ._h5ad import matrix_of
 from ._tenx import gene_names
-from .guarded import open_hdf5
-from .sparse_rows import csr_rows
+from ._tenx_groups import open_tenx
+from .isolated import gathered, isolated, tenx
+from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
-
-    from numpy.typing import NDArray
 
     from .format_options import ReadOptions
 
-_PURPOSE = "Reading 10x files in HDF5"
-# Counts of a file that two processes read faster than one.
-_WORTH_A_PROCESS = 1 << 21
-_PARTS = ("barcodes", "data", "indices", "indptr", "shape")
-
-
-class TenxMatrix(NamedTuple):
-    """A matrix of which no count is read yet, and the columns to take."""
-
-    group: Any
-    shape: tuple[int, int]
-    genes: list[str]
-    # All of them if None.
-    taken: NDArray[np.int64] | None
-    called: str
-
-
-@contextmanager
-def open_tenx(
-    path: Path, layer: str | None = None, limit: int | None = None
-) -> Iterator[TenxMatrix]:
-    """Open a file for reading and choose its matrix."""
-    with open_hdf5(path, "io", _PURPOSE, limit) as file:
-        yield _choose(file, layer)
+__all__ = ["open_tenx", "read"]
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    limit = options.max_unpacked
-    with open_tenx(path, options.layer, limit) as matrix, ThreadPoolExecutor(1) as pool:
-        group = matrix.group
-        n_counts = numbers_of(group, "data", "biuf").shape[0]
-        if n_counts > _WORTH_A_PROCESS:
-            counts = pool.submit(_read_counts, path, group.name, limit)
-        indices = as_type(numbers_of(group, "indices", "iu"), np.int32)
-        indptr = numbers_of(group, "indptr", "iu")[:]
-        cells = names_of(group, "barcodes")
-        if n_counts > _WORTH_A_PROCESS:
-            data = counts.result()
-        else:
-            data = as_type(numbers_of(group, "data", "biuf"), np.float64)
-    X = csr_rows(data, indices, indptr, matrix.shape)
-    if matrix.taken is not None:
+    limits = limits_of(path, options.max_unpacked)
+    found = gathered(isolated(tenx.read, path, limits, "h5py", layer=options.layer))
+    X, taken = matrix_of(found), found["taken"]
+    genes = gene_names(found["ids"], found["symbols"])
+    if taken is not None:
         # Selecting columns trusts indices, which are checked on the way.
-        X = from_sparse(X).matrix()[:, matrix.taken]
-    return FileContent(X, cells, matrix.genes, description=matrix.called)
-
-
-def _read_counts(path: Path, name: str, limit: int | None) -> NDArray[Any]:
-    """Read the counts alone, by a process of their own: unpacking takes the time."""
-    with open_hdf5(path, "io", _PURPOSE, limit) as file:
-        group: Any = file
-        for part in name.strip("/").split("/"):
-            group = group[part]
-        return as_type(numbers_of(group, "data", "biuf"), np.float64)
-
-
-def _choose(file: Any, layer: str | None) -> TenxMatrix:
-    """Choose the group of counts, and of its columns those of one kind."""
-    groups = {name: file[name] for name in file}
-    groups = {name: group for name, group in groups.items() if _is_matrix(group)}
-    if not groups:
-        kind = next((f"; pass format={kind!r}" for kind in _others(file)), "")
-        needed = ", ".join(_PARTS)
-        message = f"it is no 10x file: no group in it has {needed}{kind}"
-        raise DataFormatError(message)
-    if layer in groups:
-        return _matrix(groups[layer], None)
-    if len(groups) > 1:
-        listed = ", ".join(map(repr, groups))
-        message = f"it holds counts of several genomes; pass layer= as one of {listed}"
-        raise DataFormatError(message)
-    return _matrix(next(iter(groups.values())), layer)
-
-
-def _others(file: Any) -> Iterator[str]:
-    """Formats that look like this file."""
-    if "obs" in file and "var" in file:
-        yield "h5ad"
-    if "observation" in file:
-        yield "biom"
-
-
-def _is_matrix(group: Any) -> bool:
-    return not is_array(group) and all(name in group for name in _PARTS)
-
-
-def _matrix(group: Any, layer: str | None) -> TenxMatrix:
-    names, kinds = _genes(group)
-    sizes = numbers_of(group, "shape", "iu")[:].tolist()
-    if len(sizes) != 2 or sizes[0] != len(names):
-        message = f"its matrix of shape {sizes} has names of {len(names)} genes"
-        raise DataFormatError(message)
-    taken = None
-    called = f"counts of {group.name.lstrip('/')}"
-    often = Counter(kinds)
-    if layer is not None:
-        if layer not in often:
-            known = ", ".join(map(repr, often)) or "none: leave layer= out"
-            message = f"it has no layer {shown(layer)}; pass layer= as one of {known}"
-            raise DataFormatError(message)
-        taken = np.flatnonzero(np.array(kinds) == layer)
-        names = [names[j] for j in taken.tolist()]
-        called += f", {layer}"
-    elif len(often) > 1:
-        called += ": " + ", ".join(f"{n} of {kind}" for kind, n in often.items())
-    return TenxMatrix(group, (sizes[1], sizes[0]), names, taken, called)
-
-
-def _genes(group: Any) -> tuple[list[str], list[str]]:
-    """Names of the genes and, as far as they are known, kinds of features."""
-    if "genes" in group:
-        ids = names_of(group, "genes")
-        return gene_names(ids, _beside(group, "gene_names", ids)), []
-    features = group.get("features", {})
-    if is_array(features) or "id" not in features:
-        message = "its matrix has neither genes nor features/id"
-        raise DataFormatError(message)
-    ids = names_of(features, "id")
-    symbols = _beside(features, "name", ids)
-    kinds = _beside(features, "feature_type", ids) if "feature_type" in features else []
-    return gene_names(ids, symbols), kinds
-
-
-def _beside(group: Any, name: str, ids: list[str]) -> list[str]:
-    """Texts that go with the ids; the ids where there are none."""
-    if name not in group:
-        return ids
-    found = names_of(group, name)
-    if len(found) != len(ids):
-        message = f"{group.name}/{name} has {len(found)} entries for {len(ids)} genes"
-        raise DataFormatError(message)
-    return found
+        X, genes = from_sparse(X).matrix()[:, taken], [genes[j] for j in taken]
+    return FileContent(X, found["rows"], genes, description=found["called"])

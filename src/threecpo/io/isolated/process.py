@@ -23,7 +23,7 @@ from ..limits import check_unpacked, unpacks_too_far
 from .serving import ARRAY, END, FAILED, HEAD
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -54,7 +54,7 @@ def isolated(
     limits: Limits,
     library: str,
     **options: Any,
-) -> Items:
+) -> Generator[tuple[str, Any]]:
     """Run a reader in a process of its own; what it finds comes as it is read.
 
     ``reader`` is a generator function of a module here, which gets the path as text,
