@@ -71,7 +71,7 @@ def test_a_users_price_is_known_as_such_but_not_kept(seed):
     assert facts["settings"]["price"] == prices.CUSTOM
     again = record_from_arrays(arrays, facts)
     assert again.price == model.record_.price
-    with pytest.raises(ValueError, match="function of the user's"):
+    with pytest.raises(ValueError, match="column_penalty was a function"):
         again.settings.price(np.ones(3), 2, 5)
 
 

@@ -16,11 +16,10 @@ from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
 from .._writing import new_folder
-from . import stored
 from .row_results import RowResults, write_block, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -66,28 +65,9 @@ class Confidence:
             found = numerics.of_joined(found, into)
         return replace(self, probabilities=found, dispersion=None)
 
-    @classmethod
-    def from_arrays(
-        cls,
-        arrays: Mapping[str, Any],
-        facts: Mapping[str, Any],
-        sizes: Mapping[str, int],
-    ) -> Confidence | None:
-        """Return that of a file, None where there is none."""
-        found: dict[str, Any] = {}
-        if "probabilities" in arrays:
-            found = stored.checked(arrays, stored.OF_CONFIDENCE, sizes)
-        elif facts.get("temperature") is None:
-            return None
-        value = stored.finite("temperature", facts.get("temperature"), 1.0)
-        known = facts.get("dispersion")
-        if known is not None:
-            known = stored.finite("dispersion", known, 0.0)
-        return cls(value, found.get("probabilities"), known)
-
 
 @dataclass(frozen=True, eq=False)
-class SureDescriber:
+class LeaveOneOutDescriber:
     """Describes rows of a fit, and scores each as if it had not been in it.
 
     With it goes what the dispersion needs of them. ``exact`` is the profile of the
@@ -102,7 +82,7 @@ class SureDescriber:
     every_score: bool = True
 
     @classmethod
-    def of(cls, record: FitRecord, *, every_score: bool = True) -> SureDescriber:
+    def of(cls, record: FitRecord, *, every_score: bool = True) -> LeaveOneOutDescriber:
         sums, groups = record.smoothed, record.groups
         exact = None
         if record.settings.rule is not EXACT or not _same(record):
@@ -134,7 +114,7 @@ def described(
     """
     if not sure or record.sums.column_weights is not None:
         return record.with_rows(record.describe(counts, workers))
-    return _with(record, *SureDescriber.of(record)(counts, workers))
+    return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))
 
 
 def described_over(
@@ -147,7 +127,7 @@ def described_over(
     if not sure or record.sums.column_weights is not None:
         parts = engine.fold(partial(_describe_block, record.describer), list.__add__)
         return record.with_rows(RowResults.stacked(parts))
-    describer = SureDescriber.of(record, every_score=with_probabilities)
+    describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
     parts, ratios = engine.fold(partial(_describe_surely, describer), _with_sums)
     rows, found = zip(*parts, strict=True)
     return _with(record, RowResults.stacked(rows), numerics.stacked(found), ratios)
@@ -164,7 +144,7 @@ def written_over(
     if not sure or record.sums.column_weights is not None:
         written(engine, record.describer, target)
         return record
-    describer = SureDescriber.of(record, every_score=False)
+    describer = LeaveOneOutDescriber.of(record, every_score=False)
     with new_folder(target) as folder:
         work = partial(_write_surely, folder, describer)
         leads, ratios = engine.fold(work, _with_sums)
@@ -172,7 +152,7 @@ def written_over(
 
 
 def _write_surely(
-    folder: Path, describer: SureDescriber, index: int, counts: Counts
+    folder: Path, describer: LeaveOneOutDescriber, index: int, counts: Counts
 ) -> tuple[list[Any], RatioSums]:
     rows, leads, ratios = describer(counts)
     write_block(folder, index, rows)
@@ -180,7 +160,7 @@ def _write_surely(
 
 
 def _describe_surely(
-    describer: SureDescriber, _: int, counts: Counts
+    describer: LeaveOneOutDescriber, _: int, counts: Counts
 ) -> tuple[list[Any], RatioSums]:
     """What is said of the rows of a block, and sums over them."""
     rows, scored, ratios = describer(counts)

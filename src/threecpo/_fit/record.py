@@ -16,12 +16,11 @@ from .._core.merging import cluster_tree
 from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
-from . import stored
 from .row_results import (
-    Placing,
     RowDescriber,
     RowResults,
     RowScorer,
+    RowSummer,
     in_batches_of,
 )
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Chooser:
+class Assigner:
     """Clusters among which rows choose, and the cluster that each is now part of.
 
     ``ranks`` break ties. ``into`` is None where no clusters were joined; otherwise
@@ -73,49 +72,9 @@ class Chooser:
             return np.arange(self.sums.n_clusters, dtype=np.int32)
         return self.into
 
-    def leading_to(self, new: NDArray[np.int32]) -> Chooser:
+    def leading_to(self, new: NDArray[np.int32]) -> Assigner:
         """Return the same choices, each cluster become part of a new one."""
         return replace(self, into=new[self.clusters].astype(np.int32))
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays of clusters that were joined; none if they were not."""
-        if self.into is None:
-            return {}
-        more: dict[str, NDArray[Any]] = {}
-        if self.sums.sum_of_weights is not None:
-            more["fine_masses"] = self.sums.weight_sums
-        if self.sums.n_batches > 1:
-            more["fine_cells"] = self.sums.cells
-            more["fine_cell_members"] = self.sums.cell_members
-            more["fine_cell_masses"] = self.sums.cell_weights
-        return more | {
-            "fine_table": self.sums.table,
-            "fine_members": self.sums.members,
-            "fine_groups": self.groups,
-            "fine_ranks": self.ranks,
-            "fine_into": self.into,
-        }
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, Any], sums: Sums, sizes: Mapping[str, int]
-    ) -> Chooser | None:
-        """Chooser of joined clusters again, None where there is none."""
-        if not any(name in arrays for name in stored.OF_FINE):
-            return None
-        n_fine = len(arrays["fine_ranks"])
-        sizes = {**sizes, "f": n_fine, "g": n_fine + 1}
-        fields = dict(stored.OF_FINE)
-        if sums.sum_of_weights is not None:
-            fields |= stored.OF_FINE_WEIGHTS
-        if sums.n_batches > 1:
-            sizes["h"] = sizes["g"] * sizes["b"]
-            fields |= stored.OF_FINE_BATCHES
-        found = stored.checked(arrays, fields, sizes)
-        stored.check_totals(found, sums.totals)
-        fine = replace(sums, **stored.lines_from_arrays(found, "fine_"))
-        named = (found[f"fine_{name}"] for name in ("groups", "ranks", "into"))
-        return cls(fine, *named)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +110,7 @@ class FitRecord:
     column_names: NDArray[np.object_] | None = None
     cluster_names: tuple[str, ...] | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    fine: Chooser | None = None
+    fine: Assigner | None = None
     confidence: Confidence | None = None
     batch_names: tuple[str, ...] = ()
     drift: tuple[float, ...] = ()
@@ -267,21 +226,21 @@ class FitRecord:
         return cluster_tree(self.sums, self.groups, self.settings.prior)
 
     @property
-    def chooser(self) -> Chooser:
+    def assigner(self) -> Assigner:
         """What chooses the cluster of a row."""
-        return self.fine or Chooser(self.profile_sums, self.groups, self.ranks)
+        return self.fine or Assigner(self.profile_sums, self.groups, self.ranks)
 
     def profile(self, *, exact: bool = False) -> Profile:
         """Profile that produced the labels, or that of the exact scores."""
         rule, settings = EXACT if exact else self.settings.rule, self.settings
-        return self.chooser.profile(rule, settings.prior, settings.threshold)
+        return self.assigner.profile(rule, settings.prior, settings.threshold)
 
     @property
     def describer(self) -> RowDescriber:
         """What describes rows by this fit."""
         return RowDescriber(
             self.profile(),
-            self.chooser.clusters,
+            self.assigner.clusters,
             self.settings.outliers,
             self.settings.threshold,
             self.row_factors,
@@ -316,7 +275,7 @@ class FitRecord:
     @property
     def row_scorer(self) -> RowScorer:
         """What scores rows by this fit in every cluster."""
-        return RowScorer(self.profile(exact=True), self.chooser.clusters)
+        return RowScorer(self.profile(exact=True), self.assigner.clusters)
 
     def row_scores(
         self, counts: Counts, workers: Workers = SERIAL
@@ -325,14 +284,14 @@ class FitRecord:
         return self.row_scorer(self.in_batches(counts), workers)
 
     @property
-    def placing(self) -> Placing:
+    def row_summer(self) -> RowSummer:
         """What sums up rows where this fit puts them."""
         sizes = self.n_clusters, self.groups, self.settings.prior
-        return Placing(self.describer, *sizes)
+        return RowSummer(self.describer, *sizes)
 
     def score(self, counts: Counts, workers: Workers = SERIAL) -> float:
         """Minus the loss of rows under the fitted rates, their sizes fitted to them."""
-        return self.score_of(self.placing(self.in_batches(counts), workers))
+        return self.score_of(self.row_summer(self.in_batches(counts), workers))
 
     def score_of(self, sums: Sums) -> float:
         """Minus the loss of rows that were summed up."""

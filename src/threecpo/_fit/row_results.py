@@ -15,11 +15,10 @@ from .._core.rows import NOTHING, RowInfo, read_only
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from .._writing import new_folder, replaced
-from . import stored
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -70,22 +69,6 @@ class RowResults:
         """Cluster that a row was held in, -1 for none; None where no row was."""
         known = self.info.known
         return None if known is None else np.maximum(known, FREE)
-
-    @classmethod
-    def from_arrays(
-        cls, arrays: Mapping[str, Any], sizes: Mapping[str, int]
-    ) -> RowResults | None:
-        """Results of a file, None where there are none."""
-        if not any(name in arrays for name in stored.OF_ROWS):
-            return None
-        more = {
-            name: field for name, field in stored.OF_SOME_ROWS.items() if name in arrays
-        }
-        found = stored.checked(arrays, stored.of_rows(sizes) | more, sizes)
-        info: dict[str, Any] = {
-            name: found.pop(name) for name in stored.OF_INFO if name in found
-        }
-        return cls(**found, info=RowInfo(**info))
 
     def downweighted(
         self,
@@ -240,7 +223,7 @@ class RowScorer:
 
 
 @dataclass(frozen=True, eq=False)
-class Placing:
+class RowSummer:
     """Sums of rows where a fit puts them: those that their loss is made of."""
 
     describer: RowDescriber

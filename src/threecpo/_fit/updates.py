@@ -53,7 +53,7 @@ def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
         restart_losses=np.array([value]),
         parameters={**record.parameters, "n_clusters": sums.n_clusters},
         cluster_names=_names(record, into),
-        fine=record.chooser.leading_to(into),
+        fine=record.assigner.leading_to(into),
         confidence=record.confidence and record.confidence.joined(into),
     )
     if record.rows is not None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.sums import Sums
-    from .._fit.row_results import Placing, RowDescriber, RowScorer
+    from .._fit.row_results import RowDescriber, RowScorer, RowSummer
     from ..cluster.fitting import PoissonClusterer
 
 
@@ -203,7 +203,7 @@ def score(
     given = {"batch": batch, "sample_weight": sample_weight}
     with opened(model, blocks, place, **given) as engine:
         record = model.record_
-        return record.score_of(engine.fold(partial(_sums, record.placing), _added))
+        return record.score_of(engine.fold(partial(_sums, record.row_summer), _added))
 
 
 def transform(
@@ -307,8 +307,8 @@ def _scores(
     return [scorer(counts)]
 
 
-def _sums(placing: Placing, _: int, counts: Counts) -> Sums:
-    return placing(counts)
+def _sums(row_summer: RowSummer, _: int, counts: Counts) -> Sums:
+    return row_summer(counts)
 
 
 def _added(a: Sums, b: Sums) -> Sums:
