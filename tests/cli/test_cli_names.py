@@ -30,20 +30,7 @@ GOOD = {
 def test_kinds_of_files(tmp_path):
     for name, (content, expected) in GOOD.items():
         (tmp_path / name).write_text(content, encoding="utf-8", newline="")
-        assert read_names(tmp_path / name, 3) == expected, name
-
-
-def test_names_come_from_a_file(run, npz):
-    Path("names.txt").write_text("\n".join(NAMES))
-    done = run("fit", npz, "-k", 3, "--names", "names.txt", "-o", "out")
-    assert done.code == 0, done.err
-    assert "T cells" in done.out
-    assert results.read_table("out/clusters.csv")["name"].tolist() == NAMES
-    assert threecpo.load("out/model.npz").cluster_names_.tolist() == NAMES
-    # The table itself, edited or not, is such a file.
-    again = run("fit", npz, "-k", 3, "--names", "out/clusters.csv", "-o", "again")
-    assert again.code == 0, again.err
-    assert results.read_table("again/clusters.csv")["name"].tolist() == NAMES
+        assert read_names(tmp_path / name, 3, (9, 9, 9)) == expected, name
 
 
 BAD = {
@@ -73,36 +60,17 @@ def test_bad_names_are_refused(tmp_path):
         if content is not None:
             path.write_bytes(content)
         with pytest.raises((ValueError, OSError), match=re.escape(message)) as caught:
-            read_names(path, 3)
+            read_names(path, 3, (9, 9, 9))
         assert file in str(caught.value)
-
-
-def test_they_are_one_line_before_the_fit(run, npz, monkeypatch):
-    Path("n.txt").write_text("a\nb\n")
-    monkeypatch.setattr("threecpo.ThreeCPO.fit", None)
-    done = run("fit", npz, "-k", 3, "--names", "n.txt", "-o", "out")
-    assert_one_line(done, "n.txt", "there are 2 names for 3 clusters")
-    assert not Path("out").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
 def test_what_is_no_file_is_refused(run, npz, tmp_path):
+    assert run("fit", npz, "-k", 3, "--no-report", "-o", "out").code == 0
     os.mkfifo("pipe")
     for name, kind in (("pipe", "a named pipe"), (tmp_path, "a folder")):
-        done = run("fit", npz, "-k", 3, "--names", name, "-o", "out")
+        done = run("report", "out", "--names", name)
         assert_one_line(done, f"it is {kind}, not a file")
-
-
-def test_names_that_do_not_fit_what_was_found_cost_no_results(run, npz):
-    Path("n.json").write_text('{"CD19": "B cells"}')
-    done = run("fit", npz, "-k", 3, "--names", "n.json", "-o", "out")
-    assert done.code == 0, done.err
-    assert "There is no cluster 'CD19' to name; they are 0 to 2." in done.err
-    assert "threecpo report DIR --names FILE" in done.err
-    found = results.read_table("out/clusters.csv")["name"].tolist()
-    assert len(found) == 3
-    assert "B cells" not in found
-    assert json.loads(Path("out/run.json").read_text())["warnings"]
 
 
 HOSTILE = ['=HYPERLINK("x")', "'-1+1", "</script><b>, \u202e", "@a;b"]
@@ -110,19 +78,17 @@ HOSTILE = ['=HYPERLINK("x")', "'-1+1", "</script><b>, \u202e", "@a;b"]
 
 def test_names_like_formulas_come_through_as_they_are(run, npz):
     Path("n.json").write_text(json.dumps(HOSTILE))
-    done = run("fit", npz, "-k", 4, "--names", "n.json", "-o", "out")
-    assert done.code == 0, done.err
-    for line in Path("out/clusters.csv").read_text().splitlines()[1:]:
-        assert line.split(",")[1].strip('"')[0] in "'<"
-    assert "</script><b>" not in Path("out/report.html").read_text()
-    # The table of the fit is a file of names: nothing is added to them.
-    again = run("fit", npz, "-k", 4, "--names", "out/clusters.csv", "-o", "again")
-    assert again.code == 0, again.err
-    for folder in ("out", "again"):
-        expected = HOSTILE
-        assert results.read_table(f"{folder}/clusters.csv")["name"].tolist() == expected
-        assert threecpo.load(f"{folder}/model.npz").cluster_names_.tolist() == expected
-        assert set(results.read_table(f"{folder}/labels.csv")["name"]) == {*expected}
+    assert run("fit", npz, "-k", 4, "-o", "out").code == 0
+    # The table of a fit is a file of names: nothing is added to them.
+    for names in ("n.json", "out/clusters.csv"):
+        done = run("report", "out", "--names", names)
+        assert done.code == 0, done.err
+        for line in Path("out/clusters.csv").read_text().splitlines()[1:]:
+            assert line.split(",")[1].strip('"')[0] in "'<"
+        assert "</script><b>" not in Path("out/report.html").read_text()
+        assert results.read_table("out/clusters.csv")["name"].tolist() == HOSTILE
+        assert threecpo.load("out/model.npz").cluster_names_.tolist() == HOSTILE
+        assert set(results.read_table("out/labels.csv")["name"]) == {*HOSTILE}
 
 
 class TestOfAFolder:
@@ -134,17 +100,15 @@ class TestOfAFolder:
         Path("n.txt").write_text("T cells\nB cells\nNK\n")
         return Path("out")
 
-    def test_it_is_as_if_the_fit_had_named_them(self, out, run, npz):
-        assert run("fit", npz, "-k", 3, "--names", "n.txt", "-o", "named").code == 0
+    def test_they_are_in_all_files(self, out, run, npz):
         done = run("report", out, "--names", "n.txt")
-        assert done == (0, "report: out/report.html\n", "")
-        found, expected = contents(out), contents("named")
-        for name in ("labels.csv", "clusters.csv", "top_columns.csv"):
-            assert found[name] == expected[name]
-        model = threecpo.load(out / "model.npz")
-        assert model.cluster_names_.tolist() == ["T cells", "B cells", "NK"]
-        facts, others = (json.loads(each["run.json"]) for each in (found, expected))
-        assert facts["cluster_names"] == others["cluster_names"]
+        assert done == (0, "Report: out/report.html\n", "")
+        found = contents(out)
+        assert results.read_table(out / "clusters.csv")["name"].tolist() == NAMES
+        assert set(results.read_table(out / "labels.csv")["name"]) == {*NAMES}
+        assert {*NAMES} < set(results.read_table(out / "top_columns.csv")["name"])
+        assert threecpo.load(out / "model.npz").cluster_names_.tolist() == NAMES
+        assert json.loads(found["run.json"])["cluster_names"] == NAMES
         page = found["report.html"].decode()
         assert page.count("<bdi>B cells</bdi>") > 3
         # Results that are ours throughout may be replaced.

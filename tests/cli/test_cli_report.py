@@ -16,7 +16,7 @@ class TestReport:
         Path("cells.npz").unlink()
         Path("cells.threecpo/report.html").unlink()
         done = run("report", "cells.threecpo")
-        assert done == (0, "report: cells.threecpo/report.html\n", "")
+        assert done == (0, "Report: cells.threecpo/report.html\n", "")
         assert contents("cells.threecpo") == before
 
     @pytest.mark.parametrize("name", ["nowhere", "cells.npz"])

@@ -10,6 +10,7 @@ from test_page import Page, render
 
 from containers import planted
 from threecpo import ThreeCPO, report, results
+from threecpo.report.words import nouns
 from threecpo.select import choice_of
 
 
@@ -138,6 +139,25 @@ def test_dispersion_temperature_and_confidence_are_said(four):
     means = results.fit_facts(model)["confidence"]
     assert [cluster["confidence"] for cluster in summary["clusters"]] == means
     assert text.count("mean confidence ") == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "one", "many"),
+    [
+        ("cells", "cell", "cells"),
+        ("customer", "customer", "customers"),
+        ("cities", "city", "cities"),
+        ("class", "class", "classes"),
+        ("species", "species", "species"),
+        ("young women", "young woman", "young women"),
+        ("person", "person", "people"),
+        ("specimen", "specimen", "specimens"),
+        ("mouse/mice", "mouse", "mice"),
+    ],
+)
+def test_singular_and_plural_come_from_one_word(word, one, many):
+    row, _ = nouns({"rows": word})
+    assert (row.one, row.many) == (one, many)
 
 
 def test_a_fit_without_confidence_says_nothing_of_it():

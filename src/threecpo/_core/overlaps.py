@@ -23,6 +23,20 @@ def shared_rows(
     return np.bincount(pairs, minlength=shape[0] * shape[1]).reshape(shape)
 
 
+def origins(shared: NDArray[np.int64]) -> list[list[int]]:
+    """Old clusters that most rows of each new one come from.
+
+    ``shared`` are rows of old clusters (down) in new ones. An old cluster is where most
+    of its rows went; a new one without any is a part of the one it shares most with.
+    """
+    goes_to = np.where(shared.any(axis=1), shared.argmax(axis=1), -1)
+    found = [np.flatnonzero(goes_to == new).tolist() for new in range(shared.shape[1])]
+    return [
+        old or ([int(shared[:, new].argmax())] if shared[:, new].any() else [])
+        for new, old in enumerate(found)
+    ]
+
+
 def best_jaccards(
     shared: NDArray[np.int64],
     members: Sequence[Sequence[int]],

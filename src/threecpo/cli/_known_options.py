@@ -6,40 +6,52 @@ import csv
 import json
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .._errors import DataFormatError
 from .._spreadsheets import unguarded
 from ..io.regular_files import open_regular
+from ._printing import number_of
 from ._shared_options import together
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._shared_options import Decorator
 
 LARGEST = 1 << 20
 # What spreadsheets of different countries put between the cells of a csv file.
 _DELIMITERS = ",;\t"
 
-names_option = click.option(
-    "--names",
-    "names_file",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Names of clusters: json, a csv with cluster and name, or a name a line.",
-)
+
+def names_option(text: str) -> Decorator:
+    """``--names``, a file."""
+    return click.option(
+        "--names",
+        "names_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help=text,
+    )
 
 
-def read_names(path: Path, n_clusters: Any = None) -> Any:
+def read_names(
+    path: Path, n_clusters: int, sizes: Sequence[int], *, several: bool = False
+) -> Any:
     """Names as a list, or by the numbers or names of clusters.
 
-    What is wrong with them for any fit, or one of so many clusters, is refused.
+    Names of other clusters than these are refused, and with them a table of other
+    ``sizes``. ``several`` clusters of one name are allowed where they will be merged.
     """
     text = text_of(path)
     if path.suffix.lower() == ".json":
         names = _names_of_json(path, text)
     else:
-        names = _names_of_csv(path, text)
+        names = _names_of_csv(path, text, sizes)
     try:
-        _check(names, n_clusters if isinstance(n_clusters, int) else None)
+        _check(names, n_clusters, several=several)
     except ValueError as error:
         message = f"{path}: {error}"
         raise ValueError(message) from None
@@ -79,7 +91,7 @@ def _names_of_json(path: Path, text: str) -> Any:
     raise ValueError(message)
 
 
-def _names_of_csv(path: Path, text: str) -> Any:
+def _names_of_csv(path: Path, text: str, sizes: Sequence[int]) -> Any:
     """Names by cluster of a table with these columns; else a name a line."""
     first = text.lstrip().partition("\n")[0]
     for delimiter in _DELIMITERS:
@@ -88,13 +100,16 @@ def _names_of_csv(path: Path, text: str) -> Any:
             for field in next(csv.reader([first], delimiter=delimiter), [])
         ]
         if {"cluster", "name"} <= {*fields}:
-            return _of_table(path, text.lstrip(), delimiter, fields)
+            return _of_table(path, text.lstrip(), delimiter, fields, sizes)
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def _of_table(path: Path, text: str, delimiter: str, fields: list[str]) -> Any:
+def _of_table(
+    path: Path, text: str, delimiter: str, fields: list[str], sizes: Sequence[int]
+) -> Any:
     lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
     cluster, name, pairs = fields.index("cluster"), fields.index("name"), []
+    size = fields.index("size") if "size" in fields else None
     try:
         next(lines)
         for line in lines:
@@ -104,10 +119,24 @@ def _of_table(path: Path, text: str, delimiter: str, fields: list[str]) -> Any:
                 message = f"{path}, line {lines.line_num}: there is no name."
                 raise ValueError(message)
             pairs.append((line[cluster].strip(), unguarded(line[name])))
+            if size is not None:
+                _check_size(path, line[cluster].strip(), line[size].strip(), sizes)
     except csv.Error as error:
         message = f"{path}, line {lines.line_num}: {error}."
         raise ValueError(message) from error
     return _once(path, pairs)
+
+
+def _check_size(path: Path, cluster: str, size: str, sizes: Sequence[int]) -> None:
+    """Refuse the table of another fit, whose clusters have other numbers."""
+    numbers = cluster.isdecimal() and size.isdecimal() and int(cluster) < len(sizes)
+    if numbers and int(size) != sizes[int(cluster)]:
+        message = (
+            f"{path} describes other clusters: cluster {cluster} has {size} rows there "
+            f"and {sizes[int(cluster)]} here. Numbers may have changed; write a table "
+            "with the columns cluster and name alone."
+        )
+        raise ValueError(message)
 
 
 def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -121,8 +150,8 @@ def _once(path: Path, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return names
 
 
-def _check(names: Any, n_clusters: int | None) -> None:
-    """Refuse before a long fit what it would refuse in the end."""
+def _check(names: Any, n_clusters: int, *, several: bool) -> None:
+    """Refuse names that do not fit the clusters."""
     given = names if isinstance(names, list) else list(names.values())
     wrong = next((name for name in given if not isinstance(name, str)), None)
     if wrong is not None or None in given:
@@ -130,13 +159,12 @@ def _check(names: Any, n_clusters: int | None) -> None:
         raise ValueError(message)
     plain = [" ".join(name.split()) for name in given]
     twice = next((name for name in plain if name and plain.count(name) > 1), None)
-    if twice is not None:
+    if twice is not None and not several:
         message = f"two clusters are named {twice!r}; names must tell clusters apart."
         raise ValueError(message)
-    if n_clusters is None:
-        return
     if isinstance(names, list) and len(names) != n_clusters:
-        message = f"there are {len(names)} names for {n_clusters} clusters."
+        clusters = number_of(n_clusters, "cluster")
+        message = f"there are {len(names)} names for {clusters}."
         raise ValueError(message)
     for key in names if isinstance(names, dict) else ():
         if key.isdecimal() and int(key) >= n_clusters:

@@ -119,8 +119,9 @@ def complete(root: click.Command, asked: str) -> int:
 COMMANDS = {
     "fit": "fit",
     "predict": "predict",
-    "cut": "cut_merge:cut",
-    "merge": "cut_merge:merge",
+    "cut": "change:cut",
+    "merge": "change:merge",
+    "split": "change:split",
     "select-k": "select_k",
     "report": "report",
     "info": "info",

@@ -71,7 +71,6 @@ def fit_to_folder(
     with_stability: bool = False,
     also: Sequence[str] = (),
     called: dict[str, str] | None = None,
-    names: Any = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
     nouns(called)  # what is wrong with them is said before a long fit
@@ -91,8 +90,6 @@ def fit_to_folder(
             else:
                 given: dict[str, Any] = {"progress": progress, **rows}
                 model.fit(counts, **given)
-        if names is not None:
-            model = _named(model, names)
         fitted = time.perf_counter()
         facts = run_facts(model, {} if isinstance(counts, FileInBlocks) else counts) | {
             "input": source.facts() | input_facts(counts),
@@ -119,16 +116,6 @@ def _write_also(
         from ..anndata import to_anndata
 
         to_anndata(model, counts).write_h5ad(folder / "segments.h5ad")
-
-
-def _named(model: ThreeCPO, names: Any) -> ThreeCPO:
-    """Name the clusters; names that do not fit them cost no results."""
-    try:
-        return model.name_clusters(names)
-    except ValueError as error:
-        advice = "--names was left out; `threecpo report DIR --names FILE` gives names."
-        warnings.warn(f"{error} {advice}", stacklevel=2)
-        return model
 
 
 def warn_of_problems(counts: CountTable | FileInBlocks) -> None:

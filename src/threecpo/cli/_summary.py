@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from .._labels import LABEL
@@ -49,14 +50,24 @@ def _agreement(found: dict[str, dict[str, float]]) -> str:
     )
 
 
+def origin_texts(found: list[list[int]]) -> list[str]:
+    """Old clusters of each new one: ``3 + 6``, ``part of 2``."""
+    times = Counter(old for members in found for old in members)
+    return [
+        " + ".join(f"{'part of ' * (times[old] > 1)}{old}" for old in members)
+        for members in found
+    ]
+
+
 def _clusters(facts: dict[str, Any]) -> dict[str, list[Any]]:
     """A line for each cluster, and for rows that are in none."""
     sizes = facts["cluster_sizes"]
-    columns: dict[str, list[Any]] = {
-        "cluster": [str(k) for k in range(len(sizes))],
-        "size": list(sizes),
-        "name": list(facts["cluster_names"]),
-    }
+    changed = "changed_from" in facts
+    first = "new" if changed else "cluster"
+    columns: dict[str, list[Any]] = {first: [str(k) for k in range(len(sizes))]}
+    if changed:
+        columns["= old"] = origin_texts(facts["changed_from"]["origins"])
+    columns |= {"size": list(sizes), "name": list(facts["cluster_names"])}
     for kind, texts in list(facts.get("main_labels", {}).items())[:1]:
         columns["main label" if kind == LABEL else f"main {kind}"] = list(texts)
     if "stability" in facts:
@@ -66,5 +77,5 @@ def _clusters(facts: dict[str, Any]) -> dict[str, list[Any]]:
     for name, size in others.items():
         if size:
             for each, values in columns.items():
-                values.append({"cluster": name, "size": size}.get(each, ""))
+                values.append({first: name, "size": size}.get(each, ""))
     return columns

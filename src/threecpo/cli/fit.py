@@ -9,7 +9,7 @@ import click
 from .._names import CRITERIA, OUTLIERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
-from ._known_options import known_options, known_parameters, names_option, read_names
+from ._known_options import known_options, known_parameters
 from ._shared_options import (
     AT_LEAST_ONE,
     NOT_NEGATIVE,
@@ -77,7 +77,6 @@ if TYPE_CHECKING:
 )
 @batch_option
 @known_options
-@names_option
 @click.option("--xlsx", is_flag=True, help="Write segments.xlsx for spreadsheets, too.")
 @click.option(
     "--write-h5ad",
@@ -90,7 +89,6 @@ if TYPE_CHECKING:
 def command(
     source: InputFile,
     output: Path | None,
-    names_file: Path | None,
     batch_column: str | None,
     *,
     stability: bool,
@@ -132,8 +130,6 @@ def command(
     if blocks is not None and write_h5ad:
         message = "--write-h5ad needs the counts in memory, not blocks of rows."
         raise ValueError(message)
-    n_clusters = options["n_clusters"]
-    names = None if names_file is None else read_names(names_file, n_clusters)
     model = ThreeCPO(**given(options))
     facts = fit_to_folder(
         blocks or source,
@@ -144,6 +140,5 @@ def command(
         called=given(called),
         with_stability=stability,
         also=[name for name, on in (("xlsx", xlsx), ("h5ad", write_h5ad)) if on],
-        names=names,
     )
     print_summary(facts, target, as_json=as_json)

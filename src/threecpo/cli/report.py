@@ -81,7 +81,7 @@ def _digest(path: Path) -> str | None:
 )
 @METADATA_OPTIONS["metadata"]
 @METADATA_OPTIONS["metadata_index"]
-@names_option
+@names_option("Names of clusters: json, a csv with cluster and name, or a name a line.")
 @words_options
 @max_unpacked_option
 @json_option
@@ -101,6 +101,7 @@ def command(
     --names also names the clusters in its model and tables.
     """
     from ..persistence import load
+    from ..report.words import nouns
     from ..results import read_table
     from ._result_folder import write_report, write_run
 
@@ -110,12 +111,15 @@ def command(
     try:
         k_path = read_table(path) if path.exists() else None
         if names_file is not None:
-            names = read_names(names_file, model.n_clusters_)
+            names = read_names(names_file, model.n_clusters_, facts["cluster_sizes"])
             model, rows = rename(folder, model, rows, facts, names)
-            write_run(folder, facts)
         rows = _with_labels(rows, labels, metadata)
-        called = {"rows": rows_called, "columns": columns_called}
-        facts["called"] = facts.get("called", {}) | given(called)
+        called = given({"rows": rows_called, "columns": columns_called})
+        if called:
+            nouns(called)
+            facts["called"] = facts.get("called", {}) | called
+        if called or names_file is not None:
+            write_run(folder, facts)
         write_report(folder, model, rows, k_path, facts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = (
@@ -126,7 +130,7 @@ def command(
     if as_json:
         print_json({"report": (folder / REPORT).absolute()})
     else:
-        print_line(f"report: {folder / REPORT}")
+        print_line(f"Report: {folder / REPORT}")
 
 
 def _with_labels(

@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
+from .._core.overlaps import origins, shared_rows
 from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
@@ -272,6 +273,7 @@ class ClusterTree(PoissonClusterer):
         warn_unless_converged(found, stacklevel=4)
         names = getattr(X, "row_names", None)
         columns = self.record_.column_names
+        found = found.with_cluster_names(_kept_names(record, found))
         return self._fitted_by(found.with_names(columns=columns, rows=names))
 
     def _counts_to_go_on(
@@ -317,6 +319,21 @@ class ClusterTree(PoissonClusterer):
         if not isinstance(new.init, str):
             new.set_params(init="merge")
         return new
+
+
+def _kept_names(before: FitRecord, after: FitRecord) -> tuple[str, ...] | None:
+    """Names given to clusters, where another fit to the same rows has these again."""
+    names, old, new = before.cluster_names, before.rows, after.rows
+    if names is None or after.cluster_names is not None or old is None or new is None:
+        return after.cluster_names
+    if len(old.labels) != len(new.labels):
+        return None
+    shape = before.n_clusters, after.n_clusters
+    found = origins(shared_rows(old.labels, new.labels, shape))
+    alone = [members[0] if len(members) == 1 else -1 for members in found]
+    return tuple(
+        names[old] if old >= 0 and alone.count(old) == 1 else "" for old in alone
+    )
 
 
 def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:

@@ -141,7 +141,18 @@ def finite(value: float) -> float | None:
     return float(f"{value:.3g}") if math.isfinite(value) else None
 
 
-_SAME = ("species", "series")
+_SAME = ("species", "series", "fish", "sheep")
+_IRREGULAR = {
+    "people": "person",
+    "children": "child",
+    "women": "woman",
+    "men": "man",
+    "mice": "mouse",
+    "taxa": "taxon",
+    "genera": "genus",
+    "nuclei": "nucleus",
+    "bacteria": "bacterium",
+}
 _VOWELS = tuple("aeio")
 _HISSING = ("sses", "shes", "ches", "xes", "zes")
 
@@ -155,9 +166,9 @@ class Noun:
 
     @classmethod
     def of(cls, many: str) -> Noun:
-        """Read a plural, or both forms with a slash between them."""
+        """Read a plural, a singular, or both forms with a slash between them."""
         one, slash, other = shown(many.strip()).partition("/")
-        return cls(one, other) if slash else cls(_singular(one), one)
+        return cls(one, other) if slash else cls(_singular(one), _plural(one))
 
     @property
     def with_article(self) -> str:
@@ -189,7 +200,23 @@ def nouns(called: Mapping[str, str] | None) -> tuple[Noun, Noun]:
     return Noun.of(words["rows"]), Noun.of(words["columns"])
 
 
+def _plural(word: str) -> str:
+    """The plural of a singular; a plural stays as it is."""
+    *before, last = word.split(" ")
+    if last in _IRREGULAR or word.endswith(_SAME) or re.search("[^s]s$", word):
+        return word
+    if last in _IRREGULAR.values():
+        plural = next(many for many, one in _IRREGULAR.items() if one == last)
+        return " ".join([*before, plural])
+    if re.search("[^aeiou]y$", word):
+        return word[:-1] + "ies"
+    return word + ("es" if re.search("(ss|sh|ch|x|z)$", word) else "s")
+
+
 def _singular(many: str) -> str:
+    *before, last = many.split() or [""]
+    if last in _IRREGULAR:
+        return " ".join([*before, _IRREGULAR[last]])
     if many.endswith(_SAME) or not many.endswith("s") or many.endswith("ss"):
         return many
     if many.endswith("ies"):

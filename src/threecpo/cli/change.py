@@ -1,0 +1,259 @@
+"""``threecpo cut``, ``merge`` and ``split``: fewer or more clusters in a folder."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from ._input_file import InputFile
+from ._known_options import names_option, read_names
+from ._output_paths import new_folder, read_run
+from ._run_facts import remembered_warnings, run_facts
+from ._shared_options import (
+    AT_LEAST_ONE,
+    NOT_NEGATIVE,
+    examples,
+    force_option,
+    json_option,
+    max_unpacked_option,
+    output_option,
+    together,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..cluster import ThreeCPO
+    from ..table import CountTable
+
+_folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+_last_options = together(
+    click.option(
+        "--counts",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The counts of the fit, to let rows move; read as they were then.",
+    ),
+    names_option(
+        "Names of clusters by their numbers in DIR: json, csv or a line each."
+    ),
+    output_option("Folder for the results. [default: beside DIR]"),
+    click.option("--no-report", is_flag=True, help="Do not write report.html."),
+    force_option,
+    max_unpacked_option,
+    json_option,
+)
+
+
+@click.command(
+    epilog=examples(
+        "threecpo cut atlas.threecpo -k 5",
+        "threecpo cut atlas.threecpo --height 0.5 -o coarse.threecpo",
+        "threecpo cut atlas.threecpo -k 5 --counts atlas.h5ad",
+    )
+)
+@_folder
+@click.option("-k", "--clusters", type=AT_LEAST_ONE, help="Number of clusters to keep.")
+@click.option(
+    "--height", type=NOT_NEGATIVE, help="Merge what the tree joins up to this height."
+)
+@_last_options
+def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) -> None:
+    """Merge the clusters in DIR along their tree, and write a folder of results.
+
+    DIR is a folder that `threecpo fit` wrote. Its counts are not needed: rows stay
+    together. With --counts rows move to where they fit best.
+    """
+    if (clusters is None) == (height is None):
+        message = "cut needs either -k or --height."
+        raise click.UsageError(message)
+
+    def change(old: _Old) -> ThreeCPO:
+        return old.model.cut(clusters, height=height, X=old.table, batch=old.batch)
+
+    _change(folder, "cut" if clusters is None else str(clusters), change, **given)
+
+
+@click.command(
+    epilog=examples(
+        "threecpo merge atlas.threecpo 0,3 1,2",
+        'threecpo merge sports.threecpo "football,rugby" -o ball-games.threecpo',
+    )
+)
+@_folder
+@click.argument("unions", metavar="A,B...", nargs=-1, required=True)
+@_last_options
+def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
+    """Merge clusters in DIR that you name, and write a folder of results.
+
+    DIR is a folder that `threecpo fit` wrote. 0,3 1,2 merges clusters 0 and 3, and 1
+    and 2; names work as well as numbers. The counts are not needed: rows stay
+    together. With --counts rows move to where they fit best.
+    """
+
+    def change(old: _Old) -> ThreeCPO:
+        members = [[old.number(each) for each in union.split(",")] for union in unions]
+        if alone := [
+            u for u, each in zip(unions, members, strict=True) if len(each) < 2
+        ]:
+            message = (
+                f"{alone[0]!r} is a single cluster; separate several by commas: 0,3"
+            )
+            raise ValueError(message)
+        return old.model.merge(members, X=old.table, batch=old.batch)
+
+    _change(folder, "merged", change, **given)
+
+
+@click.command(
+    epilog=examples(
+        "threecpo split atlas.threecpo 4",
+        'threecpo split atlas.threecpo "CD3D · LTB" --into 3 --counts atlas.h5ad',
+    )
+)
+@_folder
+@click.argument("cluster")
+@click.option(
+    "--into",
+    type=click.IntRange(min=2),
+    default=2,
+    show_default=True,
+    help="Number of clusters to split it into.",
+)
+@_last_options
+def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
+    """Split a CLUSTER in DIR, by number or name, and write a folder of results.
+
+    DIR is a folder that `threecpo fit` wrote. The counts are read again, from the file
+    of the fit unless --counts names another. Other clusters may change a little.
+    """
+    if given["counts"] is None:
+        given["counts"] = _file_of(folder)
+
+    def change(old: _Old) -> ThreeCPO:
+        number = old.number(cluster)
+        return old.model.split(old.table, number, into, batch=old.batch)
+
+    _change(folder, "split", change, **given)
+
+
+def _file_of(folder: Path) -> Path:
+    """The file that the counts of a fit were read from."""
+    known = Path(read_run(folder).get("input", {}).get("path", ""))
+    if known == Path() or not known.exists():
+        place = "" if known == Path() else f", and {known} is not there"
+        message = f"split needs the counts of the fit{place}; pass --counts FILE."
+        raise ValueError(message)
+    return known
+
+
+class _Old(NamedTuple):
+    """The fit to be changed, with its counts if they are given."""
+
+    model: ThreeCPO
+    table: CountTable | None
+    batch: Any
+
+    def number(self, text: str) -> int:
+        """Number of a cluster that is named, or numbered."""
+        names = self.model.cluster_names_.tolist()
+        text = text.strip()
+        if text in names:
+            return names.index(text)
+        if text.isdecimal() and int(text) < len(names):
+            return int(text)
+        message = (
+            f"There is no cluster {text!r}; clusters are 0 to {len(names) - 1}, or "
+            "their names."
+        )
+        raise ValueError(message)
+
+    def labels(self) -> Any:
+        """Old clusters of the rows of the new fit."""
+        same = self.table is None or self.table.shape[0] == len(self.model.labels_)
+        if same:
+            return self.model.labels_
+        return self.model.predict(self.table, batch=self.batch)
+
+
+def _change(
+    folder: Path,
+    ending: str,
+    change: Callable[[_Old], ThreeCPO],
+    counts: Path | None,
+    names_file: Path | None,
+    output: Path | None,
+    *,
+    no_report: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Write and print the results of a changed model."""
+    from .._core.overlaps import origins, shared_rows
+    from ..persistence import load
+    from ..results import read_table
+    from ..results.label_comparison import labels_in
+    from ._result_folder import write_results
+    from ._summary import print_summary
+    from .predict import aligned, read_for
+
+    before = read_run(folder)
+    path = folder.absolute()
+    beside = path.with_name(f"{path.name.removesuffix('.threecpo')}-{ending}.threecpo")
+    target = output or beside
+    with new_folder(target, force=force) as new, remembered_warnings() as warned:
+        started = time.perf_counter()
+        model = load(folder / "model.npz")
+        names = names_file and read_names(
+            names_file, model.n_clusters_, before["cluster_sizes"], several=True
+        )
+        kept = table = batch = None
+        known = before.get("input", {})
+        if counts is None:
+            kept = read_table(folder / "labels.csv")
+        else:
+            of_rows = known.get("batch"), known.get("known")
+            source = InputFile(counts, known.get("options", {}), *of_rows)
+            table, rows = source.parted(read_for(model, source))
+            batch = rows.get("batch")
+            table, _ = aligned(model, table, counts, zero=False)
+            known = known | source.facts()
+        old = _Old(model, table, batch)
+        changed = change(old)
+        shape = model.n_clusters_, changed.n_clusters_
+        found = origins(shared_rows(old.labels(), changed.labels_, shape))
+        if names:
+            changed = changed.name_clusters(_new_names(names, found))
+        labels = table if table is not None else labels_in(kept or {})
+        facts = run_facts(changed, labels) | {
+            "input": known,
+            "changed_from": {
+                "folder": str(folder),
+                "clusters": before["clusters"],
+                "origins": found,
+            },
+            "seconds": {"fit": time.perf_counter() - started},
+            "warnings": warned,
+            **({"called": before["called"]} if before.get("called") else {}),
+        }
+        facts = write_results(
+            new, changed, table, facts, with_report=not no_report, kept=kept
+        )
+    print_summary(facts, target, as_json=as_json)
+
+
+def _new_names(names: Any, found: list[list[int]]) -> dict[str, str]:
+    """Names of new clusters whose old ones, all whole, have the same name."""
+    by_old = dict(enumerate(names)) if isinstance(names, list) else names
+    given = {int(k): " ".join(name.split()) for k, name in by_old.items()}
+    parts = Counter(old for members in found for old in members)
+    new_names = {}
+    for new, members in enumerate(found):
+        candidates = {given[old] for old in members if given.get(old)}
+        if len(candidates) == 1 and all(parts[old] == 1 for old in members):
+            new_names[str(new)] = candidates.pop()
+    return new_names
