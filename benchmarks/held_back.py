@@ -74,11 +74,11 @@ def measured(data: DataSet, seed: int) -> dict:
         ari = {"None": score(data, clone(model).fit(data.matrix).labels_)}
         held = {}
         for limit in LIMITS:
-            fitted = clone(model).set_params(max_dispersion=limit).fit(data.matrix)
+            fitted = clone(model).set_params(robust={"columns": limit}).fit(data.matrix)
             weights = fitted.record_.sums.column_weights
             ari[f"c = {limit}"] = score(data, fitted.labels_)
             held[f"c = {limit}"] = 0 if weights is None else int((weights < 1).sum())
-        capped = clone(model).set_params(max_row_size=ROW_LIMIT).fit(data.matrix)
+        capped = clone(model).set_params(robust={"rows": ROW_LIMIT}).fit(data.matrix)
         ari[f"rows {ROW_LIMIT}"] = score(data, capped.labels_)
         held[f"rows {ROW_LIMIT}"] = int((capped.row_weights_ < 1).sum())
         for function in FUNCTIONS:

@@ -139,7 +139,7 @@ BAD_WEIGHTS = {
 @pytest.mark.parametrize("name", ["column_weights", "row_weights"])
 def test_weights_of_what_is_held_back_are_checked(name, path):
     wild = np.column_stack([X, np.where(np.arange(len(X)) % 5, 0, 200)])
-    ThreeCPO(2, max_dispersion=2, max_row_size=2, random_state=0).fit(wild).save(path)
+    ThreeCPO(2, robust={"columns": 2, "rows": 2}, random_state=0).fit(wild).save(path)
     with np.load(path) as stored:
         arrays = dict(stored)
     assert (arrays[name] < 1).any()

@@ -127,7 +127,7 @@ IN_PYTHON = {
         lambda: fit(X, batch=["a", "b"] * 15),
     ),
     "batches and a rule without": (
-        lambda: ThreeCPO(2, assignment="printed").fit(X, batch=["a", "b"] * 15),
+        lambda: ThreeCPO(2, assignment="paper").fit(X, batch=["a", "b"] * 15),
         "with batch= use assignment='exact'",
         lambda: ThreeCPO(2, assignment="exact").fit(X, batch=["a", "b"] * 15),
     ),

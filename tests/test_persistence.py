@@ -21,7 +21,7 @@ from threecpo._fit.record_files import record_to_arrays
 OPTIONS = {
     "default": {},
     "iterative": {"outliers": "iterative", "outlier_threshold": 1.5, "prior": 0.0},
-    "printed": {"assignment": "printed", "groups": [1, 0], "verbose": 0, "n_jobs": 2},
+    "paper": {"assignment": "paper", "groups": [1, 0], "verbose": 0, "n_jobs": 2},
     "ablation": {"groups": (1, -1), "column_penalty": "bic", "outliers": "final"},
     "no price": {"column_penalty": None, "n_init": np.int64(2), "prior": np.float64(1)},
     "labels": {"init": TRUE.clip(0), "column_init": [1] * 6 + [0, 0, -1, -1]},

@@ -56,12 +56,12 @@ OPTIONS = {
     "weight 0": ({}, {"sample_weight": SOME_ZERO}),
     "batch": ({}, {"batch": BATCH}),
     "known held": ({}, {"known_labels": KNOWN}),
-    "known released": ({"hold_labels": False}, {"known_labels": KNOWN}),
+    "known released": ({}, {"known_labels": KNOWN, "hold_labels": False}),
     "seed columns": ({"seed_columns": {"b": [3, 4], "a": [0, 1]}}, {}),
     "fixed groups": ({"fixed_groups": {0: -1, 3: 0, 11: -1}}, {}),
     "outliers": ({"outliers": "iterative"}, {}),
-    "max_dispersion": ({"max_dispersion": 2.0}, {}),
-    "max_row_size": ({"max_row_size": 2.0}, {}),
+    "robust columns": ({"robust": {"columns": 2.0}}, {}),
+    "robust rows": ({"robust": {"rows": 2.0}}, {}),
     "prior 0": ({"prior": 0.0}, {}),
 }
 HELD = ("known held",)
@@ -108,9 +108,8 @@ def changed(model):
     """The same fitted model with other parameters, which must change nothing."""
     other = clone(model)
     vars(other).update(vars(model))
-    return other.set_params(
-        max_row_size=1.0, max_dispersion=1.0, outliers="final", n_init=1, prior=0.5
-    )
+    limits = {"columns": 1.0, "rows": 1.0}
+    return other.set_params(robust=limits, outliers="final", n_init=1, prior=0.5)
 
 
 def readers(n_blocks=4):
@@ -142,8 +141,8 @@ def test_predict_gives_the_labels_again(option):
 @every_option
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
 def test_rows_are_described_one_by_one(option, name):
-    if (option, name) == ("max_dispersion", "predict_proba"):
-        with pytest.raises(AttributeError, match="max_dispersion downweights columns"):
+    if (option, name) == ("robust columns", "predict_proba"):
+        with pytest.raises(AttributeError, match="robust= downweights columns"):
             fit(option).predict_proba(X)
         return
     method = getattr(fit(option), name)
@@ -165,8 +164,11 @@ def test_score_is_minus_the_loss(option):
 
 @every_option
 def test_a_table_carries_its_rows(option):
-    table = CountTable(X).with_rows(**rows_of(option))
-    assert_same_fit(estimator(option).fit(table), fit(option))
+    given = dict(rows_of(option))
+    hold = given.pop("hold_labels", True)
+    table = CountTable(X).with_rows(**given)
+    found = estimator(option).fit(table, hold_labels=hold)
+    assert_same_fit(found, fit(option))
 
 
 @every_option
@@ -190,8 +192,8 @@ def without_confidence(model):
 @pytest.mark.parametrize("parameters", ["same", "changed"])
 def test_confidence_is_measured_as_in_the_fit(option, parameters):
     model = fit(option)
-    if option == "max_dispersion":
-        with pytest.raises(ValueError, match="max_dispersion downweights columns"):
+    if option == "robust columns":
+        with pytest.raises(ValueError, match="robust= downweights columns"):
             model.measure_confidence(X)
         return
     bare = without_confidence(model)
@@ -213,8 +215,7 @@ def test_refine_stays_where_the_fit_ended(option, parameters):
 
 def reference(option, start, groups):
     """An ordinary fit of the same options that starts from labels and groups."""
-    parameters = {"hold_labels": True, "seed_columns": None, "max_dispersion": None}
-    model = estimator(option, int(start.max()) + 1, **parameters)
+    model = estimator(option, int(start.max()) + 1, seed_columns=None)
     model.set_params(init=start, column_init=groups)
     return model.fit(X, **weights_and_batch(option))
 
@@ -231,7 +232,7 @@ def test_joined_clusters_go_on_with_counts(option, parameters, step):
     else:
         found = going_on.merge([[0, 1]], X=X, **weights_and_batch(option))
         joined = model.merge([[0, 1]])
-    if option != "max_dispersion":  # whose weights of columns are those of the fit
+    if option != "robust columns":  # whose weights of columns are those of the fit
         expected = reference(option, joined.labels_, joined.column_groups_)
         assert adjusted_rand_score(found.labels_, expected.labels_) == 1.0
         np.testing.assert_allclose(found.loss_, expected.loss_, rtol=1e-9)
@@ -264,10 +265,12 @@ def test_clear_clusters_are_stable(option, parameters):
 
 @every_option
 def test_more_rows_join_with_what_belongs_to_them(option):
-    given = {name: values[:100] for name, values in rows_of(option).items()}
-    later = {name: values[100:] for name, values in rows_of(option).items()}
-    model = estimator(option).fit(X[:100], **given)
-    before = clone(model).fit(X[:100], **given)
+    rows = dict(rows_of(option))
+    hold = {"hold_labels": rows.pop("hold_labels", True)}
+    given = {name: values[:100] for name, values in rows.items()}
+    later = {name: values[100:] for name, values in rows.items()}
+    model = estimator(option).fit(X[:100], **given, **hold)
+    before = clone(model).fit(X[:100], **given, **hold)
     model.partial_fit(X[100:], **later)
     np.testing.assert_array_equal(model.labels_[:100], before.labels_)
     weights = rows_of(option).get("sample_weight", np.ones(N_ROWS))
@@ -283,16 +286,21 @@ def test_auto_keeps_the_fit_of_its_path(option):
     model = estimator(option, "auto", max_clusters=5).fit(X, **rows_of(option))
     best = model.k_path_.best_estimator
     assert_same_fit(model, best)
-    if option == "max_dispersion":
+    if option == "robust columns":
         return
     again = without_confidence(best).measure_confidence(X)
     np.testing.assert_allclose(model.temperature_, again.temperature_, rtol=1e-9)
     np.testing.assert_allclose(model.dispersion_, again.dispersion_, rtol=1e-9)
 
 
+def without_column_limit(option):
+    """Paths measure dispersions with their largest number of clusters."""
+    return {"robust": None} if option == "robust columns" else {}
+
+
 @every_option
 def test_a_path_holds_the_fits_of_the_estimator(option):
-    one = estimator(option, init="poisson-k-means++", max_dispersion=None)
+    one = estimator(option, init="poisson-k-means++", **without_column_limit(option))
     wanted = [N_CLUSTERS, N_CLUSTERS + 1]
     path = select_n_clusters(X, wanted, estimator=one, n_init=3, **rows_of(option))
     for k in wanted:
@@ -302,7 +310,7 @@ def test_a_path_holds_the_fits_of_the_estimator(option):
 
 @every_option
 def test_a_path_is_extended_with_the_same_rows(option):
-    one = estimator(option, init="poisson-k-means++", max_dispersion=None)
+    one = estimator(option, init="poisson-k-means++", **without_column_limit(option))
     given = rows_of(option)
     path = select_n_clusters(X, [N_CLUSTERS], estimator=one, n_init=3, **given)
     path.extend(X, [N_CLUSTERS + 1])
@@ -317,7 +325,7 @@ def test_a_path_is_extended_with_the_same_rows(option):
 def test_blocks_are_fitted_as_memory_is(option):
     found = distributed.fit(estimator(option), readers(), **rows_of(option))
     assert_same_fit(found, fit(option))
-    if option != "max_dispersion":
+    if option != "robust columns":
         temperature = fit(option).temperature_
         np.testing.assert_allclose(found.temperature_, temperature, rtol=1e-9)
 
@@ -346,8 +354,8 @@ def test_a_path_over_blocks_is_that_of_memory(option):
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
 def test_blocks_are_described_as_memory_is(option, name):
     model = fit(option)
-    if (option, name) == ("max_dispersion", "predict_proba"):
-        with pytest.raises(AttributeError, match="max_dispersion downweights columns"):
+    if (option, name) == ("robust columns", "predict_proba"):
+        with pytest.raises(AttributeError, match="robust= downweights columns"):
             distributed.predict_proba(model, readers())
         return
     found = getattr(distributed, name)(model, readers(), **batch_of(option))
@@ -433,6 +441,7 @@ def annotated(option):
         adata.obs["lab"], keys["batch_key"] = given["batch"].astype(float), "lab"
     if "known_labels" in given:
         adata.obs["kind"], keys["known_key"] = given["known_labels"], "kind"
+        keys["hold_labels"] = given.get("hold_labels", True)
     threecpo.anndata.cluster(adata, N_CLUSTERS, n_init=3, **keys, **OPTIONS[option][0])
     return adata
 
@@ -562,8 +571,8 @@ FLAGS = {
     "seed columns": ["--seed-columns", "seeds.json"],
     "fixed groups": ["--fix-group", "c0=noise", "--fix-group", "c3=shared"],
     "outliers": ["--outliers", "iterative"],
-    "max_dispersion": ["--max-dispersion", "2"],
-    "max_row_size": ["--max-row-size", "2"],
+    "robust columns": ["--max-dispersion", "2"],
+    "robust rows": ["--max-row-size", "2"],
     "prior 0": ["--prior", "0"],
 }
 

@@ -60,7 +60,7 @@ MEAN = "mean of these"
 PAPER_EXECUTIONS = 10
 RULES: dict[str, Factory] = {
     "3CPO": threecpo(),
-    PRINTED: threecpo(assignment="printed"),
+    PRINTED: threecpo(assignment="paper"),
     MERGING: merging,
 }
 

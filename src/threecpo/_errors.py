@@ -1,6 +1,48 @@
-"""What can go wrong with files."""
+"""Errors about parameters and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 _LONGEST_MESSAGE = 400
+# Values of parameters that are longer are cut in messages.
+_LONGEST_VALUE = 60
+
+
+class Given(NamedTuple):
+    """A parameter and its value in a message; as text, ``name=value``."""
+
+    name: str
+    value: Any
+
+    def __str__(self) -> str:
+        shown = " ".join(repr(self.value).split())
+        cut = len(shown) > _LONGEST_VALUE
+        return f"{self.name}={shown[:_LONGEST_VALUE]}{'…' * cut}"
+
+
+class ParameterError(ValueError):
+    """A parameter has a value that it cannot take.
+
+    Made of the parts of its message: text, and parameters as :class:`Given`, which a
+    front end may spell in its own way. ``parameter`` is the name of the first one.
+    """
+
+    @property
+    def parameter(self) -> str:
+        return next((part.name for part in self.args if isinstance(part, Given)), "")
+
+    def spelled(self, spell: Callable[[Given], str]) -> str:
+        """Return the message with each parameter spelled by a function."""
+        return "".join(
+            spell(part) if isinstance(part, Given) else str(part) for part in self.args
+        )
+
+    def __str__(self) -> str:
+        return self.spelled(str)
 
 
 class DataFormatError(ValueError):

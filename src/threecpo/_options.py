@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import joblib
 import numpy as np
@@ -13,11 +14,11 @@ from sklearn.utils import check_random_state
 
 from ._core import prices
 from ._core.codes import GROUPS, RELEVANT
+from ._errors import Given, ParameterError
 from ._fit.plan import check_enough_rows
+from ._parameters import PARAMETERS, ROBUST
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from ._core.prices import Price
 
 __all__ = [
@@ -34,64 +35,84 @@ __all__ = [
 ]
 
 
-# Values that are longer are cut in messages.
-LONGEST = 60
+def check_parameters(given: Mapping[str, Any]) -> None:
+    """Refuse numbers and names that parameters of the table do not take."""
+    for name, value in given.items():
+        parameter = PARAMETERS[name]
+        names_alone = parameter.kind == "choice" and not parameter.also
+        if names_alone or (parameter.kind == "choice" and isinstance(value, str)):
+            check_choice(name, value, parameter.choices)
+        elif parameter.kind == "integer":
+            check_integer(name, value, int(parameter.least or 0), parameter.choices)
+        elif parameter.kind == "number":
+            check_non_negative(name, value)
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
     """Refuse a value that is none of the allowed ones."""
     allowed = list(allowed)
     if not any(value is option or value == option for option in allowed):
-        message = f"{name}={value!r} is not one of {', '.join(map(repr, allowed))}."
-        raise ValueError(message)
+        choices = ", ".join(map(repr, allowed))
+        raise ParameterError(Given(name, value), f" is not one of {choices}.")
 
 
-def check_integer(name: str, value: Any, least: int) -> int:
-    """Refuse what is no whole number of at least ``least``."""
+def check_integer(
+    name: str, value: Any, least: int, choices: tuple[str | None, ...] = ()
+) -> Any:
+    """Refuse what is neither a whole number of at least ``least`` nor a choice."""
+    if isinstance(value, str) and value in choices:
+        return value
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        given = " ".join(repr(value).split())
-        given = given if len(given) <= LONGEST else f"{given[:LONGEST]}…"
-        message = f"{name}={given} must be a whole number of {least} or more."
-        raise ValueError(message)
+        others = "".join(f", or {choice!r}" for choice in choices)
+        problem = f" must be a whole number of {least} or more{others}."
+        raise ParameterError(Given(name, value), problem)
     return int(value)
 
 
 def check_n_init(value: Any) -> int | Literal["auto"]:
     """Refuse what is neither a number of runs nor "auto"."""
-    if isinstance(value, str) and value == "auto":
-        return "auto"
-    if isinstance(value, str):
-        message = f"n_init={value!r} must be a whole number of 1 or more, or 'auto'."
-        raise ValueError(message)
-    return check_integer("n_init", value, 1)
+    number: int | Literal["auto"] = check_integer("n_init", value, 1, ("auto",))
+    return number
 
 
 def check_non_negative(name: str, value: Any) -> float:
-    """Refuse what is no finite number of 0 or more."""
+    """Refuse what is not a finite number of 0 or more."""
     if not isinstance(value, Real) or not 0 <= float(value) < np.inf:
-        message = f"{name}={value!r} must be a finite number of 0 or more."
-        raise ValueError(message)
+        raise ParameterError(Given(name, value), " must be a finite number, 0 or more.")
     return float(value)
 
 
-def check_limit(name: str, value: Any) -> float:
-    """Refuse what is no finite number of 1 or more."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, Real)
-        or not 1 <= float(value) < np.inf
-    ):
-        message = f"{name}={value!r} must be None or a finite number of 1 or more."
-        raise ValueError(message)
-    return float(value)
+class Limits(NamedTuple):
+    """Most dispersion of a column, and most median rows in a row; None: no limit."""
+
+    columns: float | None = None
+    rows: float | None = None
+
+
+def check_robust(value: Any) -> Limits:
+    """Return the limits that ``robust`` stands for."""
+    if value is None:
+        return Limits()
+    if value is True:
+        return Limits(**ROBUST)
+    if not isinstance(value, Mapping) or not value or not {*value} <= {*ROBUST}:
+        example = '{"columns": 10, "rows": 5}'
+        problem = f" must be None, True or a dict of limits such as {example}."
+        raise ParameterError(Given("robust", value), problem)
+    for key, limit in value.items():
+        number = isinstance(limit, Real) and not isinstance(limit, bool)
+        if not number or not 1 <= float(limit) < np.inf:
+            problem = f": the limit of {key!r} must be a finite number, 1 or more."
+            raise ParameterError(Given("robust", value), problem)
+    return Limits(**{key: float(limit) for key, limit in value.items()})
 
 
 def check_groups(groups: Any) -> tuple[int, ...]:
     """Return the groups a column may take; C1 must be one of them."""
     chosen = tuple(groups) if np.iterable(groups) else ()
     if any(group not in GROUPS for group in chosen) or RELEVANT not in chosen:
-        message = f"groups={groups!r} must hold 1 (C1) and may hold 0 (C0) and -1 (C-)."
-        raise ValueError(message)
+        problem = " must hold 1 (C1) and may hold 0 (C0) and -1 (C-)."
+        raise ParameterError(Given("groups", groups), problem)
     return chosen
 
 
@@ -123,11 +144,12 @@ def _random(random_state: Any) -> np.random.RandomState:
     try:
         generator: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError):
-        message = (
-            f"random_state={random_state!r} is no seed: pass a whole number from 0 to "
-            "2**32 - 1, a RandomState, a Generator or None."
+        problem = (
+            " is not a seed: pass a whole number from 0 to 2**32 - 1, a RandomState, "
+            "a Generator or None."
         )
-        raise ValueError(message) from None
+        given = Given("random_state", random_state)
+        raise ParameterError(given, problem) from None
     return generator
 
 
@@ -141,8 +163,8 @@ def resolve_n_jobs(n_jobs: Any) -> int:
     if n_jobs is None:
         return 1 if _inside_a_worker() else joblib.cpu_count()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        message = f"n_jobs={n_jobs!r} must be None or a whole number other than 0."
-        raise ValueError(message)
+        problem = " must be None or a whole number other than 0."
+        raise ParameterError(Given("n_jobs", n_jobs), problem)
     asked = int(n_jobs)
     # As in joblib: -1 is all cores, -2 all but one.
     return asked if asked > 0 else max(1, joblib.cpu_count() + 1 + asked)

@@ -13,6 +13,7 @@ import numpy as np
 
 from ._core.codes import starting_code
 from ._core.rows import NOTHING, RowInfo
+from ._errors import Given, ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,13 +52,16 @@ def row_info(
 
 
 def info_of_fit(
-    info: RowInfo, *, hold_labels: bool, first_names: tuple[str, ...] = ()
+    info: RowInfo, *, hold_labels: Any, first_names: tuple[str, ...] = ()
 ) -> RowInfo:
     """Return what a fit makes of what belongs to its rows.
 
     One batch is none: it takes the way without. Rows that are not held only start in
     their known clusters; clusters of ``first_names`` come before the other known ones.
     """
+    if not isinstance(hold_labels, bool | np.bool_):
+        given = Given("hold_labels", hold_labels)
+        raise ParameterError(given, " must be True or False.")
     if info.n_batches == 1:
         info = replace(info, batches=None)
     if info.known is None:

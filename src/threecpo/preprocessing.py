@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
-from ._names import SUBLINEAR
 from ._options import check_choice
+from ._parameters import SUBLINEAR
 from ._validation import check_counts
 from .table import CountTable
 

@@ -139,7 +139,7 @@ PRINTED = [
     ("n_clusters=3 is wrong", "n_clusters=3 is wrong"),
     ("by drop=['a', \"b's\"]", "by --drop 'a' --drop \"b's\""),
     ("pass index='my id'", "pass --index 'my id'"),
-    ("with max_row_size=5.", "with --max-row-size 5."),
+    ("with robust=True.", "with --robust."),
 ]
 
 

@@ -152,11 +152,11 @@ def test_long_rows_count_no_more_than_the_longest_of_the_fit(tmp_path):
     sizes = FIRST.sum(axis=1)
     longest = 2 * np.sort(sizes[sizes > 0])[(np.count_nonzero(sizes) - 1) // 2]
     long = np.repeat(np.rint(FIRST[:3] * 50).astype(int), 2, axis=0)
-    fits = [model(max_row_size=2).fit(FIRST)]
+    fits = [model(robust={"rows": 2}).fit(FIRST)]
     fits[0].save(tmp_path / "model.npz")
     fits.append(load(tmp_path / "model.npz"))
     readers = [lambda i=i: FIRST[i : i + 30] for i in range(0, 90, 30)]
-    fits.append(distributed.fit(model(max_row_size=2), readers))
+    fits.append(distributed.fit(model(robust={"rows": 2}), readers))
     for found in fits:
         before = found.record_.sums.clusters.copy()
         found.partial_fit(long, sample_weight=[1, 2] * 3)

@@ -124,10 +124,9 @@ def test_other_words_are_refused():
             {"criterion": "bic"},
             r"^criterion='bic' is not one of 'mdl-dispersion', 'mdl'",
         ),
-        ({"init": TRUE}, r"needs init by name"),
         ({"n_init": 0}, r"^n_init=0 must be"),
     ],
-    ids=["no clusters", "half a cluster", "criterion", "labels", "runs"],
+    ids=["no clusters", "half a cluster", "criterion", "runs"],
 )
 def test_bad_options_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
@@ -155,3 +154,17 @@ def test_outliers_are_marked_as_in_a_fit_alone(outliers):
     alone = ThreeCPO(model.n_clusters_, n_init=3, random_state=0, outliers=outliers)
     np.testing.assert_array_equal(model.labels_, alone.fit(data).labels_)
     assert (model.labels_ == -1).any()
+
+
+@pytest.mark.filterwarnings("ignore:Only 3 of n_clusters=4")
+def test_labels_and_models_bring_their_own_number():
+    labels = np.where(np.arange(len(X)) % 5 == 0, 3, TRUE)
+    two = ThreeCPO(2, random_state=0).fit(X)
+    for init, number in ((labels, 4), (labels.tolist(), 4), (two, 2)):
+        expected = ThreeCPO(number, init=init).fit(X)
+        blocks = threecpo.distributed.fit(ThreeCPO(init=init), X)
+        for model in (ThreeCPO(init=init).fit(X), blocks):
+            assert model.loss_ == expected.loss_
+            assert not hasattr(model, "k_path_")
+    with pytest.raises(ValueError, match="init must be a name, a fitted model or one"):
+        ThreeCPO(init=[0.5] * len(X)).fit(X)

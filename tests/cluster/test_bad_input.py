@@ -123,7 +123,7 @@ def test_prior_and_threshold_must_be_finite_and_not_negative(name):
         ),
         ("column_init", ["information", "random"]),
         ("column_penalty", ["mdl", "bic", "None"]),
-        ("assignment", ["exact", "printed"]),
+        ("assignment", ["exact", "paper"]),
         ("outliers", ["None", "iterative", "final"]),
     ],
 )

@@ -196,7 +196,7 @@ def test_clusters_that_share_no_batch_are_named():
 
 
 @pytest.mark.parametrize(
-    "model", [ThreeCPO(3, assignment="printed"), PoissonC(3)], ids=repr
+    "model", [ThreeCPO(3, assignment="paper"), PoissonC(3)], ids=repr
 )
 def test_rules_that_know_no_batches_say_so(data, model):
     X, _, batch = data

@@ -22,11 +22,11 @@ OPTIONS = {
     "weights": ({}, {"sample_weight": WEIGHTS}),
     "batch": ({}, {"batch": BATCH}),
     "known": ({}, {"known_labels": KNOWN}),
-    "released": ({"hold_labels": False}, {"known_labels": KNOWN}),
+    "released": ({}, {"known_labels": KNOWN, "hold_labels": False}),
     "iterative": ({"outliers": "iterative", "outlier_threshold": 0.5}, {}),
     "final": ({"outliers": "final"}, {}),
-    "max_dispersion": ({"max_dispersion": 1.05}, {}),
-    "max_row_size": ({"max_row_size": 1.2}, {}),
+    "robust columns": ({"robust": {"columns": 1.05}}, {}),
+    "robust rows": ({"robust": {"rows": 1.2}}, {}),
     "no prior": ({"prior": 0.0}, {}),
     "fixed": ({"fixed_groups": FIXED}, {}),
     "seeds": ({"seed_columns": {"a": [2], "b": [0, 1]}}, {}),
@@ -39,7 +39,9 @@ def asked(names):
     """Model, and what its fit is given for each row."""
     parameters, rows = {}, {}
     for name in names:
-        parameters |= OPTIONS[name][0]
+        more = dict(OPTIONS[name][0])
+        limits = parameters.get("robust", {}) | more.pop("robust", {})
+        parameters |= more | ({"robust": limits} if limits else {})
         rows |= OPTIONS[name][1]
     return ThreeCPO(3, random_state=0, n_init=2, **parameters), rows
 
@@ -68,9 +70,9 @@ def check_record(model, rows, names):
         np.testing.assert_array_equal(model.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
     if {"iterative", "final"} & {*names}:
         assert (model.labels_ == -1).any()
-    assert (record.sums.column_weights is not None) == ("max_dispersion" in names)
-    assert (weights < 1).any() == bool({"max_row_size", "weights"} & {*names})
-    if not {"batch", "max_dispersion", "max_row_size"} & {*names}:
+    assert (record.sums.column_weights is not None) == ("robust columns" in names)
+    assert (weights < 1).any() == bool({"robust rows", "weights"} & {*names})
+    if not {"batch", "robust columns", "robust rows"} & {*names}:
         copies = np.repeat(np.arange(len(X)), weights.astype(int))
         start = X[copies] + prior, own[copies], model.column_groups_
         assert model.loss_ == pytest.approx(oracle.loss(*start, "mdl"), rel=1e-11)
@@ -97,7 +99,7 @@ def check_file(model, batch, path):
 
 def check_followers(model, rows, free, batch):
     """Fits that follow from a fit: clusters joined, one divided, new rows."""
-    given = {k: v for k, v in rows.items() if k != "known_labels"}
+    given = {k: v for k, v in rows.items() if k not in ("known_labels", "hold_labels")}
     cut, split = model.cut(2), model.split(X, 0, **given)
     for other in (cut, split):
         weights = other.record_.sums.column_weights
@@ -131,14 +133,16 @@ def test_two_options_keep_the_promises_of_each(names, tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "weights"])
 def test_whole_weights_are_repeated_rows(name):
-    model, rows = fitted("weights", name)
+    model, given = fitted("weights", name)
+    rows = dict(given)
     copies = np.repeat(np.arange(len(X)), WEIGHTS)
     other, _ = asked([name])
-    rows = {k: v[copies] for k, v in rows.items() if k != "sample_weight"}
+    del rows["sample_weight"]
+    rows = {k: v if k == "hold_labels" else v[copies] for k, v in rows.items()}
     other.fit(X[copies], **rows)
     assert model.loss_ == pytest.approx(other.loss_, rel=1e-12)
     np.testing.assert_array_equal(model.labels_[copies], other.labels_)
     np.testing.assert_array_equal(model.column_groups_, other.column_groups_)
-    if name not in ("max_dispersion", "max_row_size"):
+    if name not in ("robust columns", "robust rows"):
         assert model.temperature_ == pytest.approx(other.temperature_, rel=1e-9)
     np.testing.assert_allclose(model.tree_, other.tree_, rtol=1e-9)

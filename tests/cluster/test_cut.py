@@ -20,7 +20,7 @@ OPTIONS = {
     "default": {},
     "iterative": {"outliers": "iterative", "outlier_threshold": 0.5},
     "final": {"outliers": "final"},
-    "printed": {"assignment": "printed"},
+    "paper": {"assignment": "paper"},
     "no C0": {"groups": (1, -1), "column_penalty": "bic"},
     "no C-": {"groups": (1, 0), "column_penalty": None},
     "no prior": {"prior": 0.0},

@@ -69,11 +69,11 @@ OPTIONS = [
     ("exact", (1, 0), "final", 1e-3),
     ("exact", (1, -1), None, 0.0),
     ("exact", (1,), "iterative", 1e-3),
-    ("printed", (1, 0, -1), "final", 1e-3),
-    ("printed", (1, 0), "iterative", 0.0),
-    ("printed", (1, -1), "iterative", 1e-3),
-    ("printed", (1,), "final", 0.0),
-    ("printed", (1, 0), None, 1e-3),
+    ("paper", (1, 0, -1), "final", 1e-3),
+    ("paper", (1, 0), "iterative", 0.0),
+    ("paper", (1, -1), "iterative", 1e-3),
+    ("paper", (1,), "final", 0.0),
+    ("paper", (1, 0), None, 1e-3),
     ("exact", (1, -1), "final", 1e-3),
 ]
 
@@ -175,7 +175,7 @@ def test_one_huge_entry_is_survived(value):
     check(quiet_fit(X, 3), X)
 
 
-@pytest.mark.parametrize("assignment", ["exact", "printed"])
+@pytest.mark.parametrize("assignment", ["exact", "paper"])
 def test_without_a_prior_a_forbidden_profile_scores_minus_infinity(assignment):
     model = fit(
         APART, init=HALVES, prior=0.0, column_penalty=None, assignment=assignment
@@ -187,7 +187,7 @@ def test_without_a_prior_a_forbidden_profile_scores_minus_infinity(assignment):
 
 
 @pytest.mark.parametrize(
-    ("assignment", "outliers"), [("exact", "iterative"), ("printed", "final")]
+    ("assignment", "outliers"), [("exact", "iterative"), ("paper", "final")]
 )
 def test_without_a_prior_a_row_that_every_cluster_forbids_is_an_outlier(
     assignment, outliers

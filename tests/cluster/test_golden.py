@@ -30,8 +30,8 @@ GOLDEN = {
         [0, 137, 126, 121, 90, 82, 78, 71, 71, 64, 59, 54, 47],
         [1, 1, 0, 0, 1, -1],
     ),
-    "printed": (
-        ThreeCPO(12, assignment="printed", random_state=0),
+    "paper": (
+        ThreeCPO(12, assignment="paper", random_state=0),
         -508316.80553781963,
         [0, 136, 133, 100, 97, 88, 79, 70, 67, 66, 66, 59, 39],
         [1, 1, 0, 0, 1, -1],

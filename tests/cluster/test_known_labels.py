@@ -87,7 +87,7 @@ def test_only_started_from_is_an_ordinary_fixed_point():
     row = np.flatnonzero(TRUE == 0)[10]
     wrong[row] = 0
     held = model().fit(X, known_labels=wrong)
-    found = model(hold_labels=False).fit(X, known_labels=wrong)
+    found = model().fit(X, known_labels=wrong, hold_labels=False)
     assert found.labels_[row] == 2
     assert found.loss_ < held.loss_
     again = ThreeCPO(3, init=found.labels_, column_init=found.column_groups_)
@@ -108,7 +108,7 @@ def test_names_are_kept_and_numbered_in_their_order():
         assert found.cluster_names_[3] not in NAMES
         np.testing.assert_array_equal(found.labels_, expected.labels_)
     for hold in (True, False):
-        found = model(3, hold_labels=hold).fit(X, known_labels=named)
+        found = model(3).fit(X, known_labels=named, hold_labels=hold)
         assert found.cluster_names_.tolist() == sorted(NAMES)
 
 
@@ -157,8 +157,8 @@ def test_other_contradictions():
         model(init=TRUE.clip(0)).fit(X, known_labels=KNOWN)
     with pytest.raises(ValueError, match="knows no known clusters"):
         model(init="random-labels").fit(X, known_labels=KNOWN)
-    with pytest.raises(ValueError, match="hold_labels='no' is not one of"):
-        model(hold_labels="no").fit(X, known_labels=KNOWN)
+    with pytest.raises(ValueError, match="hold_labels='no' must be True or False"):
+        model().fit(X, known_labels=KNOWN, hold_labels="no")
     with pytest.raises(ValueError, match="at least 1 unlabelled rows; there are 0"):
         model(4).fit(X, known_labels=np.arange(len(X)) % 3)
 
@@ -186,7 +186,7 @@ def test_all_rows_known_leaves_the_columns_alone_to_be_found():
 def test_relatives(kind):
     found = kind(4, random_state=0, n_init=2).fit(X, known_labels=KNOWN)
     np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
-    free = kind(3, random_state=0, hold_labels=False).fit(X, known_labels=KNOWN)
+    free = kind(3, random_state=0).fit(X, known_labels=KNOWN, hold_labels=False)
     assert free.n_clusters_ == 3
 
 

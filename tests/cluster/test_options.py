@@ -5,7 +5,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from fitting import GROUPS, X, fit
-from threecpo._names import CRITERIA
+from threecpo._parameters import CRITERIA
 from threecpo.select import _poisson
 
 

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import sklearn
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.metrics import adjusted_rand_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils import shuffle
@@ -29,7 +31,7 @@ def expected_failures(estimator):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @parametrize_with_checks(
-    [ThreeCPO(3, n_init=2), PoissonL(2, n_init=1), PoissonC(2, n_init=1)],
+    [ThreeCPO(), PoissonL(2, n_init=1), PoissonC(2, n_init=1)],
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learns_checks(estimator, check):
@@ -87,6 +89,46 @@ def test_parameters_can_be_set_through_a_pipeline():
     pipeline.set_params(threecpo__n_clusters=4, threecpo__outliers="final")
     assert pipeline[-1].n_clusters == 4
     assert pipeline[-1].outliers == "final"
+
+
+def test_the_repr_of_a_fitted_model_says_what_was_found():
+    counts = np.array([[9, 1, 5], [8, 2, 5], [1, 7, 5], [0, 9, 4]] * 5)
+    model = ThreeCPO(2, random_state=0)
+    unfitted, page = repr(model), model._repr_html_()
+    assert unfitted == "ThreeCPO(n_clusters=2, random_state=0)"
+    assert "n_clusters" in page
+    model.fit(counts)
+    n_relevant = int((model.column_groups_ == 1).sum())
+    assert repr(model) == f"ThreeCPO: 2 clusters, {n_relevant} of 3 columns relevant"
+    assert "ThreeCPO" in model._repr_html_()
+    assert repr(clone(model)) == unfitted
+    assert unfitted in repr(make_pipeline(CountVectorizer(), model))
+    wide = ThreeCPO(1).fit(np.ones((3, 14044)))
+    assert repr(wide) == "ThreeCPO: 1 cluster, 0 of 14 044 columns relevant"
+
+
+def test_sizes_of_clusters_leave_out_rows_without_counts_and_outliers():
+    counts = np.array([[9, 1, 5], [8, 2, 5], [1, 7, 5], [0, 9, 4], [0, 0, 0]] * 5)
+    model = ThreeCPO(2, random_state=0).fit(counts)
+    assert sorted(model.cluster_sizes_.tolist()) == [10, 10]
+    assert len(model.labels_) == 25
+
+
+def test_known_labels_are_routed_through_a_grid_search():
+    X, y = make_blobs(n_samples=60, n_features=6, random_state=1)
+    X = np.rint(10 * (X - X.min(axis=0)))
+    known = np.where(np.arange(60) % 4 == 0, y, -1)
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ThreeCPO(3, n_init=1, random_state=0)
+        model.set_fit_request(known_labels=True, hold_labels=True)
+        pipeline = make_pipeline(FunctionTransformer(), model)
+        grid = {"threecpo__prior": [1e-3, 0.1], "threecpo__robust": [None, True]}
+        search = GridSearchCV(pipeline, grid, cv=2, refit=True)
+        search.fit(X, known_labels=known, hold_labels=False)
+        found = search.best_estimator_[-1]
+        assert search.cv_results_["mean_test_score"].shape == (4,)
+    expected = clone(found).fit(X, known_labels=known, hold_labels=False)
+    assert found.loss_ == expected.loss_
 
 
 def test_tags_say_sparse_and_positive():

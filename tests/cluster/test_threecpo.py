@@ -19,7 +19,7 @@ def test_parameters_after_the_first_are_keyword_only():
 
 def test_defaults_are_the_documented_ones():
     assert ThreeCPO().get_params() == {
-        "n_clusters": 8,
+        "n_clusters": "auto",
         "init": "merge",
         "column_init": "information",
         "n_init": 6,
@@ -32,11 +32,9 @@ def test_defaults_are_the_documented_ones():
         "prior": 1e-3,
         "max_clusters": 30,
         "criterion": "mdl-dispersion",
-        "max_dispersion": None,
-        "max_row_size": None,
+        "robust": None,
         "fixed_groups": None,
         "seed_columns": None,
-        "hold_labels": True,
         "random_state": None,
         "n_jobs": None,
         "verbose": 0,

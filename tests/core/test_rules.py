@@ -21,7 +21,7 @@ def test_equals_itself_after_pickling_and_no_other(rule):
     assert [each == other for each in EVERY] == [each is rule for each in EVERY]
 
 
-@pytest.mark.parametrize("name", ["exact", "printed", "chi-squared"])
+@pytest.mark.parametrize("name", ["exact", "paper", "chi-squared"])
 def test_is_found_by_its_name(name):
     assert rules.NAMED[name].name == name
 

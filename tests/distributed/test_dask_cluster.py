@@ -158,8 +158,8 @@ def test_weights_and_batches_give_the_same_bits(client, X, folder):
     assert_same_bits(there, here)
 
 
-def test_columns_and_rows_are_held_back_on_a_cluster(client, X, folder):
-    options = {"n_clusters": 4, "n_init": 2, "max_dispersion": 1.5, "max_row_size": 2}
+def test_columns_and_rows_are_downweighted_on_a_cluster(client, X, folder):
+    options = {"n_clusters": 4, "n_init": 2, "robust": {"columns": 1.5, "rows": 2}}
     here = fit(X, **options)
     assert (here.column_weights_ < 1).any()
     assert (here.row_weights_ < 1).any()
@@ -175,8 +175,8 @@ def test_known_clusters_on_a_cluster(client, X, folder):
     known = np.full(X.shape[0], "", dtype=object)
     for k in range(3):
         known[np.flatnonzero(classes == k)[:4]] = f"kind {2 - k}"
-    options = {"n_clusters": 4, "n_init": 2, "hold_labels": False}
-    rows = {"known_labels": known}
+    options = {"n_clusters": 4, "n_init": 2}
+    rows = {"known_labels": known, "hold_labels": False}
     here = fit(evenly(X, 3), fitting=rows, **options)
     there = fit(folder, fitting={"client": client, **rows}, **options)
     assert_same_bits(there, here)

@@ -23,9 +23,9 @@ def asked(**options):
 
 @pytest.mark.parametrize(("hold", "size"), [(True, 30), (False, 1000), (False, 30)])
 def test_blocks_give_the_fit_in_memory(hold, size):
-    expected = asked(hold_labels=hold).fit(X, known_labels=KNOWN)
-    found = asked(hold_labels=hold)
-    distributed.fit(found, readers(X, size), known_labels=KNOWN)
+    rows = {"known_labels": KNOWN, "hold_labels": hold}
+    expected = asked().fit(X, **rows)
+    found = distributed.fit(asked(), readers(X, size), **rows)
     np.testing.assert_array_equal(found.labels_, expected.labels_)
     np.testing.assert_array_equal(found.column_groups_, expected.column_groups_)
     assert found.loss_ == pytest.approx(expected.loss_, rel=1e-12)
@@ -75,18 +75,19 @@ def test_weights_batches_and_checkpoints(tmp_path):
     }
     rows["sample_weight"][KNOWN >= 0] = 1.0
     for hold in (True, False):
-        expected = asked(hold_labels=hold).fit(X, **rows)
-        found = distributed.fit(asked(hold_labels=hold), readers(X, 50), **rows)
+        rows["hold_labels"] = hold
+        expected = asked().fit(X, **rows)
+        found = distributed.fit(asked(), readers(X, 50), **rows)
         np.testing.assert_array_equal(found.labels_, expected.labels_)
         options = rows | {"sample_rows": 80}
-        expected = distributed.fit(asked(hold_labels=hold), readers(X, 70), **options)
+        expected = distributed.fit(asked(), readers(X, 70), **options)
         options["checkpoint"] = tmp_path / f"state-{hold}"
         for _ in range(2):  # the second goes on from a finished state
-            found = distributed.fit(asked(hold_labels=hold), readers(X, 50), **options)
+            found = distributed.fit(asked(), readers(X, 50), **options)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
     other = options | {"known_labels": np.where(KNOWN == 1, -1, KNOWN)}
     with pytest.raises(ValueError, match="or known clusters differ"):
-        distributed.fit(asked(hold_labels=False), readers(X, 50), **other)
+        distributed.fit(asked(), readers(X, 50), **other)
 
 
 def test_contradictions():
@@ -117,8 +118,8 @@ def test_rows_written_to_files(tmp_path):
     ("hold", "sample_rows"), [(True, None), (True, 80), (False, 80)]
 )
 def test_paths_over_the_number_of_clusters(hold, sample_rows):
-    estimator = asked(hold_labels=hold)
-    options = {"estimator": estimator, "known_labels": KNOWN, "random_state": 0}
+    options = {"estimator": asked(), "known_labels": KNOWN, "random_state": 0}
+    options["hold_labels"] = hold
     path = distributed.select_n_clusters(
         readers(X, 60), [2, 3], n_init=2, sample_rows=sample_rows, **options
     )

@@ -30,7 +30,7 @@ def auto(**options):
     [
         {},
         {"criterion": "mdl", "estimator": ThreeCPO(outliers="iterative")},
-        {"estimator": ThreeCPO(max_dispersion=1.2, max_row_size=1.5)},
+        {"estimator": ThreeCPO(robust={"columns": 1.2, "rows": 1.5})},
         {"estimator": PoissonL()},
     ],
     ids=str,
@@ -63,7 +63,7 @@ def test_auto_of_a_sample_of_all_rows_is_auto_in_memory(seed):
     [
         ThreeCPO(),
         ThreeCPO(init="random-labels", outliers="final"),
-        ThreeCPO(max_dispersion=1.2),
+        ThreeCPO(robust={"columns": 1.2}),
     ],
     ids=str,
 )

@@ -32,13 +32,13 @@ def counts():
 @pytest.fixture
 def start(X):
     """Labels at which the printed rule has settled."""
-    return ThreeCPO(3, assignment="printed", random_state=0).fit(X).labels_
+    return ThreeCPO(3, assignment="paper", random_state=0).fit(X).labels_
 
 
 @pytest.fixture
 def circling(X, start, monkeypatch):
     """Fit by a rule under which a run never settles; end it before a pass."""
-    monkeypatch.setitem(rules.NAMED, "printed", Swapped())
+    monkeypatch.setitem(rules.NAMED, "paper", Swapped())
     whole = BlockFit._pass
 
     def fit(crash_at=None, **options):
@@ -50,7 +50,7 @@ def circling(X, start, monkeypatch):
             return whole(self, requests)
 
         monkeypatch.setattr(BlockFit, "_pass", one_pass)
-        model = ThreeCPO(3, init=start, assignment="printed", max_iter=50, n_jobs=1)
+        model = ThreeCPO(3, init=start, assignment="paper", max_iter=50, n_jobs=1)
         return distributed.fit(model, X, **options)
 
     return fit

@@ -23,7 +23,7 @@ OPTIONS = [
     {},
     {"outliers": "iterative"},
     {"outliers": "final", "outlier_threshold": 1.0},
-    {"assignment": "printed"},
+    {"assignment": "paper"},
     {"init": "poisson-k-means++", "column_penalty": "bic", "groups": (1, -1)},
     {"init": "random-labels", "column_init": "random", "prior": 0.0},
     {"max_iter": 2},
@@ -48,7 +48,7 @@ def test_columns_are_held_back_in_the_batches_of_the_rows():
     batch = np.arange(X.shape[0]) % 2
     X = sp.csr_array(X.toarray() * np.where(batch, 3, 1)[:, None])
     X[:, [2]] = X[:, [2]] * 4
-    options = {"max_dispersion": 1.5}
+    options = {"robust": {"columns": 1.5}}
     expected = model_of(**options).fit(X, batch=batch)
     assert hasattr(expected, "column_weights_")
     found = fit(evenly(X, 5), sample_rows=None, fitting={"batch": batch}, **options)

@@ -100,7 +100,7 @@ def test_a_run_must_need_ten_times_its_last_gain_to_be_hopeless():
 
 def test_the_best_sums_are_kept_even_where_losses_rise(seed):
     """The printed rule can end a run above where it was when another was dropped."""
-    options = SLOW | {"assignment": "printed", "outliers": "iterative", "n_init": 10}
+    options = SLOW | {"assignment": "paper", "outliers": "iterative", "n_init": 10}
     for n_rows in (60, 200):
         X, _ = counts_of(seed, n_rows=n_rows)
         found = fit(evenly(X, 3), sample_rows=30, **options)

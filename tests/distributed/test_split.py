@@ -83,7 +83,7 @@ def test_batches_are_asked_for():
 def test_columns_held_back_stay_so():
     varying = RNG.negative_binomial(0.2, 0.01, size=(600, 1))
     Y = sp.csr_array(sp.hstack([X, varying]))
-    model = model_of(4, max_dispersion=4).fit(Y).cut(3)
+    model = model_of(4, robust={"columns": 4}).fit(Y).cut(3)
     weights = model.record_.sums.column_weights
     assert weights is not None
     found = distributed.split(model, evenly(Y, 3), unclear(model), sample_rows=100)

@@ -51,7 +51,7 @@ def assert_relevant_near_paper(models, scores, n_relevant):
 
 
 @pytest.mark.parametrize(
-    ("assignment", "n_relevant"), [("printed", {5}), ("exact", {4, 5})]
+    ("assignment", "n_relevant"), [("paper", {5}), ("exact", {4, 5})]
 )
 def test_wholesales(load_data, assignment, n_relevant):
     models, scores = executions(*load_data("wholesales"), assignment=assignment)

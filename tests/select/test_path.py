@@ -15,7 +15,7 @@ OPTIONS = {
     "default": {},
     "iterative": {"outliers": "iterative"},
     "final": {"outliers": "final", "outlier_threshold": 0.5},
-    "printed": {"assignment": "printed"},
+    "paper": {"assignment": "paper"},
     "bic": {"column_penalty": "bic", "groups": (1, -1)},
     "random": {"init": "random-labels", "column_init": "random", "prior": 0.1},
 }

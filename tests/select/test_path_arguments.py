@@ -53,7 +53,7 @@ BAD = {
     ),
     "float": ({"n_clusters": [2.5]}, r"^n_clusters=2\.5 must be a whole number"),
     "text": ({"n_clusters": ["auto"]}, r"^n_clusters='auto' must be a whole number"),
-    "runs": ({"n_init": 0}, r"^n_init=0 must be a whole number of 1 or more\.$"),
+    "runs": ({"n_init": 0}, r"^n_init=0 must be .* 1 or more, or 'auto'\.$"),
     "labels": (
         {"estimator": Restarted(init=TRUE)},
         r"^A path over the number of clusters needs init by name: [^.]*\.$",

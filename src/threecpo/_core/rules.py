@@ -50,7 +50,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class _ShareRule:
-    """What the exact and the printed rule have in common: log(c_kj / c_k(U)) in C1."""
+    """What the exact and the paper's rule have in common: log(c_kj / c_k(U)) in C1."""
 
     name: str
 
@@ -151,7 +151,7 @@ class Seeds(Exact):
 class Printed(_ShareRule):
     """The score that the paper prints: what changes in C0 is left out."""
 
-    name: str = "printed"
+    name: str = "paper"
 
     def _weights(
         self,

@@ -212,9 +212,9 @@ class Plan:
     as plain values, for files and reports. ``with_confidence`` asks how sure the fit
     is of its rows. Columns with a dispersion above ``max_dispersion`` are held back,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
-    median. ``fixed_groups`` are columns, by name or number, that stay in their groups;
-    ``hold_labels`` says whether rows of known clusters stay in them. ``given_seeds``
-    are columns that clusters start from, ``seed_columns`` the same by number.
+    median. ``fixed_groups`` are columns, by name or number, that stay in their groups.
+    ``given_seeds`` are columns that clusters start from, ``seed_columns`` the same by
+    number.
     """
 
     name: str
@@ -230,7 +230,6 @@ class Plan:
     max_row_size: float | None = None
     with_confidence: bool = False
     fixed_groups: Fixed | None = None
-    hold_labels: bool = True
     given_seeds: GivenSeeds | None = None
     seed_columns: SeedColumns = ()
 

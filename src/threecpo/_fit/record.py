@@ -177,11 +177,15 @@ class FitRecord:
 
     @property
     def cluster_sizes(self) -> NDArray[np.int64]:
-        """Rows in each cluster; outliers found at the end count where rows are lost."""
+        """Rows in each cluster, without outliers and rows that have no counts.
+
+        Where results of rows are lost, outliers found at the end are in it.
+        """
         if self.rows is None:
             return self.sums.cluster_sizes
         labels = self.rows.labels
-        return np.bincount(labels[labels >= 0], minlength=self.n_clusters)
+        inside = (labels >= 0) & ~self.describer.without_counts(self.rows)
+        return np.bincount(labels[inside], minlength=self.n_clusters)
 
     @property
     def n_rows(self) -> int:

@@ -10,7 +10,7 @@ from .._core import prices, rules
 from .._core.codes import GROUPS, RELEVANT
 from .._core.rows import RowInfo
 from .._core.run import Settings
-from .._names import COLUMN_INITS, INITS
+from .._parameters import COLUMN_INITS, INITS
 from . import stored
 from .describing import Confidence
 from .plan import Plan

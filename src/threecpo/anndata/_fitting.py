@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 def cluster(
     adata: AnnData,
-    n_clusters: int | str,
+    n_clusters: int | str = "auto",
     *,
     layer: str | None = None,
     batch_key: str | None = None,
     known_key: str | None = None,
+    hold_labels: bool = True,
     key_added: str = "threecpo",
     random_state: Any = 0,
     copy: bool = False,
@@ -38,8 +39,8 @@ def cluster(
     adata : AnnData
         Cells x genes, in memory or backed by a file, dense or sparse. A view becomes a
         full object, as with scanpy's functions.
-    n_clusters : int or "auto"
-        Number of clusters, or ``"auto"`` to have it chosen.
+    n_clusters : int or "auto", default="auto"
+        Number of clusters; ``"auto"`` chooses it.
     layer : str or None, default=None
         Layer of the raw counts, ``"X"``, or ``"raw"`` for ``adata.raw``, whose genes
         may be others than those of ``X``. None takes ``layers["counts"]`` if there is
@@ -50,6 +51,8 @@ def cluster(
     known_key : str or None, default=None
         Column of ``obs`` with the cluster of each cell that is known, missing or empty
         where it is not, as ``known_labels`` of :meth:`threecpo.ThreeCPO.fit`.
+    hold_labels : bool, default=True
+        Whether cells stay in their known clusters.
     key_added : str, default="threecpo"
         Name of the results.
     random_state : int, RandomState, Generator or None, default=0
@@ -121,13 +124,13 @@ def cluster(
     table = counts_of(adata, layer)
     keys = {"batch": batch_key, "known_labels": known_key}
     names = {"batch": "batch_key", "known_labels": "known_key"}
-    rows = {
+    rows: dict[str, Any] = {
         argument: column_of(adata, names[argument], key)
         for argument, key in keys.items()
         if key is not None
     }
     model = ThreeCPO(n_clusters, random_state=random_state, **options)
-    model.fit(table, **rows)
+    model.fit(table, **rows, hold_labels=hold_labels)
     target = copied(adata) if copy else adata
     write_fit(target, model, key_added, table)
     return target if copy else None

@@ -148,7 +148,9 @@ class BlockInput(NamedTuple):
         """Return the file, which is read during the fit, and what is given of rows."""
         columns = self.source.row_columns.items()
         with self.source.named_as_asked(tuple(self.source.row_columns.values())):
-            given = {name: self._labels(column) for name, column in columns}
+            given: GivenRows = {name: self._labels(column) for name, column in columns}
+        if not self.source.hold:
+            given["hold_labels"] = False
         return FileInBlocks(self.source.path, self.options), given
 
     def _labels(self, column: str) -> list[str | None]:

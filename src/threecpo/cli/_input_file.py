@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._errors import DataFormatError
-from .._names import SUBLINEAR
+from .._parameters import SUBLINEAR
 from ..io.formats import FORMATS, find_format
 from ._output_paths import digest
 from ._printing import listed, number_of
@@ -200,8 +200,8 @@ _OPTIONS = {
 }
 # Options of columns of what is given of rows, by the argument of a fit.
 _OF_ROWS = {"batch": "--batch", "known_labels": "--known"}
-# Batch and known cluster of each row, by the argument of a fit; None where blank.
-GivenRows = dict[str, list[str | None]]
+# Batch and known cluster of each row (None where blank), and whether it is held.
+GivenRows = dict[str, Any]
 _NOT_READING = ("no_index", "named_triples", "transform")
 READING = tuple(name for name in _OPTIONS if name not in _NOT_READING)
 _OPTIONS |= TEXT_OPTIONS
@@ -214,6 +214,7 @@ class InputFile(NamedTuple):
     options: dict[str, Any]
     batch: str | None = None
     known: str | None = None
+    hold: bool = True
 
     @property
     def row_columns(self) -> dict[str, str]:
@@ -265,7 +266,7 @@ class InputFile(NamedTuple):
         if not self.row_columns:
             return table, {}
         kinds = table.label_kinds
-        given = {
+        given: GivenRows = {
             name: [text or None for text in kinds[column]]
             for name, column in self.row_columns.items()
         }
@@ -274,6 +275,8 @@ class InputFile(NamedTuple):
             leave_out = ", or leave out what it lacks by --only-matched"
             where = leave_out if beside else ""
             self.check_batch(given["batch"], table.row_names, where)
+        if not self.hold:
+            given["hold_labels"] = False
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
         return table.with_labels(labels), given
 

@@ -233,7 +233,6 @@ def known_parameters(options: dict[str, Any]) -> dict[str, Any]:
     fixed = dict(options.pop("fixed"))
     seed_file = options.pop("seed_file")
     return {
-        "hold_labels": False if options.pop("release_known") else None,
         "fixed_groups": fixed or None,
         "seed_columns": None if seed_file is None else read_seeds(seed_file),
     }

@@ -113,7 +113,7 @@ def _parameter() -> re.Pattern[str]:
     from ._block_input import BLOCK_OPTIONS
     from ._input_file import READING, TEXT_OPTIONS
 
-    others = ("force", "max_unpacked", "max_row_size")
+    others = ("force", "max_unpacked", "robust")
     names = "|".join((*others, *READING, *TEXT_OPTIONS, *BLOCK_OPTIONS))
     several = rf"\[({_QUOTED}(?:, {_QUOTED})*)\]"
     return re.compile(rf"\b({names})=(?:{several}|({_QUOTED}|[\w'-]*(?:\.\d+)?))")

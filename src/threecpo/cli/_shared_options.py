@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._names import ASSIGNMENTS, INITS, PENALTIES
+from .._parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,7 +136,7 @@ def run_options(n_init: str) -> Decorator:
     return together(
         click.option(
             "--init",
-            type=click.Choice(INITS),
+            type=click.Choice(PARAMETERS["init"].choices),
             help="How runs start. [default: merge; poisson-k-means++ is the paper's]",
         ),
         click.option("--n-init", type=NumberOrAuto(), help=n_init),
@@ -147,16 +147,21 @@ def run_options(n_init: str) -> Decorator:
         ),
         click.option(
             "--column-penalty",
-            type=click.Choice([name or NO_PENALTY for name in PENALTIES]),
+            type=click.Choice(
+                [name or NO_PENALTY for name in PARAMETERS["column_penalty"].choices]
+            ),
             help="Price of a relevant column. [default: mdl]",
         ),
         click.option(
             "--assignment",
-            type=click.Choice(ASSIGNMENTS),
-            help="Row rule. [default: exact; printed is the paper's]",
+            type=click.Choice(PARAMETERS["assignment"].choices),
+            help="Row rule. [default: exact]",
         ),
         click.option(
             "--prior", type=NOT_NEGATIVE, help="Added to counts. [default: 0.001]"
+        ),
+        click.option(
+            "--robust", is_flag=True, default=None, help=PARAMETERS["robust"].sentence
         ),
         click.option(
             "--max-dispersion",
@@ -180,4 +185,6 @@ def given(options: dict[str, Any]) -> dict[str, Any]:
     out = {name: value for name, value in options.items() if value is not None}
     if out.get("column_penalty") == NO_PENALTY:
         out["column_penalty"] = None
-    return out
+    limits = {"columns": "max_dispersion", "rows": "max_row_size"}
+    robust = {key: out.pop(name) for key, name in limits.items() if name in out}
+    return out | ({"robust": robust} if robust else {})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._names import CRITERIA, OUTLIERS
+from .._parameters import CRITERIA, PARAMETERS
 from ._block_input import BLOCK_OPTIONS, block_input, block_options
 from ._input_file import InputFile, source_options
 from ._known_options import known_options, known_parameters
@@ -48,7 +48,9 @@ if TYPE_CHECKING:
 @output_option("Folder for the results. [default: FILE's name with .threecpo]")
 @click.option(
     "--outliers",
-    type=click.Choice([name for name in OUTLIERS if name is not None]),
+    type=click.Choice(
+        [name for name in PARAMETERS["outliers"].choices if name is not None]
+    ),
     help="Mark rows that fit no cluster: in every iteration, or once in the end.",
 )
 @click.option(
@@ -113,7 +115,8 @@ def command(
     from ._summary import print_summary
 
     known = options.pop("known_column")
-    source = source._replace(batch=batch_column, known=known)
+    hold = not options.pop("release_known")
+    source = source._replace(batch=batch_column, known=known, hold=hold)
     options |= known_parameters(options)
     target = output or default_folder(source.path)
     called = {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._names import CRITERIA
+from .._parameters import CRITERIA
 from ._block_input import (
     PATH_OPTIONS,
     FileInBlocks,
@@ -90,7 +90,8 @@ def command(
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
     known = options.pop("known_column")
-    source = source._replace(batch=batch_column, known=known)
+    hold = not options.pop("release_known")
+    source = source._replace(batch=batch_column, known=known, hold=hold)
     options |= known_parameters(options)
     blocks = block_input(source, {name: options.pop(name) for name in PATH_OPTIONS})
     with table_file(output, force=force) as write:

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _names, _options
+from .. import _options
+from .._core.codes import RELEVANT
 from .._plain import plain
 from .._validation import check_counts, warn_if_fractional
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
-    from .._core.run import Settings
     from .._core.workers import Workers
     from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
@@ -28,13 +28,22 @@ LONGEST_PARAMETER = 10
 
 
 class PoissonClusterer(ClusterMixin, BaseEstimator):
-    """Best of several runs of one rule; subclasses give ``_settings``."""
+    """Best of several runs; subclasses name the parameters that users may set."""
 
     n_clusters: Any
     init: Any
+    column_init: Any = "information"
     n_init: Any
     max_iter: Any
+    column_penalty: Any = None
+    groups: Any = (RELEVANT,)
+    assignment: Any = "exact"
+    outliers: Any = None
+    outlier_threshold: Any = 0.0
     prior: Any
+    robust: Any = None
+    seed_columns: Any = None
+    fixed_groups: Any = None
     random_state: Any
     n_jobs: Any
     verbose: int
@@ -49,6 +58,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
         known_labels: ArrayLike | None = None,
+        hold_labels: bool = True,
         progress: Progress | None = None,
     ) -> Self:
         """Cluster the rows of X.
@@ -71,8 +81,10 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             Cluster of each row that is known, -1 where it is not: numbers from 0
             without gaps, or names (then "", None and nan are unknown, too). These
             clusters come first and keep their numbers and names; names are numbered in
-            their order. ``hold_labels`` says whether the rows may leave them. Clusters
-            beyond them are found among the other rows.
+            their order. Clusters beyond them are found among the other rows.
+        hold_labels : bool, default=True
+            Whether rows stay in their known clusters. False only starts there: from the
+            best fit that held them, a run continues in which they may leave.
         progress : Progress or None, default=None
             Listens to the runs: an object with the methods ``start(n_runs)`` and
             ``step(step)``. None prints them if ``verbose`` is set.
@@ -96,18 +108,16 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             "sample_weight": sample_weight,
             "batch": batch,
             "known_labels": known_labels,
+            "hold_labels": hold_labels,
         }
         self._check_known_start(known_labels)
         if hasattr(X, "__dask_graph__"):
             return self._fit_blocks(X, rows, progress)
-        if isinstance(self.n_clusters, str) and hasattr(self, "_fit_auto"):
+        if self._chooses_k():
             return self._fit_auto(X, rows, progress)
         plan = self._plan()
-        known: dict[str, Any] = {
-            "hold_labels": plan.hold_labels,
-            "first_names": plan.seed_names,
-        }
-        counts = with_rows_of_fit(check_counts(X, self), **known, **rows)
+        seeded = plan.seed_names
+        counts = with_rows_of_fit(check_counts(X, self), first_names=seeded, **rows)
         names = getattr(self, "feature_names_in_", None)
         plan = plan.for_columns(names, counts.n_columns)
         warn_if_fractional(counts, plan.name)
@@ -203,8 +213,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
     def _check_known_start(self, known_labels: Any) -> None:
         """Refuse known clusters beside another start."""
-        seeds = getattr(self, "seed_columns", None)
-        for name, given in (("known_labels", known_labels), ("seed_columns", seeds)):
+        both = {"known_labels": known_labels, "seed_columns": self.seed_columns}
+        for name, given in both.items():
             if given is not None and not isinstance(self.init, str):
                 message = (
                     f"{name} and an init of labels or a model are two starts; give one "
@@ -212,32 +222,63 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
                 )
                 raise ValueError(message)
 
-    def _settings(self) -> Settings:
+    def _chooses_k(self) -> bool:
+        """Whether the number of clusters is chosen along a path."""
+        auto = isinstance(self.n_clusters, str) and self.n_clusters == "auto"
+        return auto and isinstance(self.init, str)
+
+    def _fit_auto(
+        self, X: ArrayLike | Any, rows: dict[str, Any], progress: Any
+    ) -> Self:
         raise NotImplementedError
 
     def _plan(self) -> Plan:
         """Check all parameters, as far as that is possible without the data."""
+        from .._core import rules
+        from .._core.run import Settings
         from .._fit.plan import Plan, check_fixed, check_seeds
 
-        settings = self._settings()
+        _options.check_parameters(self.get_params(deep=False))
+        init, limits = self._checked_init(), _options.check_robust(self.robust)
+        column_init = self.column_init
+        if not isinstance(column_init, str):
+            column_init = np.asarray(column_init)
+        settings = Settings(
+            n_clusters=self._number_of_clusters(init),
+            max_iter=int(self.max_iter),
+            price=_options.resolve_penalty(self.column_penalty),
+            groups=_options.check_groups(self.groups),
+            rule=rules.NAMED[self.assignment],
+            outliers=self.outliers,
+            threshold=float(self.outlier_threshold),
+            prior=float(self.prior),
+        )
         return Plan(
             name=type(self).__name__,
             settings=settings,
-            init=self._checked_init(),
-            column_init=self._checked_column_init(),
+            init=init,
+            column_init=column_init,
             n_init=_options.check_n_init(self.n_init),
             entropy=_options.entropy_of(self.random_state),
             n_jobs=_options.resolve_n_jobs(self.n_jobs),
             parameters=self._plain_parameters(),
-            max_dispersion=self._checked_limit("max_dispersion"),
-            max_row_size=self._checked_limit("max_row_size"),
-            hold_labels=self._checked_hold(),
-            given_seeds=check_seeds(getattr(self, "seed_columns", None)),
+            max_dispersion=limits.columns,
+            max_row_size=limits.rows,
+            given_seeds=check_seeds(self.seed_columns),
             with_confidence=hasattr(type(self), "predict_proba"),
-            fixed_groups=check_fixed(
-                getattr(self, "fixed_groups", None), settings.groups
-            ),
+            fixed_groups=check_fixed(self.fixed_groups, settings.groups),
         )
+
+    def _number_of_clusters(self, init: Any) -> int:
+        """Number that is asked for; "auto": that of the labels or fit to start from."""
+        if not isinstance(self.n_clusters, str):
+            return int(self.n_clusters)
+        if isinstance(init, str):
+            return _options.check_integer("n_clusters", self.n_clusters, 1)
+        if isinstance(init, np.ndarray):
+            whole = init.dtype.kind in "iu" and init.size
+            return max(int(init.max()) + 1, 1) if whole else 1
+        return int(init.n_clusters)
 
     def _plain_parameters(self) -> dict[str, Any]:
         return plain(self.get_params(deep=False), longest=LONGEST_PARAMETER)
@@ -246,7 +287,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         """Name, labels or record that the rows start from."""
         init = self.init
         if isinstance(init, str):
-            _options.check_choice("init", init, _names.INITS)
             return init
         if not isinstance(init, BaseEstimator):
             return np.asarray(init)
@@ -255,22 +295,6 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             message = f"init={init!r} is no model of the Poisson family."
             raise ValueError(message)
         return init.record_
-
-    def _checked_column_init(self) -> Any:
-        column_init = getattr(self, "column_init", "information")
-        if not isinstance(column_init, str):
-            return np.asarray(column_init)
-        _options.check_choice("column_init", column_init, _names.COLUMN_INITS)
-        return column_init
-
-    def _checked_hold(self) -> bool:
-        hold = getattr(self, "hold_labels", True)
-        _options.check_choice("hold_labels", hold, (True, False))
-        return bool(hold)
-
-    def _checked_limit(self, name: str) -> float | None:
-        value = getattr(self, name, None)
-        return None if value is None else _options.check_limit(name, value)
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers

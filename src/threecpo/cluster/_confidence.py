@@ -12,8 +12,8 @@ from ._tree import ClusterTree
 from .fitting import fitted
 
 _DOWNWEIGHTED = (
-    "Confidence is not measured where max_dispersion downweights columns; fit without "
-    "max_dispersion for it."
+    "Confidence is not measured where robust= downweights columns; fit without a limit "
+    "of columns for it."
 )
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _names, _options
+from .. import _options
 from .._extras import frame
+from .._parameters import MARKER_ORDERS
 from ._base import PoissonClusterer
 from .naming import cluster_names_of, given_names, names_array
 from .tables import marker_table
@@ -29,6 +30,12 @@ class DescribedClusters(PoissonClusterer):
         """Name of each cluster: one that was given, else made of its best columns."""
         check_is_fitted(self)
         return cluster_names_of(self.record_)
+
+    @property
+    def cluster_sizes_(self) -> NDArray[np.int64]:
+        """Rows in each cluster, without outliers and rows that have no counts."""
+        check_is_fitted(self)
+        return self.record_.cluster_sizes
 
     def name_clusters(self, names: Any, X: Any = None) -> Self:
         """Return the same fitted model with other names of its clusters.
@@ -108,7 +115,7 @@ class DescribedClusters(PoissonClusterer):
         """
         check_is_fitted(self)
         n = _options.check_integer("n", n, 1)
-        _options.check_choice("order", order, _names.MARKER_ORDERS)
+        _options.check_choice("order", order, MARKER_ORDERS)
         record, names = self.record_, None
         if feature_names is not None:
             names = names_array("feature_names", feature_names, record.n_columns)

@@ -1,4 +1,4 @@
-"""What a fitted model says of nuisance: batches, columns and rows held back."""
+"""What a fitted model says of nuisance: batches, columns and rows downweighted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class NuisanceEffects(PoissonClusterer):
-    """A clusterer with batches, whose columns and rows may be held back."""
+    """A clusterer with batches, whose columns and rows may be downweighted."""
 
     @property
     def column_weights_(self) -> NDArray[np.float64]:
@@ -29,7 +29,7 @@ class NuisanceEffects(PoissonClusterer):
 
     @property
     def row_weights_(self) -> NDArray[np.float64]:
-        """How often each row counts by ``max_row_size``, 1 or less."""
+        """How often each row counts by ``robust``, 1 or less."""
         check_is_fitted(self)
         rows = self.record_.rows
         if rows is None:
@@ -66,8 +66,8 @@ class NuisanceEffects(PoissonClusterer):
         n = _options.check_integer("n", n, 1)
         return frame(batch_columns(self.record_, n))
 
-    def held_back_columns(self) -> Any:
-        """Columns that ``max_dispersion`` holds back.
+    def downweighted_columns(self) -> Any:
+        """Columns that ``robust`` downweights.
 
         Returns
         -------
@@ -81,15 +81,15 @@ class NuisanceEffects(PoissonClusterer):
         >>> from threecpo import ThreeCPO
         >>> from threecpo.datasets import make_synth
         >>> X, _ = make_synth(random_state=0)
-        >>> model = ThreeCPO(3, max_dispersion=10, random_state=0).fit(X)
-        >>> list(model.held_back_columns())
+        >>> model = ThreeCPO(3, robust={"columns": 10}, random_state=0).fit(X)
+        >>> list(model.downweighted_columns())
         ['column', 'group', 'dispersion', 'weight']
         """
         check_is_fitted(self)
-        return frame(_held_columns(self.record_, self.column_weights_))
+        return frame(_downweighted_columns(self.record_, self.column_weights_))
 
-    def held_back_rows(self) -> Any:
-        """Rows that ``max_row_size`` holds back.
+    def downweighted_rows(self) -> Any:
+        """Rows that ``robust`` downweights.
 
         Returns
         -------
@@ -115,11 +115,11 @@ def _lightest(weights: NDArray[np.float64]) -> NDArray[np.intp]:
     return order[weights[order] < 1]
 
 
-def _held_columns(
+def _downweighted_columns(
     record: FitRecord, weights: NDArray[np.float64]
 ) -> dict[str, list[Any]]:
     held, names = _lightest(weights), record.column_names
-    most = record.parameters.get("max_dispersion") or np.nan
+    most = _options.check_robust(record.parameters.get("robust")).columns or np.nan
     return {
         "column": [int(j) if names is None else names[j] for j in held],
         "group": record.groups[held].tolist(),

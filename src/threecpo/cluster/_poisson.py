@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import _options
 from ._base import PoissonClusterer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
-
-    from .._core.run import Settings
 
 
 class PoissonL(PoissonClusterer):
@@ -33,8 +30,6 @@ default="poisson-k-means++"
         Most iterations of one run.
     prior : float, default=1e-3
         Added to every count.
-    hold_labels : bool, default=True
-        Whether rows of ``known_labels`` stay in their clusters; see :class:`ThreeCPO`.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -82,8 +77,6 @@ default="poisson-k-means++"
     array([0, 0, 1, 0], dtype=int32)
     """
 
-    _rule = "exact"
-
     def __init__(
         self,
         n_clusters: int = 8,
@@ -92,7 +85,6 @@ default="poisson-k-means++"
         n_init: int | str = 10,
         max_iter: int = 300,
         prior: float = 1e-3,
-        hold_labels: bool = True,
         random_state: Any = None,
         n_jobs: int | None = None,
         verbose: int = 0,
@@ -102,26 +94,9 @@ default="poisson-k-means++"
         self.n_init = n_init
         self.max_iter = max_iter
         self.prior = prior
-        self.hold_labels = hold_labels
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
-
-    def _settings(self) -> Settings:
-        from .._core import rules
-        from .._core.codes import RELEVANT
-        from .._core.run import Settings
-
-        return Settings(
-            n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
-            max_iter=_options.check_integer("max_iter", self.max_iter, 1),
-            price=_options.resolve_penalty(None),
-            groups=(RELEVANT,),
-            rule=rules.NAMED[self._rule],
-            outliers=None,
-            threshold=0.0,
-            prior=_options.check_non_negative("prior", self.prior),
-        )
 
 
 class PoissonC(PoissonL):
@@ -145,8 +120,6 @@ default="poisson-k-means++"
         Most iterations of one run.
     prior : float, default=1e-3
         Added to every count.
-    hold_labels : bool, default=True
-        Whether rows of ``known_labels`` stay in their clusters; see :class:`ThreeCPO`.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
@@ -172,4 +145,4 @@ n_clusters_, n_features_in_, feature_names_in_
     array([0, 0, 1, 0], dtype=int32)
     """
 
-    _rule = "chi-squared"
+    assignment = "chi-squared"

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _names, _options
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from ._arrivals import ArrivingRows
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.run import Settings
     from .._fit.record import FitRecord
     from ..select import KPath
 
@@ -48,9 +46,10 @@ class ThreeCPO(
 
     Parameters
     ----------
-    n_clusters : int or "auto", default=8
+    n_clusters : int or "auto", default="auto"
         Number of clusters K to start with. Clusters that lose all rows are dropped.
-        ``"auto"`` tries 1 to ``max_clusters`` and keeps the best by ``criterion``.
+        ``"auto"`` tries 1 to ``max_clusters`` and keeps the best by ``criterion``; with
+        labels or a model as ``init`` it is their number of clusters.
     init : str, array-like of shape (n_rows,) or fitted ThreeCPO, default="merge"
         Start of the rows. ``"merge"`` comes down from three or four times as many
         clusters, joining those that cost least, and joins what good runs have in
@@ -77,9 +76,9 @@ default="information"
         price for each column.
     groups : tuple, default=(1, 0, -1)
         Groups a column may take; must hold 1.
-    assignment : {"exact", "printed"}, default="exact"
+    assignment : {"exact", "paper"}, default="exact"
         Row rule. ``"exact"`` re-fits a row's size in each cluster it is tried in, and
-        never raises the loss. ``"printed"`` is the paper's formula, which leaves out
+        never raises the loss. ``"paper"`` is the paper's formula, which leaves out
         what the move changes in C0 and can raise it.
     outliers : {None, "iterative", "final"}, default=None
         Mark rows that fit the background (all rows together) better than any cluster:
@@ -95,17 +94,13 @@ default="information"
         than there are rows).
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
-    max_dispersion : float or None, default=None
-        Hold back columns that vary more than this many times as much as Poisson counts,
-        in a first fit: their likelihood counts with the weight ``max_dispersion`` over
-        the dispersion. 10 is a good value; None is the paper's loss.
-    max_row_size : float or None, default=None
-        Hold back rows with more counts than this many times the median row: they count
-        as often as makes them as large.
-    hold_labels : bool, default=True
-        Whether rows of ``known_labels`` (see :meth:`fit`) stay in their clusters.
-        False only starts there: from the best fit that held them, a run goes on in
-        which they may leave, to an ordinary fixed point.
+    robust : True, dict or None, default=None
+        Downweight what would decide a fit alone. ``{"columns": 10}`` limits columns
+        that vary more than 10 times as much as Poisson counts in a first fit: their
+        likelihood counts with the weight 10 over the dispersion. ``{"rows": 5}`` limits
+        rows with more than 5 times the counts of the median row: they count as often
+        as makes them that large. True is ``{"columns": 10, "rows": 5}``; None is the
+        paper's loss.
     seed_columns : dict of str to list or None, default=None
         Columns, by name or number, that clusters start from, as in ``{"rugby":
         ["scrum", "try"]}``: these clusters come first, in the order of the dict, with
@@ -160,13 +155,16 @@ default="information"
     batch_effects_ : ndarray of shape (n_batches, n_columns)
         How many times more of each column each of them has than a mean batch.
     column_weights_ : ndarray of shape (n_columns,)
-        Weight of each column by ``max_dispersion``; see ``held_back_columns``.
+        Weight of each column by ``robust``; see ``downweighted_columns``.
     row_weights_ : ndarray of shape (n_rows,)
-        Weight of each row by ``max_row_size``; see ``held_back_rows``.
+        Weight of each row by ``robust``; see ``downweighted_rows``.
     n_iter_ : int
         Iterations of the kept run.
     n_clusters_ : int
         Number of clusters found.
+    cluster_sizes_ : ndarray of shape (n_clusters,)
+        Rows in each cluster. Outliers, and rows without counts in relevant or shared
+        columns, are in none.
     k_path_ : KPath
         All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
     cluster_names_ : ndarray of shape (n_clusters,)
@@ -232,7 +230,7 @@ default="information"
 
     def __init__(
         self,
-        n_clusters: int | str = 8,
+        n_clusters: int | str = "auto",
         *,
         init: str | ArrayLike | ThreeCPO = "merge",
         column_init: str | ArrayLike = "information",
@@ -246,9 +244,7 @@ default="information"
         prior: float = 1e-3,
         max_clusters: int = 30,
         criterion: str = "mdl-dispersion",
-        max_dispersion: float | None = None,
-        max_row_size: float | None = None,
-        hold_labels: bool = True,
+        robust: bool | dict[str, float] | None = None,
         seed_columns: dict[str, list[Any]] | None = None,
         fixed_groups: dict[Any, int] | None = None,
         random_state: Any = None,
@@ -268,9 +264,7 @@ default="information"
         self.prior = prior
         self.max_clusters = max_clusters
         self.criterion = criterion
-        self.max_dispersion = max_dispersion
-        self.max_row_size = max_row_size
-        self.hold_labels = hold_labels
+        self.robust = robust
         self.seed_columns = seed_columns
         self.fixed_groups = fixed_groups
         self.random_state = random_state
@@ -338,32 +332,20 @@ default="information"
         self.k_path_ = path
         return self
 
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        """What was found; of a model that is not fitted, its parameters."""
+        if not hasattr(self, "record_"):
+            return str(super().__repr__(N_CHAR_MAX))
+        relevant = int(self._get_support_mask().sum())
+        found = _plural(self.n_clusters_, "cluster")
+        of_all = _plural(self.n_features_in_, "column")
+        return (
+            f"{type(self).__name__}: {found}, {_spaced(relevant)} of {of_all} relevant"
+        )
+
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.column_groups_ == 1
-
-    def _settings(self) -> Settings:
-        """Check the parameters that do not depend on the data."""
-        from .._core import rules
-        from .._core.run import Settings
-
-        _options.check_choice("assignment", self.assignment, _names.ASSIGNMENTS)
-        _options.check_choice("outliers", self.outliers, _names.OUTLIERS)
-        _options.check_n_init(self.n_init)
-        _options.check_integer("max_clusters", self.max_clusters, 1)
-        _options.check_choice("criterion", self.criterion, _names.CRITERIA)
-        return Settings(
-            n_clusters=_options.check_integer("n_clusters", self.n_clusters, 1),
-            max_iter=_options.check_integer("max_iter", self.max_iter, 1),
-            price=_options.resolve_penalty(self.column_penalty),
-            groups=_options.check_groups(self.groups),
-            rule=rules.NAMED[self.assignment],
-            outliers=self.outliers,
-            threshold=_options.check_non_negative(
-                "outlier_threshold", self.outlier_threshold
-            ),
-            prior=_options.check_non_negative("prior", self.prior),
-        )
 
     def _keep(self, record: FitRecord) -> None:
         super()._keep(record)
@@ -373,3 +355,12 @@ default="information"
         totals, weight = sums.smoothed(record.settings.prior).totals, sums.total_weight
         self.shared_rates_ = totals
         self.noise_rates_ = totals / weight
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{_spaced(number)} {noun}{'' if number == 1 else 's'}"
+
+
+def _spaced(number: int) -> str:
+    """A number with its thousands apart: 14 044."""
+    return f"{number:,}".replace(",", " ")

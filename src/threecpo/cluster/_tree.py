@@ -286,7 +286,7 @@ class ClusterTree(PoissonClusterer):
         """Counts with what belongs to their rows, known by the clusters of the fit."""
         counts = check_counts(X, self, reset=False)
         rows = {"sample_weight": sample_weight, "batch": batch}
-        counts = with_rows_of_fit(counts, hold_labels=True, first_names=(), **rows)
+        counts = with_rows_of_fit(counts, **rows)
         return self._with_known_rows(counts, known_labels)
 
     def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:

@@ -30,6 +30,7 @@ __all__ = [
     "check_division",
     "check_estimator",
     "check_known_start",
+    "chooses_k",
     "fitted",
     "fitted_from",
     "info_of_new_rows",
@@ -109,6 +110,11 @@ def parameters_of(estimator: PoissonClusterer) -> dict[str, Any]:
     return estimator._plain_parameters()
 
 
+def chooses_k(estimator: PoissonClusterer) -> bool:
+    """Whether the number of clusters is chosen along a path."""
+    return estimator._chooses_k()
+
+
 def check_known_start(estimator: PoissonClusterer, known_labels: Any) -> None:
     """Refuse known clusters beside another start of an estimator."""
     estimator._check_known_start(known_labels)
@@ -145,6 +151,7 @@ def as_table(
     sample_weight: Any = None,
     batch: Any = None,
     known_labels: Any = None,
+    hold_labels: bool = True,
 ) -> CountTable:
     """Return counts with their names, checked once, as the estimator fits them.
 
@@ -158,15 +165,22 @@ def as_table(
         counts = check_counts(X, checked)
         names = getattr(checked, "feature_names_in_", None)
         table = CountTable(counts, column_names=names)
-    hold = getattr(estimator, "hold_labels", True)
     seeded = tuple(map(str, getattr(estimator, "seed_columns", None) or ()))
     rows = {"sample_weight": sample_weight, "batch": batch}
-    rows |= {"known_labels": known_labels, "hold_labels": hold, "first_names": seeded}
+    rows |= {
+        "known_labels": known_labels,
+        "hold_labels": hold_labels,
+        "first_names": seeded,
+    }
     return replace(table, counts=with_rows_of_fit(table.counts, **rows))
 
 
 def with_rows_of_fit(
-    counts: Counts, *, hold_labels: bool, first_names: tuple[str, ...], **rows: Any
+    counts: Counts,
+    *,
+    first_names: tuple[str, ...] = (),
+    hold_labels: bool = True,
+    **rows: Any,
 ) -> Counts:
     """Return counts with what belongs to their rows, as a fit takes it."""
     info = row_info(

@@ -18,6 +18,7 @@ from ..cluster.fitting import (
     check_division,
     check_estimator,
     check_known_start,
+    chooses_k,
     fitted_from,
     keep,
     plan_of,
@@ -66,6 +67,7 @@ def fit(
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
     known_labels: ArrayLike | None = None,
+    hold_labels: bool = True,
 ) -> Model:
     """Fit an estimator to rows that come in blocks.
 
@@ -110,7 +112,7 @@ def fit(
     checkpoint : str or path-like, default=None
         Folder that keeps the state of all runs after each pass. The same call goes on
         from there after a crash, and ends with the same result (under
-        ``assignment="printed"``, a run in a cycle may end elsewhere in it).
+        ``assignment="paper"``, a run in a cycle may end elsewhere in it).
     scratch : str or path-like, default=None
         Existing folder with room for the counts of an h5ad, zarr or 10x file without
         compression, about 4 bytes a stored count (logger ``threecpo.io.blocks`` tells
@@ -138,6 +140,8 @@ default=None
         How often each row counts, its batch and its cluster where that is known, as in
         :meth:`ThreeCPO.fit`, of the rows of all blocks in their order. The sample has
         rows of every known cluster.
+    hold_labels : bool, default=True
+        Whether rows stay in their known clusters, as in :meth:`ThreeCPO.fit`.
 
     Returns
     -------
@@ -172,9 +176,9 @@ default=None
     how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}
     how["checkpoint"] = checkpoint
     how |= {"second_look": second_look, "write_to": target}
-    rows = {"sample_weight": sample_weight, "batch": batch}
-    rows |= {"known_labels": known_labels}
-    if isinstance(estimator.n_clusters, str):
+    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
+    if chooses_k(estimator):
         from ._path import fit_auto
 
         fit_auto(estimator, blocks, place, how, rows, progress)

@@ -10,9 +10,9 @@ from .._options import check_integer, check_non_negative
 from .._progress import RunBar
 from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.fitting import (
-    check_known_path,
     empty_path,
     largest_of_auto,
+    numbers_of_auto,
     whole_numbers,
 )
 from ._session import (
@@ -59,6 +59,7 @@ def select_n_clusters(
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
     known_labels: ArrayLike | None = None,
+    hold_labels: bool = True,
 ) -> KPath:
     """Fit several numbers of clusters to rows in blocks, and choose among them.
 
@@ -83,6 +84,8 @@ def select_n_clusters(
     sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
 default=None
         As in :func:`fit`; no number of clusters may be below that of the known ones.
+    hold_labels : bool, default=True
+        As in :func:`fit`.
 
     Returns
     -------
@@ -115,8 +118,8 @@ default=None
         "tol": tol,
         "checkpoint": checkpoint,
     }
-    rows = {"sample_weight": sample_weight, "batch": batch}
-    rows |= {"known_labels": known_labels}
+    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
     plan = path.fitter.plan(max(wanted))
     with ExitStack() as stack, _heard(progress, verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
@@ -142,11 +145,9 @@ def fit_auto(
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = block_request(session, **how)
         found = _rows_of(session, plan, session.rows(plan, request), rows)
-        kept = found.info.kept
-        n_rows = found.n_rows if kept is None else len(kept)
         least = max(1, len(found.info.known_names), len(plan.seed_names))
-        check_known_path(least, largest)
-        _extend(path, session, found, range(least, min(largest, n_rows) + 1), heard)
+        wanted = numbers_of_auto(found.n_rows, found.info, least, largest)
+        _extend(path, session, found, wanted, heard)
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None
         keep(estimator, best)

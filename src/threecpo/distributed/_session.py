@@ -146,10 +146,12 @@ def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
     return f"Run the same call again to resume from {os.fspath(checkpoint)}."
 
 
-def given_info(plan: Plan, n_rows: int, **given: Any) -> RowInfo:
+def given_info(
+    plan: Plan, n_rows: int, *, hold_labels: bool = True, **given: Any
+) -> RowInfo:
     """Return what is given of the rows of all blocks, as a fit takes it."""
     info = row_info(n_rows, **given, first_names=plan.seed_names)
-    return info_of_fit(info, hold_labels=plan.hold_labels, first_names=plan.seed_names)
+    return info_of_fit(info, hold_labels=hold_labels, first_names=plan.seed_names)
 
 
 def in_memory(

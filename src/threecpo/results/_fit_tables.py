@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._names import MARKER_ORDERS
 from .._options import check_choice, check_integer
+from .._parameters import MARKER_ORDERS
 from .._validation import check_counts
 from ..cluster.naming import (
     SEPARATOR,

@@ -276,7 +276,7 @@ def _dominant(facts: dict[str, Any]) -> Iterator[str]:
         share = f"{100 * facts['deepest_rows']:.0f} %"
         yield (
             f"5 % of the rows contain {share} of all counts and will "
-            " dominate the clusters. Compare with max_row_size=5."
+            " dominate the clusters. Compare with robust=True."
         )
     if n_columns >= FEWEST_COLUMNS:
         yield from _large(facts["largest_columns"])

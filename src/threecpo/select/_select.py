@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
+    from .._core.rows import RowInfo
     from .._fit.plan import Progress
 
 
@@ -35,6 +36,7 @@ def select_n_clusters(
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
     known_labels: ArrayLike | None = None,
+    hold_labels: bool = True,
 ) -> KPath:
     """Fit several numbers of clusters and choose among them.
 
@@ -73,6 +75,8 @@ def select_n_clusters(
 default=None
         How often each row counts, its batch and its cluster where that is known, as in
         :meth:`ThreeCPO.fit`. No number of clusters may be below that of the known ones.
+    hold_labels : bool, default=True
+        Whether rows stay in their known clusters, as in :meth:`ThreeCPO.fit`.
 
     Returns
     -------
@@ -107,16 +111,18 @@ default=None
     options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
     path = empty_path(estimator, criterion, **options)
     wanted = numbers_to_try(n_clusters)
-    rows = {
+    rows: dict[str, Any] = {
         "sample_weight": sample_weight,
         "batch": batch,
         "known_labels": known_labels,
     }
+    given_rows = any(given is not None for given in rows.values()) or not hold_labels
+    rows["hold_labels"] = hold_labels
     if hasattr(X, "__dask_graph__"):
         heard = {"verbose": verbose, "progress": progress}
         given = {"estimator": estimator, "criterion": criterion}
         return _over_blocks(X, wanted, **options, **given, **heard, **rows)
-    if any(given is not None for given in rows.values()):
+    if given_rows:
         X = as_table(X, path.fitter.estimator, **rows)
     try:
         path.extend(X, wanted, verbose=verbose, progress=progress)
@@ -158,21 +164,18 @@ def whole_numbers(n_clusters: Any) -> list[int]:
     return sorted({_options.check_integer("n_clusters", k, 1) for k in wanted})
 
 
-def check_known_path(least: int, largest: int) -> None:
-    """Refuse a path that ends before the number of known clusters."""
+def numbers_of_auto(n_rows: int, info: RowInfo, least: int, largest: int) -> range:
+    """Numbers of clusters that ``n_clusters="auto"`` tries: at most one a row."""
     if least > largest:
         message = f"max_clusters={largest}, but {least} clusters are known."
         raise ValueError(message)
+    kept = info.kept
+    n_rows = n_rows if kept is None else len(kept)
+    return range(least, min(largest, n_rows) + 1)
 
 
 def largest_of_auto(estimator: Any) -> int:
     """Largest number of clusters that ``n_clusters="auto"`` tries."""
-    if estimator.n_clusters != "auto":
-        message = (
-            f"n_clusters={estimator.n_clusters!r} must be a whole number of 1 or more, "
-            "or 'auto'."
-        )
-        raise ValueError(message)
     return _options.check_integer("max_clusters", estimator.max_clusters, 1)
 
 
@@ -201,6 +204,7 @@ def auto_path(
     sample_weight: Any = None,
     batch: Any = None,
     known_labels: Any = None,
+    hold_labels: bool = True,
     progress: Progress | None = None,
 ) -> KPath:
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
@@ -214,6 +218,8 @@ def auto_path(
     sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
 default=None
         As in :meth:`ThreeCPO.fit`; the path begins with the number of known clusters.
+    hold_labels : bool, default=True
+        Whether rows stay in their known clusters.
     progress : Progress or None, default=None
         Listens to the runs; None shows a bar if the estimator is ``verbose``.
 
@@ -233,11 +239,9 @@ default=None
     """
     largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
-    rows = {"sample_weight": sample_weight, "batch": batch}
-    table = as_table(X, estimator, **rows, known_labels=known_labels)
+    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
+    table = as_table(X, estimator, **rows)
     least = max(1, table.counts.n_known, len(estimator.seed_columns or ()))
-    check_known_path(least, largest)
-    kept = table.counts.row_info.kept
-    n_rows = table.shape[0] if kept is None else len(kept)
-    wanted = range(least, min(largest, n_rows) + 1)
+    wanted = numbers_of_auto(table.counts.n_rows, table.counts.row_info, least, largest)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

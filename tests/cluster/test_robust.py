@@ -1,4 +1,4 @@
-"""Columns and rows that are held back: exact, and the same through every door."""
+"""Columns and rows that are downweighted: exact, and the same over blocks."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from threecpo import ThreeCPO, distributed, select_n_clusters
+from threecpo._parameters import ROBUST
 
 LIMIT = 3.0
+COLUMNS = {"columns": LIMIT}
 
 
 def wild_counts(seed: int = 0, n_rows: int = 240) -> np.ndarray:
@@ -27,7 +29,7 @@ def fitted(X, **options):
     fit = {
         name: options.pop(name) for name in ("batch", "sample_weight") & options.keys()
     }
-    options = {"n_clusters": 3, "max_dispersion": LIMIT, "random_state": 0} | options
+    options = {"n_clusters": 3, "robust": COLUMNS, "random_state": 0} | options
     return ThreeCPO(**options).fit(X, **fit)
 
 
@@ -41,7 +43,7 @@ def scaled_by(X, weights, model, **options):
 
 def test_columns_that_vary_too_much_have_less_weight():
     model = fitted(wild_counts())
-    held = model.held_back_columns()
+    held = model.downweighted_columns()
     assert set(held["column"]) >= {20, 21, 22, 23}
     assert (model.column_weights_[20:] < 0.6).all()
     assert np.allclose(LIMIT / np.asarray(held["dispersion"]), held["weight"])
@@ -54,7 +56,7 @@ def test_weights_are_those_of_the_dispersions_of_a_fit_without_them():
     from threecpo.cluster.fitting import as_table
 
     X = wild_counts()
-    first = fitted(X, max_dispersion=None).record_
+    first = fitted(X, robust=None).record_
     counts = as_table(X).counts
     labels = inner_labels(first.labels_of_rates, first.n_clusters)
     found = dispersions(counts, labels, first.smoothed, first.groups)
@@ -63,7 +65,7 @@ def test_weights_are_those_of_the_dispersions_of_a_fit_without_them():
 
 
 @pytest.mark.parametrize(
-    ("outliers", "assignment"), [(None, "printed"), ("iterative", "exact")]
+    ("outliers", "assignment"), [(None, "paper"), ("iterative", "exact")]
 )
 def test_a_weighted_likelihood_is_that_of_scaled_counts(outliers, assignment):
     """Loss, groups, labels and rates, but for w X log w of each column."""
@@ -82,7 +84,7 @@ def test_a_weighted_likelihood_is_that_of_scaled_counts(outliers, assignment):
     assert model.score(X) == pytest.approx(-model.loss_, rel=1e-12)
 
 
-def test_batches_with_held_back_columns_are_those_of_scaled_counts():
+def test_batches_with_downweighted_columns_are_those_of_scaled_counts():
     X, batch = wild_counts(), np.arange(240) % 3
     model = fitted(X, prior=0.0, batch=batch)
     weights = model.column_weights_
@@ -112,10 +114,10 @@ def test_blocks_of_any_size_give_the_same(sample_rows):
     found = []
     for size in (240, 100, 33):
         readers = [lambda i=i, s=size: X[i : i + s] for i in range(0, 240, size)]
-        model = ThreeCPO(3, max_dispersion=LIMIT, max_row_size=2, random_state=0)
+        model = ThreeCPO(3, robust=COLUMNS | {"rows": 2}, random_state=0)
         found.append(distributed.fit(model, readers, sample_rows=sample_rows))
     if sample_rows is None:
-        found.append(fitted(X, max_row_size=2))
+        found.append(fitted(X, robust=COLUMNS | {"rows": 2}))
     first = found[0]
     assert (first.column_weights_ < 1).any()
     assert (first.row_weights_ < 1).any()
@@ -129,7 +131,7 @@ def test_blocks_of_any_size_give_the_same(sample_rows):
 def test_a_fit_over_blocks_goes_on_from_its_two_checkpoints(tmp_path):
     X = wild_counts()
     readers = [lambda i=i: X[i : i + 80] for i in range(0, 240, 80)]
-    model = ThreeCPO(3, max_dispersion=LIMIT, random_state=0)
+    model = ThreeCPO(3, robust=COLUMNS, random_state=0)
     options = {"sample_rows": 100, "checkpoint": tmp_path / "kept"}
     first = distributed.fit(model, readers, **options).loss_
     assert {path.name for path in tmp_path.iterdir()} == {"kept", "kept-first"}
@@ -138,16 +140,16 @@ def test_a_fit_over_blocks_goes_on_from_its_two_checkpoints(tmp_path):
 
 def test_nothing_above_the_limit_is_the_fit_without_one():
     X = wild_counts()
-    plain, limited = (fitted(X, max_dispersion=c) for c in (None, 1e6))
+    plain, limited = (fitted(X, robust=r) for r in (None, {"columns": 1e6}))
     assert plain.loss_ == limited.loss_
     assert np.array_equal(plain.cluster_rates_, limited.cluster_rates_)
-    assert not len(limited.held_back_columns()["column"])
-    assert not len(limited.held_back_rows()["row"])
+    assert not len(limited.downweighted_columns()["column"])
+    assert not len(limited.downweighted_rows()["row"])
 
 
 def test_a_path_has_one_loss():
     X = wild_counts()
-    estimator = ThreeCPO(max_dispersion=LIMIT, random_state=0)
+    estimator = ThreeCPO(robust=COLUMNS, random_state=0)
     path = select_n_clusters(X, range(2, 5), estimator=estimator)
     before = path.estimator(3).column_weights_
     path.extend(X, [5])
@@ -160,7 +162,7 @@ def test_a_path_of_long_rows_is_that_of_their_weights():
     X = wild_counts(n_rows=120)
     X[:5] *= 20
     options = {"n_init": 2, "random_state": 0}
-    limited = ThreeCPO(init="poisson-k-means++", max_row_size=2)
+    limited = ThreeCPO(init="poisson-k-means++", robust={"rows": 2})
     path = select_n_clusters(X, [2, 3], estimator=limited, **options)
     weights = path.estimator(3).row_weights_
     plain = ThreeCPO(init="poisson-k-means++")
@@ -173,14 +175,14 @@ def test_a_path_of_long_rows_is_that_of_their_weights():
 def test_long_rows_count_as_rows_of_the_limit():
     X = wild_counts()
     X[:5] *= 20
-    model = ThreeCPO(3, max_row_size=4, random_state=0).fit(X)
+    model = ThreeCPO(3, robust={"rows": 4}, random_state=0).fit(X)
     sizes = X.sum(axis=1)
     median = np.sort(sizes)[(len(sizes) - 1) // 2]
     expected = np.minimum(1.0, 4 * median / sizes)
     assert np.array_equal(model.row_weights_, expected)
     same = ThreeCPO(3, random_state=0).fit(X, sample_weight=expected)
     assert same.loss_ == model.loss_
-    held = model.held_back_rows()
+    held = model.downweighted_rows()
     assert set(held["row"]) == set(np.flatnonzero(expected < 1))
 
 
@@ -192,7 +194,7 @@ def test_the_median_row_counts_copies():
     weights[:20] = 2
     twice = np.repeat(np.arange(60), weights.astype(int))
     start = np.arange(60) % 3
-    options = {"max_row_size": 2, "max_dispersion": None}
+    options = {"robust": {"rows": 2}}
     one = fitted(X, init=start, sample_weight=weights, **options)
     two = fitted(X[twice], init=start[twice], **options)
     assert np.array_equal(one.row_weights_[twice], two.row_weights_)
@@ -200,8 +202,23 @@ def test_the_median_row_counts_copies():
     assert one.loss_ == pytest.approx(two.loss_, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["max_dispersion", "max_row_size"])
+@pytest.mark.parametrize("name", ["columns", "rows"])
 def test_limits_must_be_numbers_of_one_or_more(name):
-    for value in (0.5, -1, np.inf, np.nan, "10", True):
-        with pytest.raises(ValueError, match=f"{name}=.* 1 or more"):
-            ThreeCPO(2, **{name: value}).fit(wild_counts())
+    for value in (0.5, -1, np.inf, np.nan, "10", True, None):
+        with pytest.raises(ValueError, match=f"robust=.*{name!r} must be .*1 or more"):
+            ThreeCPO(2, robust={name: value}).fit(wild_counts())
+
+
+def test_robust_is_true_or_a_dict_of_limits():
+    for value in (10, "yes", {}, {"column": 10}, [10, 5], False):
+        with pytest.raises(ValueError, match="must be None, True or a dict of limits"):
+            ThreeCPO(2, robust=value).fit(wild_counts())
+
+
+def test_true_is_the_measured_setting():
+    X = wild_counts()
+    X[:5] *= 20
+    found, expected = fitted(X, robust=True), fitted(X, robust=ROBUST)
+    assert found.loss_ == expected.loss_
+    assert np.array_equal(found.column_weights_, expected.column_weights_)
+    assert len(found.downweighted_rows()["row"]) == 5
