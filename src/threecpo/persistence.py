@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["load", "save"]
 
 FORMAT = "threecpo-model"
-VERSION = 4
+VERSION = 5
 _IN_ARRAYS = {"stored": "array"}
 _LARGEST_HEADER = 1 << 24
 _MOST_THREADS = 1 << 12
