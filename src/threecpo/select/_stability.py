@@ -11,7 +11,7 @@ from .. import _options
 from .._extras import frame
 from ..cluster.fitting import as_table
 from ..table import CountTable
-from ._select import empty_path, numbers_to_try
+from ._select import empty_path, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,7 +74,7 @@ def stability(
     counts = table.counts
     n_splits = _options.check_integer("n_splits", n_splits, 1)
     rng = np.random.default_rng(_options.fixed_seed(random_state))
-    wanted = sorted(set(numbers_to_try(n_clusters)))
+    wanted = whole_numbers(n_clusters)
     agreement = np.empty((n_splits, len(wanted)))
     for split in agreement:
         order = rng.permutation(counts.n_rows)
