@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _parquet, parquet_columns
+from threecpo.io import DataFormatError
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -17,14 +17,14 @@ FRAME = pd.DataFrame([[3, 0], [0, 5]], index=["p1", "p2"], columns=["ants", "bee
 
 @pytest.fixture
 def read(tmp_path):
-    def reading(frame, **options):
+    def reading(frame, row_group_size=None, **options):
         path = tmp_path / "t.parquet"
         if isinstance(frame, dict):
             parquet.write_table(pa.table(frame), path)
         elif isinstance(frame, pl.DataFrame):
             frame.write_parquet(path)
         else:
-            frame.to_parquet(path)
+            frame.to_parquet(path, row_group_size=row_group_size)
         return read_counts(path, **options)
 
     return reading
@@ -67,11 +67,10 @@ def test_names_that_are_numbers_and_columns_that_are_told(read):
     assert read(frame, index="t", drop=["id", "k"]).row_names.tolist() == ["x", "y"]
 
 
-def test_many_blocks_are_one_table(read, monkeypatch):
-    monkeypatch.setattr(_parquet, "_CELLS", 7)
+def test_many_groups_are_one_table(read):
     Y = np.random.default_rng(0).poisson(1, (20, 3))
     frame = pd.DataFrame(Y, columns=list("abc"), index=[f"r{i}" for i in range(20)])
-    table = read(frame)
+    table = read(frame, row_group_size=7)
     np.testing.assert_array_equal(table.X.toarray(), Y)
     assert table.row_names.tolist() == frame.index.tolist()
 
@@ -139,7 +138,14 @@ def test_pairs_count_one_a_row(read):
     assert read(pairs, triples=("who", "what")).X.toarray().tolist() == [[2, 0], [0, 1]]
 
 
-def test_more_columns_than_are_turned_at_a_time(read, monkeypatch):
-    monkeypatch.setattr(parquet_columns, "_CELLS", 4)
+def test_many_columns_come_some_at_a_time(tmp_path, monkeypatch):
+    from threecpo.io.isolated import gathered
+    from threecpo.io.isolated import parquet as reader
+
+    monkeypatch.setattr(reader, "CELLS", 20)
     Y = np.random.default_rng(2).poisson(1, (9, 6))
-    np.testing.assert_array_equal(read(pd.DataFrame(Y).add_prefix("c")).X.toarray(), Y)
+    pd.DataFrame(Y).add_prefix("c").to_parquet(tmp_path / "t.parquet")
+    path = str(tmp_path / "t.parquet")
+    found = gathered(reader.read_counts(path, 1 << 20, list(range(6)), []))
+    assert found["lengths"].tolist() == (Y > 0).sum(0).tolist()
+    np.testing.assert_array_equal(found["data"], Y.T[Y.T > 0])

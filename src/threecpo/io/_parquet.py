@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import replace
-from itertools import chain
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .._core.inspection import EXACT
 from .._errors import DataFormatError
 from .._extras import require
 from .._labels import labels_of_kinds
@@ -19,24 +20,21 @@ from ._file_content import (
     written_labels,
     written_names,
 )
-from .delimited.column_roles import checked_count, checked_counts, find_layout
+from .delimited.column_roles import (
+    checked_count,
+    checked_counts,
+    find_layout,
+    is_number,
+)
 from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
-from .limits import limit_of
-from .parquet_columns import (
-    as_one,
-    counts_of,
-    field_of,
-    first_bad,
-    is_numeric,
-    rows_of,
-)
-from .parquet_sizes import Texts, opened_table
+from .isolated import gathered, isolated, parquet
 from .sparse_rows import joined
 from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
+from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Generator, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -46,200 +44,235 @@ if TYPE_CHECKING:
     from .delimited.column_roles import Layout
     from .format_options import ReadOptions, WriteOptions
 
-_PURPOSE = "Reading and writing parquet files"
+_PURPOSE = "Writing parquet files"
 _CELLS = 1 << 22
-_LOOKED_AT = 50
-_OF_TRIPLES = 3
+
+
+@dataclass(frozen=True)
+class _File:
+    """A file, and how much it may unpack to."""
+
+    path: Path
+    max_unpacked: int | None
+
+    def items(
+        self, reader: Callable[..., Any], **given: Any
+    ) -> Generator[tuple[str, Any]]:
+        limits = limits_of(self.path, self.max_unpacked)
+        return isolated(reader, self.path, limits, "pyarrow", **given)
+
+    @cached_property
+    def about(self) -> dict[str, Any]:
+        """Names and kinds of columns, and first values."""
+        return gathered(self.items(parquet.describe))
+
+    def columns(self, places: Sequence[int]) -> list[list[Any]]:
+        """Values of columns."""
+        found: list[list[Any]] = [[] for _ in places]
+        for _, part in self.items(parquet.read_columns, places=list(places)):
+            for values, more in zip(found, part, strict=True):
+                values.extend(more)
+        return found
+
+
+def column_names(path: Path) -> list[str]:
+    """Names of the columns of a file, of which no row is read."""
+    names: list[str] = _File(path, None).about["names"]
+    return names
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    limit = limit_of(path, options.max_unpacked)
+    file = _File(path, options.max_unpacked)
+    names, first = file.about["names"], file.about["first"]
+    if not names:
+        message = "it has no columns"
+        raise DataFormatError(message)
+    if options.index is None and file.about["index"] is not None:
+        options = replace(options, index=file.about["index"])
     style = NumberStyle.of(options)
-    with opened_table(path, limit) as file:
-        schema = file.schema_arrow
-        options = _with_index_of_pandas(schema, options)
-        if not schema.names:
-            message = "it has no columns"
-            raise DataFormatError(message)
-        texts = Texts(limit)
-        looked_at = _first_rows(file, schema, texts, options)
-        place = find_text(schema.names, looked_at, options) if looked_at else None
-        if place is not None:
-            places = TextPlaces.find(schema.names, place, options)
-            return _words(file, places, options, texts)
-        check_text_options(options)
-        first = _first_record(schema, looked_at, style)
-        if of_triples(schema.names, first, options):
-            return _triples(file, Places.find(schema.names, options), texts, style)
-        layout = find_layout(schema.names, first, options)
-        return _wide(file, layout, texts, style)
+    place = find_text(names, first, options) if first else None
+    if place is not None:
+        return _words(file, TextPlaces.find(names, place, options), options)
+    check_text_options(options)
+    record = _first_record(file.about, style)
+    if of_triples(names, record, options):
+        return _triples(file, Places.find(names, options), style)
+    return _wide(file, find_layout(names, record, options), style)
 
 
 @contextmanager
 def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Open a file as the names of its columns, its index first, and its rows."""
-    limit = limit_of(path, options.max_unpacked)
-    with opened_table(path, limit) as file:
-        names, texts = file.schema_arrow.names, Texts(limit)
-        index = _with_index_of_pandas(file.schema_arrow, options).index
-        order = sorted(range(len(names)), key=lambda place: names[place] != index)
-        batches = ([batch.column(j) for j in order] for batch in file.iter_batches())
-        rows = (zip(*map(texts.listed, columns), strict=True) for columns in batches)
-        yield [names[j] for j in order], chain.from_iterable(rows)
+    file = _File(path, options.max_unpacked)
+    names, index = file.about["names"], file.about["index"]
+    order = sorted(range(len(names)), key=lambda place: names[place] != index)
+    yield [names[j] for j in order], zip(*file.columns(order), strict=True)
 
 
-def _with_index_of_pandas(schema: Any, options: ReadOptions) -> ReadOptions:
-    """ReadOptions that name the index which pandas wrote as a column."""
-    index = (schema.pandas_metadata or {}).get("index_columns", [])
-    if options.index is None and len(index) == 1 and index[0] in schema.names:
-        return replace(options, index=index[0])
-    return options
-
-
-def _first_rows(
-    file: Any, schema: Any, texts: Texts, options: ReadOptions
-) -> list[list[Any]]:
-    """First values of each column; nothing where all but the index are numbers.
-
-    Of many columns of numbers nothing more than that has to be known.
-    """
-    numeric = list(map(is_numeric, schema.types))
-    index = options.index if options.text is None else None
-    fields = zip(schema.names, numeric, strict=True)
-    if all(is_number or name == index for name, is_number in fields):
-        return []
-    known = [is_number and j >= _OF_TRIPLES for j, is_number in enumerate(numeric)]
-    wanted = [j for j, is_known in enumerate(known) if not is_known]
-    batches = file.iter_batches(
-        batch_size=_LOOKED_AT, columns=[schema.names[j] for j in wanted]
-    )
-    batch = next(batches, None)
-    if batch is None or batch.schema.names != [schema.names[j] for j in wanted]:
-        batch = next(file.iter_batches(batch_size=_LOOKED_AT), None)
-        return [] if batch is None else [texts.listed(each) for each in batch.columns]
-    found = dict(zip(wanted, map(texts.listed, batch.columns), strict=True))
-    return [found.get(j, [0]) for j in range(len(known))]
-
-
-def _first_record(
-    schema: Any, looked_at: list[list[Any]], style: NumberStyle
-) -> list[str]:
+def _first_record(about: dict[str, Any], style: NumberStyle) -> list[str]:
     """Numbers of some kind or text, as in the first record of a csv file."""
-    first = ["0" if is_numeric(kind) else "text" for kind in schema.types]
+    record = ["0" if kind == "number" else "text" for kind in about["kinds"]]
     # Text in the first column names rows even if it is made of digits.
-    for place, values in enumerate(looked_at[1:], 1):
+    for place, values in enumerate(about["first"][1:], 1):
         if values and isinstance(values[0], str):
-            first[place] = style.plain(values[0])
-    return first
+            record[place] = style.plain(values[0])
+    return record
 
 
-def _words(
-    file: Any, places: TextPlaces, options: ReadOptions, values: Texts
-) -> FileContent:
-    texts: list[str] = []
-    names: list[str] = []
-    labels: dict[str, list[Any]] = {kind: [] for kind in places.labels}
-    for batch in file.iter_batches():
-        for text in values.listed(batch.column(places.text)):
-            if not isinstance(text, str | None):
-                message = f"row {len(texts) + 1} holds {shown(str(text))}, no text"
-                raise DataFormatError(message)
-            texts.append(text or "")
-        if places.index is not None:
-            names += _strings(values.listed(batch.column(places.index)), len(names))
-        for kind, at in places.labels.items():
-            labels[kind] += values.listed(batch.column(at))
-    return counted_texts(places, texts, names, labels, options)
+def _words(file: _File, places: TextPlaces, options: ReadOptions) -> FileContent:
+    index = [] if places.index is None else [places.index]
+    wanted = [places.text, *places.labels.values(), *index]
+    texts, *others = file.columns(wanted)
+    for row, text in enumerate(texts, 1):
+        if not isinstance(text, str | None):
+            message = f"row {row} holds {shown(str(text))}, no text"
+            raise DataFormatError(message)
+    names = _names(others.pop()) if index else []
+    kinds = dict(zip(places.labels, others, strict=True))
+    return counted_texts(places, [t or "" for t in texts], names, kinds, options)
 
 
-def _wide(file: Any, layout: Layout, texts: Texts, style: NumberStyle) -> FileContent:
+def _names(listed: list[Any]) -> list[str]:
+    """Names of rows, which all have one."""
+    if None in listed:
+        message = f"the name of row {listed.index(None) + 1} is empty"
+        raise DataFormatError(message)
+    return [str(name) for name in listed]
+
+
+def _wide(file: _File, layout: Layout, style: NumberStyle) -> FileContent:
     blocks: list[sp.csr_array] = []
-    names: list[str] = []
-    labels: dict[str, list[Any]] = {kind: [] for kind in layout.labels}
-    done = 0
-    for number in range(file.num_row_groups):
-        # Groups are read faster as a whole than in parts.
-        group = file.read_row_group(number)
-        columns = [as_one(group.column(place)) for place in layout.counted]
-        blocks.append(_rows(columns, layout, done, style))
-        if layout.index is not None:
-            names += _strings(texts.listed(group.column(layout.index)), done)
-        for kind, at in layout.labels.items():
-            labels[kind] += texts.listed(group.column(at))
-        done += group.num_rows
+    width, done = len(layout.counted), 0
+    index = [] if layout.index is None else [layout.index]
+    places = {"places": layout.counted, "listed": [*layout.labels.values(), *index]}
+    listed: list[list[Any]] = [[] for _ in places["listed"]]
+    with closing(file.items(parquet.read_counts, **places)) as items:
+        while (group := _Group.next_of(items)) is not None:
+            block = group.rows(width, style)
+            bad = ~((block.data >= 0) & (block.data < EXACT))
+            if bad.any():
+                row = int(np.searchsorted(block.indptr, np.argmax(bad), "right")) - 1
+                raise _wrong_row(file, layout, style, done + row)
+            done += block.shape[0]
+            blocks.append(block)
+            for values, more in zip(listed, group.parts["values"][0], strict=True):
+                values.extend(more)
     if not done:
         message = "it has no rows"
         raise DataFormatError(message)
-    rows = None if layout.index is None else names
-    found = labels_of_kinds(labels)
+    rows = _names(listed.pop()) if index else None
+    found = labels_of_kinds(dict(zip(layout.labels, listed, strict=True)))
     return FileContent(joined(blocks), rows, layout.names, **found)
 
 
-def _rows(
-    columns: list[Any], layout: Layout, before: int, style: NumberStyle
-) -> sp.csr_array:
-    """Sparse rows of columns, or the error about the first that holds no counts."""
-    counts = [counts_of(values, style) for values in columns]
-    found = rows_of(counts)
-    if found is not None:
+@dataclass
+class _Group:
+    """Columns of a group of rows, as they come."""
+
+    parts: dict[str, list[Any]]
+    n_rows: int = 0
+
+    @classmethod
+    def next_of(cls, items: Iterator[tuple[str, Any]]) -> _Group | None:
+        """Receive all of a group; None at the end of the file."""
+        names = ("lengths", "indices", "data", "texts", "codes", "values")
+        group = cls({name: [] for name in names})
+        for name, value in items:
+            if name == "n_rows":
+                group.n_rows = value
+                return group
+            group.parts[name].append(value)
+        return None
+
+    def rows(self, width: int, style: NumberStyle) -> sp.csr_array:
+        """Counts by row; what is missing or no number is NaN."""
+        data, indices, lengths = (
+            np.concatenate(self.parts.pop(name))
+            for name in ("data", "indices", "lengths")
+        )
+        ends = np.concatenate([[0], np.cumsum(lengths)])
+        shape = (self.n_rows, width)
+        found = sp.csc_array((data.astype(np.float64), indices, ends), shape).tocsr()
+        texts = zip(self.parts["texts"], self.parts["codes"], strict=True)
+        for (place, different), codes in texts:
+            values = _parsed(different, codes, style)
+            (rows,) = np.nonzero(values)
+            places = (rows, np.full(len(rows), place))
+            found = found + sp.coo_array((values[rows], places), shape).tocsr()
+        if style.empty and np.isnan(found.data).any():
+            found.data[np.isnan(found.data)] = 0
+            found.eliminate_zeros()
         return found
-    bad = (first_bad(values) for values in counts)
-    row = min(at for at in bad if at is not None)
-    fields = [field_of(values, row, style) for values in columns]
-    # This row is the one that holds no counts.
-    return sp.csr_array(checked_counts(fields, layout, f"row {before + row + 1}"))
 
 
-def _strings(listed: list[Any], before: int) -> list[str]:
-    if None in listed:
-        message = f"the name of row {before + listed.index(None) + 1} is empty"
-        raise DataFormatError(message)
-    return listed if {*map(type, listed)} == {str} else [str(each) for each in listed]
+def _parsed(
+    different: list[str], codes: NDArray[np.int32], style: NumberStyle
+) -> NDArray[np.float64]:
+    """Counts of texts, of which each is parsed once; NaN where there is none."""
+    plain = [style.plain(text) for text in different]
+    # What is not a number must not become a missing one.
+    parsed = [float(text) if is_number(text) else -np.inf for text in plain]
+    return np.array([*parsed, np.nan])[codes]
 
 
-def _triples(
-    file: Any, places: Places, texts: Texts, style: NumberStyle
-) -> FileContent:
-    import pyarrow as pa
-    from pyarrow import compute
+def _wrong_row(
+    file: _File, layout: Layout, style: NumberStyle, row: int
+) -> DataFormatError:
+    """Error about a row that holds something else than counts."""
+    given = {"places": layout.counted, "row": row}
+    fields = gathered(file.items(parquet.read_row, **given))["fields"]
+    plain = [style.plain(text or "") for text in fields]
+    try:
+        checked_counts(plain, layout, f"row {row + 1}")
+    except DataFormatError as error:
+        return error
+    return DataFormatError(f"row {row + 1} holds something else than counts")
 
-    names = file.schema_arrow.names
-    wanted = [names[place] for place in places[:3] if place is not None]
-    rows, columns, *counts = file.read(columns=wanted).select(wanted).columns
-    codes, different = [], []
-    for values, name in ((rows, wanted[0]), (columns, wanted[1])):
-        if values.null_count:
-            message = f"column {shown(name)} has {values.null_count} empty names"
+
+def _triples(file: _File, places: Places, style: NumberStyle) -> FileContent:
+    wanted = [place for place in places[:3] if place is not None]
+    texts: list[list[str]] = []
+    arrays: list[NDArray[Any]] = []
+    for name, value in file.items(parquet.read_triples, places=wanted):
+        (texts if name == "texts" else arrays).append(value)
+    for place, codes in zip(wanted[:2], arrays, strict=False):
+        empty = int(np.count_nonzero(codes < 0))
+        if empty:
+            name = shown(file.about["names"][place])
+            message = f"column {name} has {empty} empty names"
             raise DataFormatError(message)
-        texts.check(values)
-        text = values.cast(pa.string())
-        unique = compute.unique(text)
-        codes.append(compute.index_in(text, value_set=unique).to_numpy())
-        different.append(unique.to_pylist())
-    values = _counted(counts[0], wanted[2], style) if counts else np.ones(len(rows))
-    shape = (len(different[0]), len(different[1]))
-    X = sp.coo_array((values, tuple(codes)), shape=shape).tocsr()
-    return FileContent(X, *different)
+    counts = np.ones(len(arrays[0]))
+    if places.value is not None:
+        given = _parsed(texts[2], arrays[2], style) if len(texts) > 2 else arrays[2]
+        counts = _counted(file, places.value, given.astype(np.float64), style)
+    shape = (len(texts[0]), len(texts[1]))
+    X = sp.coo_array((counts, tuple(arrays[:2])), shape=shape).tocsr()
+    return FileContent(X, texts[0], texts[1])
 
 
-def _counted(counts: Any, name: str, style: NumberStyle) -> NDArray[np.float64]:
-    """Counts of a column."""
-    counts = as_one(counts)
-    values = counts_of(counts, style).astype(np.float64, copy=False)
-    bad = first_bad(values)
-    if bad is not None:
-        where = f"row {bad + 1}, column {shown(name)}"
-        checked_count(field_of(counts, bad, style), where)
-    return values
+def _counted(
+    file: _File, place: int, counts: NDArray[np.float64], style: NumberStyle
+) -> NDArray[np.float64]:
+    """Counts of a column, or the error about the first that is none."""
+    if style.empty:
+        counts = np.where(np.isnan(counts), 0.0, counts)
+    bad = ~((counts >= 0) & (counts < EXACT))
+    if bad.any():
+        row = int(np.argmax(bad))
+        given = {"places": [place], "row": row}
+        (field,) = gathered(file.items(parquet.read_row, **given))["fields"]
+        where = f"row {row + 1}, column {shown(file.about['names'][place])}"
+        checked_count(style.plain(field or ""), where)
+    return counts
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     pa = require("pyarrow", "io", _PURPOSE)
-    from pyarrow import parquet
+    from pyarrow.parquet import ParquetWriter, write_table
 
     if options.triples:
         columns = [pa.array(values) for values in written_triples(table)]
-        parquet.write_table(pa.table(columns, names=["row", "column", "count"]), path)
+        write_table(pa.table(columns, names=["row", "column", "count"]), path)
         return
     names, before = _names_and_labels(table, options)
     step = max(1, _CELLS // len(names))
@@ -251,7 +284,7 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
         counts = [pa.array(values) for values in dense]
         return pa.table([*(part[start:stop] for part in before), *counts], names)
 
-    with parquet.ParquetWriter(path, block(0, 1).schema) as writer:
+    with ParquetWriter(path, block(0, 1).schema) as writer:
         for start in range(0, table.shape[0], step):
             writer.write_table(block(start, start + step))
 

@@ -12,9 +12,7 @@ from ..._errors import DataFormatError
 from .. import _npz, _parquet
 from ..errors import block_errors
 from ..format_options import ReadOptions
-from ..limits import limit_of
 from ..npz_arrays import open_npz
-from ..parquet_sizes import opened_table
 from .block_source import BlockSource, counts_of
 
 if TYPE_CHECKING:
@@ -86,8 +84,7 @@ def _header(path: Path) -> Sequence[str] | None:
     """Column names of a file, before its rows are read."""
     with block_errors(path):
         if path.suffix != ".npz":
-            with opened_table(path, limit_of(path)) as file:
-                return list(file.schema_arrow.names)
+            return _parquet.column_names(path)
         with open_npz(path) as arrays:
             return _npz.names_of(arrays, "feature_names")
 

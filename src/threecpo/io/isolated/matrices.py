@@ -60,7 +60,7 @@ def all_counts(matrix: Any, limit: int) -> Items:
     yield "sizes", sizes
     yield "indptr", pointers_of(matrix, limit)
     yield from (("indices", _places(part)) for part in pieces(indices))
-    yield from (("data", _narrow(part)) for part in pieces(data))
+    yield from (("data", narrow(part)) for part in pieces(data))
 
 
 def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:
@@ -75,7 +75,7 @@ def _rows_of_full(matrix: Any, start: int, stop: int) -> Items:
         rows, columns = np.nonzero(part)
         yield "lengths", np.bincount(rows, minlength=len(part))
         yield "indices", columns.astype(np.int32)
-        yield "data", _narrow(part[rows, columns])
+        yield "data", narrow(part[rows, columns])
 
 
 def _places(indices: NDArray[Any]) -> NDArray[np.int32]:
@@ -85,7 +85,7 @@ def _places(indices: NDArray[Any]) -> NDArray[np.int32]:
     return indices.astype(np.int32, copy=False)
 
 
-def _narrow(values: NDArray[Any]) -> NDArray[Any]:
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
     """The same numbers in fewer bytes where all are small: that is faster to send."""
     if values.dtype.kind == "b" or not values.size:
         return values.astype(np.uint8)
@@ -113,5 +113,5 @@ def read_rows(
             parts = pieces(numbers_of(matrix, "indices", "iu"), first, last)
             yield from (("indices", _places(part)) for part in parts)
             parts = pieces(numbers_of(matrix, "data", "biuf"), first, last)
-            yield from (("data", _narrow(part)) for part in parts)
+            yield from (("data", narrow(part)) for part in parts)
         yield "block", number

@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 # Bytes that a reader may take beyond those that its file may unpack to.
 SPARE_ROOM = 1 << 28
-_EXTRAS = {"h5py": "io", "zarr": "anndata", "python_calamine": "io"}
+_EXTRAS = {"h5py": "io", "zarr": "anndata", "python_calamine": "io", "pyarrow": "io"}
+# What has to be loaded before memory is limited, too.
+_MORE = {"pyarrow": ("pyarrow.parquet", "pyarrow.compute"), "zarr": ("numcodecs",)}
 _START = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -76,7 +78,7 @@ def isolated(
     server = _POOL.asked(
         module=reader.__module__,
         reader=reader.__name__,
-        libraries=[library, *plugins],
+        libraries=[library, *_MORE.get(library, ()), *plugins],
         seconds=limits.seconds,
         room=limits.unpacked + SPARE_ROOM,
         given={"path": str(path.absolute()), "limit": limits.unpacked, **options},
