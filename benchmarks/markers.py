@@ -19,8 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from _common import Report, add_data_option, load, missing_data, say
 from threecpo import ThreeCPO
-from threecpo._core import prices
-from threecpo._core.codes import GROUPS, all_relevant
+from threecpo._core.codes import GROUPS, PRICES, all_relevant
 from threecpo._core.markers import Markers
 from threecpo._core.model import column_step
 from threecpo._core.sums import sum_by_labels
@@ -137,7 +136,7 @@ def markers_of(X: Any, labels: NDArray[np.int64]) -> Markers:
     for _ in range(20):
         inner = labels.astype(np.int32)
         sums = sum_by_labels(counts, inner, n_clusters, groups, PRIOR)
-        price = prices.NAMED["mdl"]
+        price = PRICES["mdl"]
         new = column_step(sums.smoothed(PRIOR), groups, price, GROUPS).groups
         if np.array_equal(new, groups):
             break

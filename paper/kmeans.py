@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from threecpo import _options
 from threecpo._core import seeding
-from threecpo._core.describe import scores
 from threecpo._core.kmeans import center_profile, divided, lloyd
+from threecpo._core.rules import scores
 from threecpo._core.workers import SERIAL, Workers
 from threecpo._fit.starting import check_labels
 from threecpo._validation import check_counts

@@ -118,12 +118,14 @@ def test_the_version_is_that_of_the_distribution():
     assert threecpo.__version__ == metadata.version("threecpo")
 
 
-def test_a_fit_in_memory_does_not_compile_what_only_blocks_need():
+def test_a_plain_fit_does_not_compile_what_only_blocks_or_batches_need():
     program = (
         "import sys, threecpo, scipy.sparse as sp\n"
         "X = sp.csr_array([[9, 1], [8, 2], [1, 7]])\n"
         "threecpo.ThreeCPO(2, random_state=0).fit(X)\n"
-        "assert 'threecpo._core.loops.inspection' in sys.modules\n"
-        "assert 'threecpo._core.loops.over_blocks' not in sys.modules"
+        "from threecpo._core.loops import balancing, inspection, rows\n"
+        "assert inspection.inspect.is_compiled and rows.assign_rows.is_compiled\n"
+        "others = inspection.checksum, rows.misfit_rows, balancing.fit_columns\n"
+        "assert not any(loop.is_compiled for loop in others)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -12,14 +12,13 @@ import numpy as np
 from joblib.parallel import get_active_backend
 from sklearn.utils import check_random_state
 
-from ._core import prices
-from ._core.codes import GROUPS, RELEVANT
+from ._core.codes import GROUPS, PRICES, RELEVANT, UserPrice
 from ._errors import Given, ParameterError
 from ._fit.plan import check_enough_rows
 from ._parameters import PARAMETERS, ROBUST
 
 if TYPE_CHECKING:
-    from ._core.prices import Price
+    from ._core.codes import Price
 
 __all__ = [
     "check_choice",
@@ -119,9 +118,9 @@ def check_groups(groups: Any) -> tuple[int, ...]:
 def resolve_penalty(penalty: Any) -> Price:
     """Return the price of a C1 column as a function of totals, K and n."""
     if callable(penalty):
-        return prices.UserPrice(penalty)
-    check_choice("column_penalty", penalty, prices.NAMED)
-    return prices.NAMED[penalty]
+        return UserPrice(penalty)
+    check_choice("column_penalty", penalty, PRICES)
+    return PRICES[penalty]
 
 
 def fixed_seed(random_state: Any) -> int:

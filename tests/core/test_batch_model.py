@@ -10,13 +10,12 @@ import oracle_batches
 from strategies import labelled_counts, penalties
 from threecpo._core import model
 from threecpo._core.batch_model import batch_log_likelihood, rates_of
-from threecpo._core.batches import parts
+from threecpo._core.batch_rates import parts
 from threecpo._core.codes import inner_labels
-from threecpo._core.describe import scores
 from threecpo._core.dispersion import dispersions
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
-from threecpo._core.rules import EXACT
+from threecpo._core.rules import EXACT, scores
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 from threecpo._options import resolve_penalty

@@ -1,7 +1,6 @@
 """Compiler options of the loops."""
 
-from numba.core.dispatcher import Dispatcher
-
+from threecpo._core.loops import Loop
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
 from threecpo._core.loops import inspection as inspection_loops
@@ -14,10 +13,10 @@ MODULES = row_loops, column_loops, distance_loops, inspection_loops, quick_loops
 def test_loops_add_in_the_written_order_and_count_no_references():
     """Fast mathematics and parallel loops would reorder sums."""
     loops = {
-        name: loop.targetoptions
+        name: loop.dispatcher.targetoptions
         for module in MODULES
         for name, loop in vars(module).items()
-        if isinstance(loop, Dispatcher)
+        if isinstance(loop, Loop)
     }
     assert {"assign_rows", "score_columns", "x_log_x_sums", "inspect"} <= loops.keys()
     for name, options in loops.items():

@@ -10,10 +10,9 @@ from strategies import labelled_counts, priors
 from threecpo._core import confidence
 from threecpo._core.batch_model import rates_of
 from threecpo._core.codes import inner_labels
-from threecpo._core.describe import scores
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
-from threecpo._core.rules import EXACT
+from threecpo._core.rules import EXACT, scores
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 

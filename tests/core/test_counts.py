@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from strategies import count_matrices
 from threecpo._core import counts as counts_module
-from threecpo._core.counts import Counts, first_bad_entry
-from threecpo._core.inspection import EXACT
+from threecpo._core.counts import EXACT, Counts, first_bad_entry
 from threecpo._core.matrices import from_dense, from_sparse
 
 

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 import pytest
 
-from threecpo._core import prices
-from threecpo._core.prices import UserPrice
+from threecpo._core import codes
+from threecpo._core.codes import UserPrice
 from threecpo._options import resolve_penalty
 
 TOTALS = np.array([0.5, 3.0, 40.0])
@@ -22,8 +22,8 @@ def by_total(totals, n_clusters, n_rows):
 )
 def test_each_has_a_name_in_files(penalty, name):
     price = resolve_penalty(penalty)
-    assert prices.named(price) == name
-    assert prices.named(pickle.loads(pickle.dumps(price))) == name
+    assert codes.price_name(price) == name
+    assert codes.price_name(pickle.loads(pickle.dumps(price))) == name
 
 
 def test_a_user_function_stays_the_same_after_pickling():

@@ -7,11 +7,10 @@ import pytest
 
 from strategies import planted
 from threecpo._core.counts import Counts
-from threecpo._core.describe import scores
 from threecpo._core.loops.records import LINE, loadable, padded_rates
 from threecpo._core.loops.simd import LANES
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
+from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED, scores
 from threecpo._core.sums import sum_by_labels, sums_by_profile
 from threecpo._core.workers import SERIAL
 

@@ -5,7 +5,7 @@ import pytest
 from planted_runs import RULES, rule_of, run_of, settings_of, start_of, states
 
 import oracle
-from threecpo._core import describe
+from threecpo._core import rules
 from threecpo._core.codes import OUTLIER, inner_labels
 from threecpo._core.matrices import from_dense
 from threecpo._core.rules import EXACT
@@ -30,7 +30,7 @@ class TestResult:
             ranks=result.ranks,
         )
         with Workers(1) as workers:
-            rows = describe.describe(from_dense(Y), profile, workers)
+            rows = rules.describe(from_dense(Y), profile, workers)
         outlier = (rows.outlier_scores > 0) & outliers
         found = np.where(outlier, OUTLIER, rows.nearest)
         np.testing.assert_array_equal(found, result.labels)
@@ -41,8 +41,8 @@ class TestResult:
         X, smoothed = Y + 1e-3, result.sums.smoothed(1e-3)
         profile = EXACT.profile(smoothed, result.groups, background=True)
         with Workers(1) as workers:
-            description = describe.describe(from_dense(Y), profile, workers)
-            scores = describe.scores(from_dense(Y), profile, workers)
+            description = rules.describe(from_dense(Y), profile, workers)
+            scores = rules.scores(from_dense(Y), profile, workers)
         expected = oracle.row_scores(X, result.labels, result.groups, exact=True)
         background = oracle.background(X, result.groups, exact=True)
         ordered = np.sort(expected, axis=1)

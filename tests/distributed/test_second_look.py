@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from strategies import labelled_counts
 from threecpo import distributed
 from threecpo._core.codes import FREE, NOWHERE, inner_labels
-from threecpo._core.loops.over_blocks import misfit_rows
 from threecpo._core.loops.records import rows_of
+from threecpo._core.loops.rows import misfit_rows
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
 from threecpo._core.rules import EXACT

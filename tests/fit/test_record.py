@@ -8,7 +8,7 @@ import pytest
 
 from fitting import TRUE, X, fit
 from threecpo import ThreeCPO, select_n_clusters
-from threecpo._core import prices
+from threecpo._core.codes import CUSTOM
 from threecpo._fit.record_files import record_from_arrays, record_to_arrays
 from threecpo._fit.stored import NUMERICS_VERSION, DamagedFieldError
 
@@ -68,7 +68,7 @@ def test_arrays_give_back_the_same_record(record):
 def test_a_users_price_is_known_as_such_but_not_kept(seed):
     model = fit(column_penalty=lambda totals, *_: 0.5 * np.ones_like(totals))
     arrays, facts = record_to_arrays(model.record_)
-    assert facts["settings"]["price"] == prices.CUSTOM
+    assert facts["settings"]["price"] == CUSTOM
     again = record_from_arrays(arrays, facts)
     assert again.price == model.record_.price
     with pytest.raises(ValueError, match="column_penalty was a function"):

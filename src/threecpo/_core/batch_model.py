@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .batches import BatchRates, batch_rates, margin_effects
+from .batch_rates import BatchRates, batch_rates, margin_effects
 from .codes import NOISE, RELEVANT, SHARED, SHARED_SLOT
+from .loops import balancing, batch_columns
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
 from .loops.simd import WIDTH
@@ -45,8 +46,6 @@ class BatchScales:
 
     @classmethod
     def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchScales:
-        from .loops import batch_columns
-
         rates, cells = rates_of(sums, groups), sums.batches
         assert cells is not None
         n_clusters, n_batches = rates.scales.shape
@@ -109,8 +108,6 @@ def column_scores(
     sums: SmoothedSums, groups: NDArray[np.int8], prices: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """L_j(-), L_j(0), L_j(1), and below what difference they are tied."""
-    from .loops import batch_columns
-
     scales, cells = BatchScales.of(sums, groups), sums.batches
     assert cells is not None
     n_columns = len(groups)
@@ -145,8 +142,6 @@ def _all_columns(
     sums: SmoothedSums, scales: BatchScales, in_clusters: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Rates of every column as one of C1, row sizes held."""
-    from .loops import balancing, batch_columns
-
     rates = scales.rates
     held = rates.scales
     if scales.overall == 0:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .inspection import EXACT
 from .rows import NOTHING, RowInfo, read_only
 
 if TYPE_CHECKING:
@@ -17,12 +16,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+# Whole numbers below this are exact.
+EXACT = 2.0**53
 BLOCK_COUNTS = 1 << 16
 MAX_BLOCKS = 32
 # Threads that share the rows of a pass have at least so many stored counts each.
 SHARE_COUNTS = 1 << 17
 # Most that a thread works on between two looks at whether it should stop.
 RANGE_COUNTS = 1 << 24
+# Beyond so many copies, or where weights are not whole numbers, rows are drawn in
+# proportion to their weights.
+MOST_COPIES = 1 << 24
 # Sums of whole counts up to this are exact in half the digits.
 LONGEST_ROW = 1 << 24
 
@@ -132,6 +136,12 @@ class Counts:
         total = float(self.weights.sum())
         return int(total) if self.whole_weights else total
 
+    @property
+    def n_copies(self) -> int:
+        """Number of rows to draw from, each as often as its weight says."""
+        few = self.whole_weights and self.total_weight <= MOST_COPIES
+        return int(self.total_weight) if few else self.n_rows
+
     @cached_property
     def bad_entry(self) -> tuple[int, int, float] | None:
         """Row, column and value of the first entry that is no finite count."""
@@ -140,7 +150,7 @@ class Counts:
     @cached_property
     def checksum(self) -> int:
         """A number that other counts hardly ever have."""
-        from .loops.over_blocks import checksum
+        from .loops.inspection import checksum
 
         return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .codes import NOWHERE, OUTLIER, inner_labels
-from .copies import n_copies_of
 from .merging import TIMES_MORE, joined, n_before_joining
 from .run import run
 from .sums import sum_by_labels
@@ -135,7 +134,7 @@ def crossed(
     if np.array_equal(best.labels, other.labels):
         return other
     parts = common_parts(
-        *(best.labels, other.labels, n_copies_of(counts), settings.n_clusters),
+        *(best.labels, other.labels, counts.n_copies, settings.n_clusters),
         weights=counts.weights,
         n_known=settings.n_known,
     )

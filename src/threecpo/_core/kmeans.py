@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .codes import all_relevant
-from .describe import scores
 from .loops.records import Profile, frozen, padded_rates
+from .rules import scores
 from .sums import assign, sum_by_labels
 from .workers import SERIAL
 

@@ -1,4 +1,4 @@
-"""Come down from many clusters: join those that cost least, from the sums alone."""
+"""Merging of clusters, the cheapest pair first, from the sums alone; their tree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .batches import margin_effects
+from .batch_rates import margin_effects
 from .codes import NOWHERE, OUTLIER, RELEVANT, SHARED
 from .loops import distances as distance_loops
 from .loops.distances import Merging

@@ -18,8 +18,8 @@ from .loops import columns as column_loops
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .batches import BatchRates
-    from .prices import Price
+    from .batch_rates import BatchRates
+    from .codes import Price
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Rules that put rows in clusters: each makes the profile that scores rows by it."""
+"""Rules that put rows in clusters: profiles that score rows, and rows described."""
 
 from __future__ import annotations
 
@@ -8,17 +8,27 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from .batch_model import batch_profile, rates_of
-from .batches import first_rates
+from .batch_rates import first_rates
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
-from .loops.records import Profile, frozen, padded_rates
+from .loops import rows as row_loops
+from .loops.records import (
+    Profile,
+    Workspace,
+    frozen,
+    loadable,
+    padded_rates,
+    rows_of,
+)
 from .model import Scales, log
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .batches import BatchRates
+    from .batch_rates import BatchRates
+    from .counts import Counts
     from .model import SmoothedSums
+    from .workers import Workers
 
 
 class Rule(Protocol):
@@ -252,3 +262,60 @@ def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32
     if ranks is None:
         return np.arange(n_clusters, dtype=np.int32)
     return np.array(ranks, dtype=np.int32)
+
+
+@dataclass(frozen=True)
+class RowDescription:
+    """Per row: nearest cluster, size r_i, margin, and excess of the background."""
+
+    nearest: NDArray[np.int32]
+    row_sizes: NDArray[np.float64]
+    margins: NDArray[np.float64]
+    outlier_scores: NDArray[np.float64]
+
+
+def describe(
+    counts: Counts,
+    profile: Profile,
+    workers: Workers,
+    clusters: NDArray[np.int32] | None = None,
+    row_scores: NDArray[np.float64] | None = None,
+) -> RowDescription:
+    """Describe every row by a profile that has a background.
+
+    ``clusters`` is what each cluster of the profile is called; several may share one.
+    ``row_scores`` takes the score of every row in every cluster, if it is given.
+    """
+    n_rows = counts.n_rows
+    out = RowDescription(
+        np.empty(n_rows, np.int32), *(np.empty(n_rows) for _ in range(3))
+    )
+
+    columns = out.nearest, out.row_sizes, out.margins, out.outlier_scores
+    rows, profile = rows_of(counts), loadable(profile)
+    names = np.arange(profile.n_clusters, dtype=np.int32)
+    if clusters is not None:
+        names = clusters.astype(np.int32)
+    out_scores = np.empty((n_rows, 0)) if row_scores is None else row_scores
+
+    def one(block: tuple[int, int]) -> None:
+        how = profile, Workspace.of(counts.longest, profile), names
+        row_loops.describe_rows(rows, block, *how, *columns, out_scores)
+
+    for _ in workers.map(one, counts.blocks):
+        pass
+    return out
+
+
+def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.float64]:
+    """Score of every row in every cluster."""
+    out = np.empty((counts.n_rows, profile.n_clusters))
+    rows, profile = rows_of(counts), loadable(profile)
+
+    def one(block: tuple[int, int]) -> None:
+        workspace = Workspace.of(counts.longest, profile)
+        row_loops.score_rows(rows, block, profile, workspace, out)
+
+    for _ in workers.map(one, counts.blocks):
+        pass
+    return out

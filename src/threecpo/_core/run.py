@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .codes import Price
     from .counts import Counts
     from .loops.records import Profile
     from .model import ColumnStep, SmoothedSums
-    from .prices import Price
     from .rules import Rule
     from .sums import Sums
     from .workers import Workers

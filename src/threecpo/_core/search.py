@@ -40,7 +40,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .codes import RELEVANT, all_relevant, with_fixed
-from .copies import n_copies_of
 from .counts import BLOCK_COUNTS
 from .crossing import Crossings, best_of, crossed_runs, few_iterations, finished
 from .merging import TIMES_MORE, joined, n_before_joining
@@ -210,9 +209,7 @@ class SeedRuns:
         counts, times = self.starts.counts, TIMES_MORE[self.index % len(TIMES_MORE)]
         wide = replace(
             settings,
-            n_clusters=n_before_joining(
-                settings.n_clusters, n_copies_of(counts), times
-            ),
+            n_clusters=n_before_joining(settings.n_clusters, counts.n_copies, times),
             max_iter=min(WIDE_ITERATIONS, settings.max_iter),
             outliers=None,
         )

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .batches import margin_effects
+from .batch_rates import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
-from .copies import Copies
 from .kmeans import lloyd
 from .loops import distances as distance_loops
 from .loops.records import CsrRows, read_only_rows, rows_of
@@ -116,6 +115,54 @@ def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
     best = np.argsort(-information, kind="stable")[: max(2, len(information) // 2)]
     groups[best] = RELEVANT
     return groups
+
+
+@dataclass(frozen=True)
+class WeightedDraws:
+    """Rows drawn by weight: copies of whole weights, or in proportion to others.
+
+    Copies of a row are neighbours, so that draws are those from a table that repeats
+    its rows.
+    """
+
+    n_copies: int
+    row_of_copy: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(cls, counts: Counts) -> WeightedDraws:
+        weights = counts.weights
+        if weights is None:
+            return cls(counts.n_rows)
+        if counts.n_copies == counts.total_weight:
+            times = weights.astype(np.int64)
+            return cls(
+                int(counts.total_weight), np.repeat(np.arange(counts.n_rows), times)
+            )
+        return cls(counts.n_rows, weights=weights)
+
+    def rows(self, copies: Any) -> Any:
+        """Row of each copy."""
+        return copies if self.row_of_copy is None else self.row_of_copy[copies]
+
+    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values of rows as those of copies; in proportion to weights without them."""
+        if self.row_of_copy is not None:
+            return values[self.row_of_copy]
+        return values if self.weights is None else values * self.weights
+
+    def draw(self, rng: np.random.Generator) -> int:
+        """Draw one copy."""
+        if self.weights is None:
+            return int(rng.integers(self.n_copies))
+        return int(self.draw_distinct(rng, 1)[0])
+
+    def draw_distinct(self, rng: np.random.Generator, n: int) -> NDArray[np.int64]:
+        """Draw several copies, none twice."""
+        if self.weights is None:
+            return rng.choice(self.n_copies, n, replace=False)
+        shares = self.weights / self.weights.sum()
+        return rng.choice(self.n_copies, n, replace=False, p=shares)
 
 
 @dataclass(frozen=True)
@@ -249,7 +296,7 @@ class SquaredDistances:
 def plus_plus(
     distances: RowDistances | SquaredDistances,
     n_rows: int,
-    copies: Copies | None = None,
+    copies: WeightedDraws | None = None,
     known: KnownRows | None = None,
     from_known: NDArray[np.float64] | None = None,
 ) -> Start:
@@ -257,7 +304,7 @@ def plus_plus(
 
     Known clusters are seeds already, to which rows have the distances ``from_known``.
     """
-    copies = copies or Copies(n_rows)
+    copies = copies or WeightedDraws(n_rows)
     n_copies = copies.n_copies
     taken, n_known = np.empty(0, np.intp), 0
     if known is not None:
@@ -276,15 +323,17 @@ def plus_plus(
             rows, closest = [], copies.spread(from_known).copy()
         while len(rows) < n_seeds:
             closest[rows] = 0.0
-            reach = np.cumsum(closest)
-            if not reach[-1] > 0:  # nothing but copies of the seeds is left
+            cumulative = np.cumsum(closest)
+            if not cumulative[-1] > 0:  # nothing but copies of the seeds is left
                 rest = np.setdiff1d(np.arange(n_copies), [*taken, *rows])
                 rows.extend(rng.choice(rest, n_seeds - len(rows), replace=False))
                 break
-            draws = rng.random(n_draws) * reach[-1]
-            drawn = np.searchsorted(reach, draws, side="right")
+            draws = rng.random(n_draws) * cumulative[-1]
+            drawn = np.searchsorted(cumulative, draws, side="right")
             # Rounding can put a draw on the very end: the last row that has a distance.
-            candidates = np.unique(np.minimum(drawn, np.searchsorted(reach, reach[-1])))
+            candidates = np.unique(
+                np.minimum(drawn, np.searchsorted(cumulative, cumulative[-1]))
+            )
             options = []
             for row in candidates:
                 workers.check()
@@ -304,19 +353,19 @@ def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     counts = without_margins(counts)
     distances, known = RowDistances.of(counts, prior), KnownRows.of(counts)
     closest = None if known is None else known.closest(counts, distances, prior)
-    return plus_plus(distances, counts.n_rows, Copies.of(counts), known, closest)
+    return plus_plus(distances, counts.n_rows, WeightedDraws.of(counts), known, closest)
 
 
 def random_centers(counts: Counts) -> Start:
     """Distinct rows drawn at random; where clusters are known, from the free rows."""
-    n_rows, copies = counts.n_rows, Copies.of(counts)
+    n_rows, copies = counts.n_rows, WeightedDraws.of(counts)
     known = KnownRows.of(counts)
     if known is None:
         return lambda rng, n_clusters, *_: labels_of_rows(
             copies.rows(copies.draw_distinct(rng, n_clusters)), n_rows
         )
     free = np.flatnonzero(known.held < 0)
-    some = Copies.of(counts.rows(free)) if len(free) else Copies(0)
+    some = WeightedDraws.of(counts.rows(free)) if len(free) else WeightedDraws(0)
 
     def start(rng: np.random.Generator, n_clusters: int, *_: Workers) -> Any:
         n_seeds = min(n_clusters - known.n_clusters, some.n_copies)
@@ -338,7 +387,7 @@ def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Star
     """Euclidean k-means++, or k-means from there, on counts or on row shares."""
     counts = without_margins(counts)
     data = counts.scaled(1) if shares else counts
-    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, Copies.of(data))
+    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, WeightedDraws.of(data))
     if not full:
         return seeds
 

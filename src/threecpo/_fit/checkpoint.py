@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from .._array_files import write_arrays
-from .._core import prices
+from .._core.codes import PRICES
 from .._core.run import HISTORY, RunState
 from .._errors import one_line
 from . import stored
@@ -67,7 +67,7 @@ class Checkpoint:
             for name, value in plan.parameters.items()
             if name not in _WITHOUT_EFFECT
         }
-        if plan.settings.price not in prices.NAMED.values():
+        if plan.settings.price not in PRICES.values():
             message = (
                 "checkpoint= does not support column_penalty as a function: it cannot "
                 "be compared with that of a later call. Use 'mdl', 'bic' or None."

@@ -10,10 +10,9 @@ import numpy as np
 
 from .._core import confidence as numerics
 from .._core.confidence import Leads, LeftOutScores, left_out_scores
-from .._core.describe import scores
 from .._core.dispersion import RatioTerms, added, column_weights, few_digits, typical
 from .._core.rows import read_only
-from .._core.rules import EXACT
+from .._core.rules import EXACT, scores
 from .._core.workers import SERIAL
 from .._writing import new_folder
 from .row_results import RowResults, write_block, written

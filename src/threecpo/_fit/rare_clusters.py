@@ -21,8 +21,8 @@ import numpy as np
 
 from .._core.codes import FREE, NOWHERE
 from .._core.crossing import best_of
-from .._core.loops.over_blocks import misfit_rows
 from .._core.loops.records import rows_of as loop_rows
+from .._core.loops.rows import misfit_rows
 from .._core.merging import merge_clusters
 from .._core.run import RunState
 from .._core.sums import sum_by_labels, sums_by_profile

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core import prices, rules
+from .._core import codes, rules
 from .._core.codes import GROUPS, RELEVANT
 from .._core.rows import RowInfo
 from .._core.run import Settings
@@ -202,15 +202,15 @@ def _batch_names(given: Any, n_batches: int) -> tuple[str, ...]:
 def _settings_to_facts(settings: Settings) -> dict[str, Any]:
     """Settings by the names of prices and rules."""
     facts = {name: getattr(settings, name) for name in (*_LEAST, "outliers")}
-    facts |= {"price": prices.named(settings.price), "rule": settings.rule.name}
+    facts |= {"price": codes.price_name(settings.price), "rule": settings.rule.name}
     facts["groups"] = list(settings.groups)
     return facts | {"fixed_groups": [list(pair) for pair in settings.fixed_groups]}
 
 
 def _settings_from_facts(facts: Facts, column_groups: NDArray[np.int8]) -> Settings:
     """Settings of a fit with these groups again; what is none is refused."""
-    known = {prices.named(price): price for price in prices.NAMED.values()}
-    known[prices.CUSTOM] = lost_price
+    known = {codes.price_name(price): price for price in codes.PRICES.values()}
+    known[codes.CUSTOM] = lost_price
     groups = tuple(facts["groups"])
     if RELEVANT not in groups or any(group not in GROUPS for group in groups):
         refuse(f"groups is {groups}")

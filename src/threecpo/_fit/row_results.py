@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._core.codes import FREE, OUTLIER, inner_labels, starting_code
-from .._core.describe import describe, scores
 from .._core.rows import NOTHING, RowInfo, read_only
+from .._core.rules import describe, scores
 from .._core.sums import sum_by_labels
 from .._core.workers import SERIAL
 from .._writing import new_folder, replaced

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.counts import Counts, first_bad_entry
-from .._core.inspection import EXACT
+from .._core.counts import EXACT, Counts, first_bad_entry
 from .._core.matrices import from_sparse
 from .._errors import DataFormatError
 from .._labels import LABEL

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._core.inspection import EXACT
+from .._core.counts import EXACT
 from .._errors import DataFormatError
 from .._writing import open_new
 from ._file_content import FileContent, check_size, no_count, shown

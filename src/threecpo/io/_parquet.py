@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._core.inspection import EXACT
+from .._core.counts import EXACT
 from .._errors import DataFormatError
 from .._extras import require
 from .._labels import labels_of_kinds

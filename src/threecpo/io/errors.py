@@ -6,7 +6,7 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from .._core.inspection import DamagedMatrixError
+from .._core.matrices import DamagedMatrixError
 from .._errors import DataFormatError, one_line
 
 if TYPE_CHECKING:

@@ -141,7 +141,7 @@ class PoissonFit:
         fractional: bool,
     ) -> PoissonFit:
         """Return a fit to rows with these labels, whose columns vary so much."""
-        from .._core.prices import free
+        from .._core.codes import free
 
         smoothed, groups = record.smoothed, record.groups
         step = record.settings.column_step(smoothed, groups, free)

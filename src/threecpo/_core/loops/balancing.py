@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compiling import array_type, compiled, f8, i8, inlined
+from . import array_type, compiled, f8, i8, inlined
 from .simd import WIDTH, add_lines, sum_of, sum_of_products
 
 _IN_TABLE = array_type(f8, 2)

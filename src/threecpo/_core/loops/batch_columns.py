@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..codes import NOISE, RELEVANT, SHARED
-from .compiling import array_type, compiled, f8, i1, i4, i8, inlined, record_type
+from . import array_type, compiled, f8, i1, i4, i8, inlined, record_type
 from .rows import TIE
 
 if TYPE_CHECKING:

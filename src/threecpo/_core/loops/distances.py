@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .compiling import array_type, compiled, f8, i4, i8, inlined, record_type
+from . import array_type, compiled, f8, i4, i8, inlined, inner, record_type
 from .records import ROWS
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ _MERGING = record_type(
 )
 
 
-@compiled(_MERGING, i8, i8)
+@inner
 def _union(merging, a, b):
     """Σ f(x) - f(Σ x) over the sum of rows a and b, with f(x) = x log x.
 

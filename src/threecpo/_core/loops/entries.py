@@ -9,7 +9,7 @@ It stands alone, as only readers of MatrixMarket files need it.
 import numpy as np
 from numba import types
 
-from .compiling import array_type, compiled, f8, i4, i8, inlined
+from . import array_type, compiled, f8, i4, i8, inlined, inner
 
 _NEWLINE, _RETURN, _SPACE, _TAB = 10, 13, 32, 9
 _ZERO, _NINE, _POINT, _PLUS, _MINUS = 48, 57, 46, 43, 45
@@ -46,7 +46,7 @@ def _line_start(text, p, lines):
     return p, lines
 
 
-@compiled(array_type(types.uint8), i8)
+@inner
 def _whole(text, p):
     """Whole number from a place on, and the place behind it; -1 if there is none."""
     start, value = p, 0
@@ -56,7 +56,7 @@ def _whole(text, p):
     return (value if start < p <= start + _LONGEST_PLACE else -1), p
 
 
-@compiled(array_type(types.uint8), i8)
+@inner
 def _decimal(text, p):
     """Number from a place on, and the place behind it.
 

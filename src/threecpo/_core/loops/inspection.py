@@ -1,9 +1,14 @@
-"""One compiled look at the arrays of a sparse matrix, before other loops trust them."""
+"""Loops over the arrays of sparse matrices: inspection before use, checksums."""
+
+from __future__ import annotations
 
 import numpy as np
 
-from ..inspection import EXACT, ODD_VALUES, OUTSIDE, POINTERS, UNSORTED
-from .compiling import array_type, compiled, f8, i4, i8
+from ..counts import EXACT
+from . import array_type, compiled, f8, i4, i8
+
+# What ``inspect`` may find; several of them are added up.
+POINTERS, OUTSIDE, UNSORTED, ODD_VALUES = 1, 2, 4, 8
 
 
 @compiled(array_type(i8), array_type(i4), array_type(f8), i8)
@@ -32,3 +37,33 @@ def inspect(indptr, indices, data, n_indexed):
         plain = (value > 0.0) & (value < EXACT) & (value == np.floor(value))
         odd |= np.int32(not plain)
     return OUTSIDE * outside + UNSORTED * unsorted + ODD_VALUES * odd
+
+
+ROW_FACTOR = 0x5851F42D4C957F2D
+
+
+@compiled(array_type(i8), array_type(i4), array_type(i8))
+def checksum(indptr, indices, bits):
+    """Sum over rows of the sum of their entries, each times a number of its own.
+
+    ``bits`` are the values as whole numbers. Both halves of a value and its column are
+    mixed into 32 bits, whose products with 32 bits are vector instructions; the sum
+    wraps round at 64 bits. That of rows below each other follows from those of both
+    parts: see ``chained_checksum``.
+    """
+    half = np.int64(0xFFFFFFFF)
+    total = np.int64(0)
+    for i in range(len(indptr) - 1):
+        first, last = indptr[i], indptr[i + 1]
+        row = last - first + 1
+        for p in range(first, last):
+            entry = bits[p] ^ (bits[p] >> 32) ^ (np.int64(indices[p]) << 3)
+            row += (entry & half) * ((2 * (p - first) + 1) & half)
+        total = total * np.int64(ROW_FACTOR) + (row ^ (row >> 29))
+    return total
+
+
+def chained_checksum(first: int, second: int, n_second: int) -> int:
+    """Checksum of rows and so many others below them: the same for any cut."""
+    wrapped = first * pow(ROW_FACTOR, n_second, 1 << 64) + second
+    return wrapped % (1 << 64)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codes import SHARED_SLOT
-from .compiling import array_type, compiled, f8, i4, i8, inlined, record_type
+from . import array_type, compiled, f8, i4, i8, inlined, record_type
 from .records import ROWS, read_only
 from .rows import _BLOCK, _batch, _weight
 

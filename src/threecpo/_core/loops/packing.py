@@ -9,7 +9,7 @@ widths of the groups, words, how many are beside each group, their places, thems
 import numpy as np
 from numba import types
 
-from .compiling import array_type, compiled, f8, i4, i8, inlined, u8
+from . import array_type, compiled, f8, i4, i8, inlined, u8
 
 u1, u2 = types.uint8, types.uint16
 GROUP, LANES = 1024, 16

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..codes import SHARED_SLOT
-from .compiling import array_type, compiled, f4, f8, inlined, record_type, u4
-from .quick_simd import (
+from . import array_type, compiled, f4, f8, inlined, record_type, u4
+from .records import PROFILE, read_only
+from .simd import (
     PAIR_LANES,
     QUICK_LANES,
     add_offsets,
@@ -36,7 +37,6 @@ from .quick_simd import (
     add_two_vectors,
     only_above,
 )
-from .records import PROFILE, read_only
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from .compiling import array_type, f4, f8, i4, i8, record_type, u8
+from . import array_type, f4, f8, i4, i8, record_type, u8
 from .simd import LANES
 
 if TYPE_CHECKING:

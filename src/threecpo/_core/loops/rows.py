@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from ..codes import NOWHERE, SHARED_SLOT
-from .compiling import array_type, compiled, f8, i4, i8, inlined
+from . import array_type, compiled, f8, i4, i8, inlined
 from .quick import QUICK, quick_label
 from .records import PROFILE, RATIOS, ROWS, SUMS, WORKSPACE
 from .records import Profile as Profile  # noqa: PLC0414 - for others to import
@@ -337,3 +337,29 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
             ratio = weight * (rows.data[t] * inverse_shares[k, j] * factor)
             out.ratios[j] += ratio
             out.squares[j] += (rows.data[t] + 2.0 * prior) * ratio
+
+
+@compiled(ROWS, array_type(i4), array_type(f8, 2), f8, array_type(f8, write=True))
+def misfit_rows(rows, labels, shares, noise, out):
+    """Write what counts of a row are too large by, over the root of its sum.
+
+    A count x where μ is expected is x log(x / μ) - (x - μ) nats too large; up to
+    ``noise`` of these nats are left out.
+    """
+    weights = rows.column_weights
+    weighted = len(weights) > 0
+    for i in range(U(len(labels))):
+        first, last = U(rows.indptr[i]), U(rows.indptr[i + U(1)])
+        size = 0.0
+        for t in range(first, last):
+            size += rows.data[t]
+        share = shares[U(labels[i])]
+        total = 0.0
+        for t in range(first, last):
+            j = U(rows.indices[t])
+            x, expected = rows.data[t], size * share[j]
+            if x > expected:
+                excess = x * np.log(x / expected) - (x - expected) - noise
+                if excess > 0.0:
+                    total += excess * weights[j] if weighted else excess
+        out[i] = total / np.sqrt(size) if size > 0.0 else 0.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._core.inspection import EXACT
+from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from .._file_content import check_names, no_count, shown
 from .number_style import hint, may_be_count

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._core.inspection import EXACT
+from ..._core.counts import EXACT
 from ..sparse_rows import csr_rows
 
 if TYPE_CHECKING:

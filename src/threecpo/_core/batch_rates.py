@@ -2,7 +2,8 @@
 
 For given labels and groups the sums by cluster, batch and column follow a log-linear
 model without the interaction of all three; C0 is one more column of it. Its rates are
-fitted from a fixed start.
+fitted from a fixed start: sweeps of proportional fitting are fast, and usually few are
+enough; where they would converge slowly, Newton's method takes over.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from .balance import TOLERANCE, fit_rates
 from .codes import SHARED
+from .loops import balancing, batch_columns
 from .loops.simd import WIDTH
 from .model import log
 
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 
     from .model import BatchCells, SmoothedSums
 
+# How far the loss may be from its minimum, in nats for each count.
+TOLERANCE = 1e-12
+# Sweeps, where so many are expected to be enough, and Newton steps.
+MAX_SWEEPS = 32
+MAX_NEWTON_STEPS = 100
+# A Newton step changes the logarithm of no rate by more than this.
+MAX_LOG_CHANGE = 10.0
+# Relative rounding error of the loss.
+ROUNDING = 1e-14
 # Sweeps of the rates of a column whose row sizes are given.
 MAX_COLUMN_SWEEPS = 500
 
@@ -54,8 +64,6 @@ class BatchRates:
     @property
     def sizes(self) -> NDArray[np.float64]:
         """Z_kb, also where a cluster has no row in a batch."""
-        from .loops import balancing
-
         sizes = np.empty((len(self.clusters), len(self.batches)))
         rates = self.clusters, self.batches, self.n_feeding
         balancing.fill_sizes(*rates, sizes, np.empty(WIDTH))
@@ -69,9 +77,6 @@ class BatchRates:
 
 def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     """Fitted rates for these sums and groups."""
-    # Compiled only where there are batches.
-    from .loops import balancing
-
     cells = sums.batches
     assert cells is not None
     by_cluster, by_batch, cell_totals, n_feeding = _columns_in_use(cells, groups)
@@ -139,8 +144,6 @@ def _centre(
     batches: NDArray[np.float64],
 ) -> None:
     """Give β the weighted geometric mean 1 over the batches of a part, in place."""
-    from .loops import batch_columns
-
     n_parts, of_cluster, of_batch = parts(cell_totals)
     factors = np.empty((n_parts, batches.shape[1]))
     rates = of_batch, batches, log(batches)
@@ -151,8 +154,6 @@ def _centre(
 
 def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
     """Share of each column in a batch, over that in all: its margins."""
-    from .loops import batch_columns
-
     effects = np.empty(totals.shape)
     batch_columns.fill_margin_effects(totals, effects)
     return effects
@@ -162,8 +163,6 @@ def _columns_in_use(
     cells: BatchCells, groups: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
     """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
-    from .loops import batch_columns
-
     n_clusters, n_batches, n_columns = cells.clusters.shape
     places = np.empty((2, n_columns), np.int64)
     n_relevant, n_shared = batch_columns.find_columns_in_use(groups, *places)
@@ -174,3 +173,73 @@ def _columns_in_use(
     in_use = places[0, :n_relevant], places[1, :n_shared]
     batch_columns.sum_columns_in_use(cells.clusters, *in_use, *out)
     return *out, n_relevant + bool(n_shared)
+
+
+def fit_rates(
+    by_cluster: NDArray[np.float64],
+    by_batch: NDArray[np.float64],
+    cell_totals: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    clusters: NDArray[np.float64],
+    batches: NDArray[np.float64],
+) -> int:
+    """Fit scales, clusters and batches to the sums, from their values, in place.
+
+    Return the number of sweeps and Newton steps.
+    """
+    sums, rates = (by_cluster, by_batch, cell_totals), (scales, clusters, batches)
+    workspace = np.empty_like(scales), np.empty(WIDTH)
+    tolerance = TOLERANCE * cell_totals.sum()
+    bounds = tolerance, MAX_SWEEPS
+    n_sweeps = int(balancing.fit_by_sweeps(*sums, *rates, *bounds, *workspace))
+    if n_sweeps <= MAX_SWEEPS:
+        return n_sweeps
+    n_steps = _descend(*sums, scales, batches, tolerance)
+    balancing.fit_by_sweeps(*sums, *rates, 0.0, 1, *workspace)
+    return n_sweeps + n_steps
+
+
+def _descend(
+    by_cluster: NDArray[np.float64],
+    by_batch: NDArray[np.float64],
+    cell_totals: NDArray[np.float64],
+    scales: NDArray[np.float64],
+    batches: NDArray[np.float64],
+    tolerance: float,
+) -> int:
+    """Fit scales and batches by Newton's method in their logarithms.
+
+    The rates of clusters are the best for each of them.
+    """
+    n_clusters = len(by_cluster)
+    # Of a single column hstack would make arrays in the order of columns.
+    weights = np.ascontiguousarray(np.hstack([cell_totals.T, by_batch]))
+    logs = np.ascontiguousarray(log(np.hstack([scales.T, batches])))
+    rates, exposures = np.empty_like(weights), np.empty_like(by_cluster)
+
+    def move_to(logs: NDArray[np.float64]) -> float:
+        """Set rates and exposures; return the loss up to a constant."""
+        np.multiply(np.exp(logs), weights > 0, out=rates)
+        sides = rates[:, :n_clusters], rates[:, n_clusters:]
+        np.einsum("bk,bj->kj", *sides, out=exposures)
+        return float((by_cluster * log(exposures)).sum() - (weights * logs).sum())
+
+    step = np.empty_like(weights)
+    workspace = np.empty((5, *weights.shape)), np.empty((2, WIDTH))
+    tiny, n_steps = np.finfo(float).tiny, 0
+    with np.errstate(over="ignore", invalid="ignore"):
+        loss = move_to(logs)
+        while n_steps < MAX_NEWTON_STEPS:
+            n_steps += 1
+            shares = np.zeros_like(exposures)
+            np.divide(1.0, exposures, out=shares, where=exposures > tiny)
+            given = by_cluster, shares, rates, weights, tolerance
+            if not balancing.find_newton_step(*given, step, *workspace) > tolerance:
+                break
+            np.clip(step, -MAX_LOG_CHANGE, MAX_LOG_CHANGE, out=step)
+            while not (lower := move_to(logs + step)) <= loss + ROUNDING * abs(loss):
+                step /= 4
+            logs += step
+            loss = min(loss, lower)
+    scales[:], batches[:] = rates[:, :n_clusters].T, rates[:, n_clusters:]
+    return n_steps
