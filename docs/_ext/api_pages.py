@@ -21,11 +21,18 @@ PAGE = """\
 BORROWED = "\n{} are those of scikit-learn.\n"
 
 
-def modules():
-    """Return the package and its public modules, by name."""
-    inside = [getattr(threecpo, name) for name in threecpo.__all__]
-    public = [threecpo, *(part for part in inside if isinstance(part, ModuleType))]
-    return {module.__name__: module for module in public}
+def modules(inside=threecpo):
+    """Return the package and the public modules in it, by name."""
+    parts = [getattr(inside, name) for name in inside.__all__]
+    found = (
+        {}
+        if all(isinstance(part, ModuleType) for part in parts)
+        else {inside.__name__: inside}
+    )
+    for part in parts:
+        if isinstance(part, ModuleType):
+            found |= modules(part)
+    return found
 
 
 def public_names():

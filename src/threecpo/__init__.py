@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from . import (
         anndata,
-        cluster,
         datasets,
         distributed,
         io,
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
         preprocessing,
         report,
         results,
-        select,
         text,
     )
+    from ._errors import DataFormatError, ParameterError
     from .cluster import ThreeCPO
     from .io import read_counts, write_counts
     from .persistence import load
@@ -30,7 +29,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "CountTable": ".table",
+    "DataFormatError": "._errors",
     "KPath": ".select",
+    "ParameterError": "._errors",
     "ThreeCPO": ".cluster",
     "load": ".persistence",
     "read_counts": ".io",
@@ -39,7 +40,6 @@ _HOMES = {
 }
 _MODULES = (
     "anndata",
-    "cluster",
     "datasets",
     "distributed",
     "io",
@@ -47,16 +47,16 @@ _MODULES = (
     "preprocessing",
     "report",
     "results",
-    "select",
     "text",
 )
 
 __all__ = [
     "CountTable",
+    "DataFormatError",
     "KPath",
+    "ParameterError",
     "ThreeCPO",
     "anndata",
-    "cluster",
     "datasets",
     "distributed",
     "io",
@@ -66,7 +66,6 @@ __all__ = [
     "read_counts",
     "report",
     "results",
-    "select",
     "select_n_clusters",
     "text",
     "write_counts",

@@ -20,8 +20,6 @@ from .io.npz_arrays import open_npz
 if TYPE_CHECKING:
     from .cluster import ThreeCPO
 
-__all__ = ["load", "save"]
-
 FORMAT = "threecpo-model"
 VERSION = 5
 _IN_ARRAYS = {"stored": "array"}

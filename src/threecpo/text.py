@@ -62,7 +62,7 @@ def _check(language: object, known: list[str]) -> None:
         raise ValueError(message)
 
 
-__all__ = ["count_terms", "first_line"]
+__all__ = ["count_terms"]
 
 
 def count_terms(

@@ -1,24 +1,24 @@
 """Rows that come in blocks, from disk or from Dask: fits of them, and results."""
 
 from .._fit.row_results import read_rows
-from ._dask import ClusterLostError, local_client
+from ._dask import ClusterLostError
+from ._dask import local_client as local_client
 from ._fit import fit, split
 from ._fit import gone_on as gone_on
 from ._path import select_n_clusters
 from ._predict import described_rows as described_rows
 from ._predict import drawn_rows as drawn_rows
-from ._predict import predict, predict_proba, row_scores, score, transform
+from ._predict import predict, predict_proba, score
+from ._predict import row_scores as row_scores
+from ._predict import transform as transform
 
 __all__ = [
     "ClusterLostError",
     "fit",
-    "local_client",
     "predict",
     "predict_proba",
     "read_rows",
-    "row_scores",
     "score",
     "select_n_clusters",
     "split",
-    "transform",
 ]

@@ -7,55 +7,43 @@ from ._fit_tables import (
     column_table,
     indicator_table,
     path_table,
-    top_table,
     typical_rows,
 )
-from ._row_tables import (
-    block_row_table,
-    match_columns,
-    predicted_block_rows,
-    predicted_rows,
-    row_map,
-    row_table,
-)
-from .cluster_tree import scanpy_dendrogram, tree_figure, tree_nodes
-from .facts import choice_facts, describe_counts, fit_facts
-from .figure_data import cluster_path
+from ._fit_tables import top_table as top_table
+from ._row_tables import block_row_table as block_row_table
+from ._row_tables import match_columns as match_columns
+from ._row_tables import predicted_block_rows as predicted_block_rows
+from ._row_tables import predicted_rows, row_table
+from ._row_tables import row_map as row_map
+from .cluster_tree import scanpy_dendrogram as scanpy_dendrogram
+from .cluster_tree import tree_figure as tree_figure
+from .cluster_tree import tree_nodes as tree_nodes
+from .facts import choice_facts as choice_facts
+from .facts import describe_counts as describe_counts
+from .facts import fit_facts as fit_facts
+from .figure_data import cluster_path as cluster_path
 from .input_checks import check_input
-from .label_comparison import LabelComparison, agreement, label_tables
+from .label_comparison import LabelComparison as LabelComparison
+from .label_comparison import agreement, label_tables
 from .shares import share_table
-from .table_files import read_table, rounded_table, write_table, write_workbook
+from .table_files import read_table as read_table
+from .table_files import rounded_table as rounded_table
+from .table_files import write_table as write_table
+from .table_files import write_workbook as write_workbook
 
 if TYPE_CHECKING:
     from .table_files import Table as Table
 
 __all__ = [
-    "LabelComparison",
     "agreement",
-    "block_row_table",
     "check_input",
-    "choice_facts",
-    "cluster_path",
     "cluster_table",
     "column_table",
-    "describe_counts",
-    "fit_facts",
     "indicator_table",
     "label_tables",
-    "match_columns",
     "path_table",
-    "predicted_block_rows",
     "predicted_rows",
-    "read_table",
-    "rounded_table",
-    "row_map",
     "row_table",
-    "scanpy_dendrogram",
     "share_table",
-    "top_table",
-    "tree_figure",
-    "tree_nodes",
     "typical_rows",
-    "write_table",
-    "write_workbook",
 ]
