@@ -6,11 +6,14 @@
 import gzip
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import xlsxwriter
 from pyarrow import parquet
 
 NARROW, BREAKLESS = "\u202f", "\u00a0"
@@ -32,13 +35,16 @@ class Case(NamedTuple):
     options: dict
     rows: tuple = ()
     columns: tuple = ()
+    # Of tables with clusters, the cluster of each row by its name.
+    truth: dict | None = None
 
 
 def case(
-    name, text, counts, sentence="", rows=(), columns=(), encoding="utf-8", **options
+    name, held, counts, sentence="", rows=(), columns=(), encoding="utf-8", **options
 ):
-    content = text if isinstance(text, bytes) else text.encode(encoding)
-    return Case(name, content, counts, sentence, options, rows, columns)
+    content = held if isinstance(held, bytes) else held.encode(encoding)
+    truth = options.pop("truth", None)
+    return Case(name, content, counts, sentence, options, rows, columns, truth)
 
 
 def _languages():
@@ -90,7 +96,7 @@ def _excel():
 
 
 def _numbers():
-    thousands = "may be a number of thousands or a fraction; pass thousands='.' or "
+    thousands = "may be thousands or a fraction. Pass thousands='.' or "
     grouped = "k;a;b\nx;1{0}234;0\ny;3;1{0}234{0}567\n"
     yield case(
         "german-thousands.csv", grouped.format("."), LARGE, thousands, thousands="."
@@ -135,20 +141,21 @@ def _numbers():
         "missing.csv",
         f"k;a;b\nx;3;\ny;;12\n{words}",
         [*COUNTS, *[[0, 0]] * 6],
-        "fill in 0 for no count, or pass empty='zero'",
+        "Fill in 0, or pass empty='zero'",
         empty="zero",
     )
 
 
 def _tables():
-    long = "date;who;what;n\n1.1.;Ann;milk;3\n2.1.;Bob;tea;12\n"
+    lines = ["1.1.;Ann;milk;1", "1.1.;Ann;milk;2", "2.1.;Bob;tea;5", "3.1.;Bob;tea;7"]
+    long = "\n".join(["date;customer;product;n", *lines])
     yield case(
         "long.csv",
         long,
         COUNTS,
-        "leave them out by drop=",
+        r"Read order lines with triples=\['customer', 'product', 'n'\]",
         rows=("Ann", "Bob"),
-        triples=("who", "what", "n"),
+        triples=("customer", "product", "n"),
     )
     yield case("triples.csv", "who,what,n\nAnn,milk,3\nBob,tea,12\n", COUNTS)
     ones = "who,what\n" + "Ann,milk\n" * 3 + "Bob,tea\n" * 12
@@ -156,7 +163,7 @@ def _tables():
         "pairs.csv", ones, COUNTS, "pass text=", rows=("Ann", "Bob"), triples=True
     )
     labelled = "k,kind,a,b\nx,u,3,0\ny,v,0,12\n"
-    sentence = r"leave it out by drop=\['kind'\] or pass it as labels= or index="
+    sentence = r"with drop=\['kind'\], or compare clusters with it by labels=\['kind'\]"
     yield case("labels.csv", labelled, COUNTS, sentence, drop="kind")
     yield case("labels-kept.csv", labelled, COUNTS, sentence, labels="kind")
     yield case("r.csv", '"a","b"\n"x",3,0\n"y",0,12\n', COUNTS, rows=("x", "y"))
@@ -200,13 +207,22 @@ def _packed(**columns):
     return file.getvalue()
 
 
+def _workbook(rows):
+    file = io.BytesIO()
+    with xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+        sheet = book.add_worksheet("orders")
+        for at, row in enumerate(rows):
+            sheet.write_row(at, 0, row)
+    return file.getvalue()
+
+
 def _other_formats():
     style, missing = "pass thousands='.'", "or pass empty='zero'"
     yield case(
         "kunden.jsonl",
         _objects({"Kunde": "Jörg", "Brot": 3, "Käse": 0}, {"Kunde": "Zoé", "Käse": 12}),
         COUNTS,
-        f"line 2, column 'Brot' is empty; fill in 0 for no count, {missing}",
+        f"line 2, column 'Brot' is empty. Fill in 0, {missing}",
         rows=("Jörg", "Zoé"),
         empty="zero",
     )
@@ -245,12 +261,116 @@ def _other_formats():
         "labels.parquet",
         _packed(k=["x", "y"], kind=["u", "v"], a=[3, 0], b=[0, 12]),
         COUNTS,
-        r"leave it out by drop=\['kind'\] or pass it as labels= or index=",
+        r"with drop=\['kind'\], or compare clusters with it by labels=\['kind'\]",
         labels="kind",
     )
 
 
-CASES = [*_languages(), *_excel(), *_numbers(), *_tables(), *_other_formats()]
+GOODS = ["bread", "milk", "eggs", "beer", "wine", "crisps", "nappies", "wipes", "toys"]
+
+
+def _clustered(n=60, seed=0):
+    """Counts of 9 columns in 3 clusters, by the number of the row."""
+    rates = np.full((3, 9), 1.0)
+    for k in range(3):
+        rates[k, 3 * k : 3 * k + 3] = 12
+    return np.random.default_rng(seed).poisson(rates[np.arange(n) % 3])
+
+
+def _lines(header, rows):
+    return "".join(",".join(map(str, row)) + "\n" for row in [header, *rows])
+
+
+def _named(X, first="site"):
+    return _lines(
+        [first, *GOODS], ([f"p{i}", *row] for i, row in enumerate(X.tolist()))
+    )
+
+
+def _orders():
+    """Order lines of 60 customers, in any order."""
+    X, rng = _clustered(), np.random.default_rng(1)
+    lines = [
+        (500 + i, f"2024-{1 + t % 12:02d}-{1 + t % 28:02d}", GOODS[j], 1, 2.5)
+        for i, j in np.argwhere(X).tolist()
+        for t in rng.integers(0, 300, X[i, j]).tolist()
+    ]
+    lines = [lines[at] for at in rng.permutation(len(lines)).tolist()]
+    names = ["order_id", "customer_id", "date", "product", "quantity", "unit_price"]
+    rows = [(10_000 + at, *line) for at, line in enumerate(lines)]
+    truth = {str(500 + i): i % 3 for i in range(60)}
+    return names, rows, truth
+
+
+def _order_lines():
+    names, rows, truth = _orders()
+    advice = r"Read order lines with triples=\['customer_id', 'product', 'quantity'\]"
+    triples = {"triples": ("customer_id", "product", "quantity"), "truth": truth}
+    objects = [dict(zip(names, row, strict=True)) for row in rows]
+    columns = {name: [row[name] for row in objects] for name in names}
+    contents = {
+        "orders.csv": _lines(names, rows),
+        "orders-of-a-shop.jsonl": _objects(*objects),
+        "orders.parquet": _packed(**columns),
+        "orders.xlsx": _workbook([names, *rows]),
+    }
+    for name, content in contents.items():
+        yield case(name, content, None, advice, **triples)
+
+
+def _values():
+    truth = {f"p{i}": i % 3 for i in range(60)}
+    X = _clustered()
+    shares = X / X.sum(axis=1, keepdims=True)
+    for name, total, digits in (("shares.csv", 1, 4), ("percentages.csv", 100, 1)):
+        yield case(
+            name,
+            _named((total * shares).round(digits)),
+            None,
+            rf"sum to {total}: these are proportions, .* by {1000 // total} and round",
+            truth=truth,
+            repaired=_named((1000 * shares).round().astype(int)),
+        )
+    for name, cell in (("less", "<5"), ("percent", "5%"), ("true", "TRUE"), ("q", "?")):
+        wide = "who,bread,milk\nAnn,{},0\nBob,0,12\nEve,2,2\n"
+        yield case(
+            f"cell-{name}.csv",
+            wide.format(cell),
+            [*COUNTS, [2, 2]],
+            f"line 2, column 'bread' holds {re.escape(repr(cell))}, .* Correct the",
+            repaired=wide.format(3),
+        )
+
+
+def _texts():
+    words = [
+        "ball goal match team win",
+        "bank loan money rate tax",
+        "film star song show act",
+    ]
+    rng = np.random.default_rng(0)
+    bodies = [" ".join(rng.choice(words[i % 3].split(), 12)) for i in range(30)]
+    heads = [f"News {i} of {words[i % 3].split()[i % 5]} and others" for i in range(30)]
+    truth = {str(i): i % 3 for i in range(30)}
+    rows = [
+        [i, head, body]
+        for i, (head, body) in enumerate(zip(heads, bodies, strict=True))
+    ]
+    yield case("titles.csv", _lines(["id", "title", "body"], rows), None, truth=truth)
+    yield case(
+        "two-texts.csv",
+        _lines(["id", "lead", "body"], rows),
+        None,
+        r"2 columns contain text. Pass those .*: text=\['lead', 'body'\]",
+        text=["lead", "body"],
+        truth=truth,
+    )
+
+
+CASES = [
+    *(*_languages(), *_excel(), *_numbers(), *_tables(), *_other_formats()),
+    *(*_order_lines(), *_values(), *_texts()),
+]
 
 
 def write(case, folder):

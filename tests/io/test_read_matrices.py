@@ -66,7 +66,7 @@ def test_npz_is_turned_round_only_without_labels(tmp_path, refused):
         shape=Y.shape,
         labels=[0, 1],
     )
-    refused(tmp_path / "l.npz", "would make labels of rows", transpose=True)
+    refused(tmp_path / "l.npz", "cannot be combined with labels", transpose=True)
 
 
 def saved(path, **changes):
@@ -94,7 +94,7 @@ def saved(path, **changes):
         ({"data": np.array([1.0, np.nan, 2])}, "row 1, column 3 holds NaN"),
         ({"data": np.array([1, 2, -3])}, "row 2, column 2 holds -3"),
         ({"data": np.array([1, 2, 2**60])}, "counts must be below"),
-        ({"data": np.array([1, 2, 3j])}, "values of type complex128"),
+        ({"data": np.array([1, 2, 3j])}, "values are of type complex128"),
         ({"feature_names": np.array(["a", "b"])}, "2 names for 3 columns"),
         ({"feature_names": np.arange(3)}, "feature_names are of type int64"),
         ({"row_names": np.array(["a", "a"])}, "rows 1 and 2 are both called 'a'"),

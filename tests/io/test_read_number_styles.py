@@ -52,7 +52,7 @@ def test_text_of_other_formats_is_read_by_the_same_rules(write, tmp_path):
     write([["who", "what", "n"], ["x", "u", "1.234"], ["x", "v", ""]], path)
     options = {"thousands": ".", "empty": "zero"}
     assert read_counts(path, **options).X.toarray().tolist() == [[1234, 0]]
-    with pytest.raises(DataFormatError, match=f"{place} 2, column .* is empty; fill"):
+    with pytest.raises(DataFormatError, match=f"{place} 2, column .* is empty. Fill"):
         read_counts(path, triples=True, thousands=".")
     write([["k", "a", "kind"], ["x", "3 €", "wood"], ["y", "4", "field"]], path)
     with pytest.raises(DataFormatError, match=r"1, column 'kind' .* drop=\['kind'\]"):
@@ -66,7 +66,7 @@ def test_text_of_other_formats_is_read_by_the_same_rules(write, tmp_path):
 def test_numbers_that_are_missing_or_no_counts(write, tmp_path):
     path = tmp_path / f"t.{write.__name__.removeprefix('_as_')}"
     write([["k", "a", "b"], ["x", 1.5, True], ["y", None, False]], path)
-    with pytest.raises(DataFormatError, match="2, column 'a' is empty; fill in 0"):
+    with pytest.raises(DataFormatError, match=r"2, column 'a' is empty\. Fill in 0"):
         read_counts(path)
     # Numbers that are stored as such have a point, whatever texts have.
     table = read_counts(path, empty="zero", decimal=",")
@@ -95,7 +95,7 @@ def test_objects_stand_in_lines_of_their_file(tmp_path):
 
 
 def test_thousands_that_may_be_fractions_are_asked_about(read):
-    asked = r"'1\.234' may be .*; pass thousands='\.' or decimal='\.'\.$"
+    asked = r"'1\.234' may be .* Pass thousands='\.' or decimal='\.'\.$"
     with pytest.raises(DataFormatError, match=asked):
         read(GERMAN)
     assert read(GERMAN, thousands=".").X.toarray().tolist() == [[1234, 2], [3, 12345]]
@@ -113,7 +113,7 @@ def test_thousands_that_may_be_fractions_are_asked_about(read):
         ("k;a\nx;1\n", {"decimal": "x"}, "decimal='x' must be"),
         ("k;a\nx;1\n", {"thousands": "x"}, "thousands='x' must be one of"),
         ("k;a\nx;1\n", {"empty": "nan"}, "empty='nan' must be 'zero'"),
-        ("k;a\nx;1\n", {"decimal": ",", "thousands": ","}, "are both ','"),
+        ("k;a\nx;1\n", {"decimal": ",", "thousands": ","}, "both are ','"),
     ],
 )
 def test_what_does_not_fit_is_told(text, options, reason, read):

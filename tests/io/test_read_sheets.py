@@ -163,7 +163,9 @@ class TestExcelOnly:
         path = xlsx(tmp_path / "t.xlsx", t=[["day", "ants"], [day, 3]])
         assert list(read_counts(path).row_names) == ["2024-05-17"]
         path = xlsx(tmp_path / "t.xlsx", t=[["ants", "day"], [3, day]])
-        with pytest.raises(DataFormatError, match="holds '2024-05-17', which is no nu"):
+        with pytest.raises(
+            DataFormatError, match="holds '2024-05-17', which is not a nu"
+        ):
             read_counts(path)
 
     def test_errors_of_formulas_are_empty_cells(self, tmp_path):

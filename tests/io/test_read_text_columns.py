@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from threecpo import ThreeCPO, read_counts
 from threecpo.io import DataFormatError
-from threecpo.text import count_terms
+from threecpo.text import count_terms, first_line
 
 REVIEWS = [
     "The soup was cold and the waiter was rude to us",
@@ -79,27 +80,51 @@ def test_sites_with_long_names_are_still_counts(tmp_path):
 
 def test_two_columns_of_text_are_asked_about(tmp_path):
     lines = [f'"{a}","{b}"' for a, b in zip(REVIEWS, REVIEWS[::-1], strict=True)]
-    (tmp_path / "t.csv").write_text("\n".join(["title,body", *lines]))
-    with pytest.raises(DataFormatError, match="'title', 'body' hold text; pass text="):
+    (tmp_path / "t.csv").write_text("\n".join(["lead,body", *lines]))
+    advice = r"2 columns contain text. Pass .*: text=\['lead', 'body'\]"
+    with pytest.raises(DataFormatError, match=advice):
         read_counts(tmp_path / "t.csv")
-    for options in ({"text": "title"}, {"drop": "title"}):
+    for options in ({"text": ["lead", "body"]}, {"text": "lead"}, {"drop": "lead"}):
         table = read_counts(tmp_path / "t.csv", text_options=WORDS, **options)
         assert table.shape[0] == 4
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "jsonl"])
+def test_titles_beside_the_text_show_what_rows_are(ending, tmp_path):
+    titles = ["One of many a good headline", "Two of them are also fine", None, ""]
+    frame = pd.DataFrame({"title": titles, "body": REVIEWS})
+    path = tmp_path / f"t.{ending}"
+    if ending == "csv":
+        frame.to_csv(path, index=False)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_json(path, orient="records", lines=True)
+    table = read_counts(path, text_options=WORDS)
+    assert list(table.row_titles) == [*titles[:2], *map(first_line, REVIEWS[2:])]
+    assert "headline" not in table.column_names
+    joined = read_counts(path, text=["body", "title"], text_options=WORDS)
+    both = [f"{a}\n{b or ''}" for a, b in zip(REVIEWS, titles, strict=True)]
+    expected = count_terms(both, **WORDS)
+    assert list(joined.column_names) == list(expected.column_names)
+    np.testing.assert_array_equal(joined.X.toarray(), expected.X.toarray())
 
 
 def test_the_advice_about_text_leads_to_a_fit(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("id,what,who,n\n1,red wool,ann,3\n2,blue silk,bob,4\n")
     advice = (
-        r"if 2 columns are no counts, leave them out by drop=\['what', 'who'\] or pass "
-        r"them as labels= or index=; if its words shall be counted, pass text='what'\.$"
+        r"Exclude the 2 columns that are not counts with drop=\['what', 'who'\], or "
+        r"pass labels=\['what', 'who'\]\.$"
     )
     with pytest.raises(DataFormatError, match=advice):
         read_counts(path)
     ThreeCPO(1).fit(read_counts(path, drop=["what", "who"]))
-    ThreeCPO(1).fit(read_counts(path, text="what", text_options=WORDS))
+    ThreeCPO(1).fit(read_counts(path, labels=["what", "who"]))
     path.write_text("id,what\n1,red wool\n2,blue silk\n")
-    with pytest.raises(DataFormatError, match="no number; if its words") as raised:
+    with pytest.raises(
+        DataFormatError, match=r"not a number\. To count its words, pass te"
+    ) as raised:
         read_counts(path)
     assert "drop=" not in str(raised.value)
     assert read_counts(path, text="what", text_options=WORDS).shape == (2, 4)
@@ -142,7 +167,7 @@ def test_a_long_text_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"text": "body"}, "no column 'body' for text=, but 'id', 'review'"),
+        ({"text": "body"}, "no column 'body' for text=. Available: 'id', 'review'"),
         ({"text": "review", "text_options": {"stem": "x"}}, "stem='x' is not None"),
         ({"text": "review", "labels": "kind"}, "no column 'kind' for labels="),
         ({"drop": ["review", "place"], "text_options": WORDS}, "a table of counts"),

@@ -154,12 +154,12 @@ def test_fields_are_names_and_labels(read):
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        ("{", "line 2 is no JSON"),
-        ("[" * 100_000, "line 2 is no JSON"),
-        ('{"text": null}', "line 2 holds 'None', which is no text"),
+        ("{", "line 2 is not valid JSON"),
+        ("[" * 100_000, "line 2 is not valid JSON"),
+        ('{"text": null}', "line 2 holds 'None', which is not text"),
         (
             '{"a": "x", "b": "y"}',
-            "line 2 has no field \"text\", but 'a', 'b'; pass text=",
+            r"line 2 has several fields \('a', 'b'\). Pass text=",
         ),
         ("\udce9", "line 2 is not in UTF-8"),
     ],

@@ -63,8 +63,8 @@ def test_triples_may_be_turned_round(read):
     ("line", "reason"),
     [
         ("ann,milk", "line 5 has 2 fields, not 3"),
-        ("ann,milk,", "line 5, column 3 is empty; fill in 0 for no count"),
-        ("ann,milk,one", "line 5, column 3 holds 'one', which is no count"),
+        ("ann,milk,", "line 5, column 3 is empty. Fill in 0"),
+        ("ann,milk,one", "line 5, column 3 holds 'one', which is not a number"),
         ("ann,milk,-2", "line 5, column 3 holds -2; counts are 0 or more"),
         ("ann,milk,nan", "line 5, column 3 holds NaN"),
         ("ann,milk,1e99", r"line 5, column 3 holds 1e\+99; counts must be"),
@@ -87,7 +87,9 @@ def test_sums_beyond_exact_counts_are_refused(read):
 
 def test_the_advice_about_more_columns_leads_to_a_table(read):
     text = "day,who,what,n\n1,ann,milk,2\n1,bob,bread,1\n2,ann,milk,3\n"
-    with pytest.raises(DataFormatError, match=r"triples= with the names of those of"):
+    with pytest.raises(
+        DataFormatError, match="triples= needs three columns, but there are 4"
+    ):
         read(text, triples=True)
     is_basket(read(text, triples=("who", "what", "n")))
     is_basket(read(text, triples=True, drop="day"))

@@ -179,7 +179,9 @@ _OPTIONS = {
     "text": click.option(
         "--text",
         metavar="COLUMN",
-        help="Column or field of text, whose words are counted. [default: found]",
+        multiple=True,
+        help="Column or field of text, whose words are counted. Repeats. "
+        "[default: found]",
     ),
     "sheet": click.option(
         "--sheet",

@@ -121,6 +121,8 @@ def _parameter() -> re.Pattern[str]:
 
 def _as_option(found: re.Match[str]) -> str:
     name, value = found[1].replace("_", "-"), found[2] or found[3]
+    if found[2] and name == "triples":
+        return f"--triples {' '.join(re.findall(_QUOTED, value))}"
     if found[2]:
         # Options of several values are given several times.
         return " ".join(f"--{name} {one}" for one in re.findall(_QUOTED, value))

@@ -11,6 +11,7 @@ from .._core.counts import EXACT, Counts, first_bad_entry
 from .._core.matrices import from_sparse
 from .._errors import DataFormatError
 from .._labels import LABEL
+from .._validation import proportion_total
 from ..table import CountTable
 from .limits import check_unpacked, limit_of
 
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     # Names of columns, and a value of each for every row.
     Records = tuple[list[str], Iterable[Sequence[Any]]]
 
+_PROPORTIONS = (
+    "all rows sum to {}: these are proportions, not counts. Read the original counts; "
+    "if they are lost, multiply all values by {} and round them"
+)
 LARGEST = np.iinfo(np.int32).max
 # Rows or columns of which nothing but their number is known. In tables that somebody
 # has counted, most rows and columns hold a count.
@@ -56,7 +61,7 @@ def to_table(
     X, rows, columns = parts.X, parts.row_names, parts.column_names
     if transpose:
         if parts.labels is not None:
-            message = "transpose=True would make labels of rows labels of columns"
+            message = "transpose=True cannot be combined with labels of rows"
             raise DataFormatError(message)
         X, rows, columns = _matrix(X).T, columns, rows
         parts = replace(parts, row_titles=None)
@@ -65,7 +70,7 @@ def to_table(
     check_names(rows, X.shape[0], "row")
     check_names(columns, X.shape[1], "column")
     if X.data.dtype.kind not in "biuf":
-        message = f"it holds values of type {X.data.dtype}, which are no counts"
+        message = f"its values are of type {X.data.dtype}, not numbers"
         raise DataFormatError(message)
     counts = X if isinstance(X, Counts) else from_sparse(X)
     bad = first_bad_entry(counts, below=EXACT)
@@ -73,6 +78,8 @@ def to_table(
         row, column, value = bad
         where = f"{_called('row', rows, row)}, {_called('column', columns, column)}"
         raise no_count(where, value)
+    if total := proportion_total(counts):
+        raise DataFormatError(_PROPORTIONS.format(total, 1000 // total))
     names: dict[str, Any] = {"row_names": rows, "column_names": columns}
     names |= {"labels": parts.labels, "label_names": parts.label_names}
     names |= {"label_kind": parts.label_kind, "other_labels": parts.other_labels}
@@ -121,7 +128,7 @@ def check_names(names: Sequence[str] | None, length: int, of: str) -> None:
 def no_count(where: str, value: float, unless: str = "") -> DataFormatError:
     """Error about a number that cannot be a count."""
     if np.isnan(value):
-        what = f"NaN; fill in 0 for no count{unless}"
+        what = f"NaN; fill in 0{unless}"
     elif np.isinf(value):
         what = "an infinite number; counts are finite"
     elif value < 0:

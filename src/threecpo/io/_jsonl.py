@@ -18,9 +18,10 @@ from .delimited.number_style import NumberStyle, may_be_count
 from .encodings import recoded
 from .json_objects import as_field, read_objects
 from .limits import limit_of
-from .text_columns import is_text
+from .text_columns import is_text, is_title, joined_text, words_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ._file_content import FileContent
@@ -57,9 +58,9 @@ def _read_texts(
     fields = [name for entry in first.values() for name in entry]
     for name_of_field in options.drop:
         place_of(fields, name_of_field, "drop")
-    name = _text_field(first, options) if first else None
+    fields_of_text = _text_fields(first, options) if first else ()
     placed = [(entry, f"line {number}") for number, entry in entries.items()]
-    texts = [_text(entry, name, where) for entry, where in placed]
+    texts = [_text(entry, fields_of_text, where) for entry, where in placed]
     names = None
     if options.index is not None:
         names = [str(_field(entry, options.index, where)) for entry, where in placed]
@@ -67,13 +68,23 @@ def _read_texts(
         kind: [_field(entry, kind, where) for entry, where in placed]
         for kind in options.labels
     }
-    called = "" if name is None else f"words of field {shown(name)}"
-    return counted(texts, names, options, labels_of_kinds(labels), called)
+    called = words_of("field", fields_of_text) if fields_of_text else ""
+    kinds = labels_of_kinds(labels)
+    return counted(texts, names, options, kinds, called, _titles(entries, fields))
+
+
+def _titles(entries: dict[int, Any], fields: list[str]) -> list[str]:
+    """Titles beside the text, empty where there is none; nothing without the field."""
+    name = next(filter(is_title, fields), None)
+    if name is None:
+        return []
+    found = [e.get(name) if isinstance(e, dict) else None for e in entries.values()]
+    return ["" if title is None else str(title) for title in found]
 
 
 def _are_counts(first: dict[str, dict[str, Any]], options: ReadOptions) -> bool:
     """Whether objects hold counts: no text is named or found, but some numbers."""
-    if options.text is not None or options.text_options:
+    if options.text or options.text_options:
         return False
     if options.triples is not None:
         return options.triples is not False
@@ -99,34 +110,42 @@ def _parsed(line: str, where: str) -> Any:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as error:
-        message = f"{where} is no JSON: {error}"
+        message = f"{where} is not valid JSON: {error}"
         raise DataFormatError(message) from error
 
 
-def _text_field(first: dict[str, dict[str, Any]], options: ReadOptions) -> str:
-    """The field that is named, "text", the only one left or the only one of text."""
-    if options.text is not None:
+def _text_fields(
+    first: dict[str, dict[str, Any]], options: ReadOptions
+) -> Sequence[str]:
+    """The fields that are named, "text", the only one left or the only one of text."""
+    if options.text:
         return options.text
     where, left = next(iter(first)), _left(first, options)
     if "text" in left:
-        return "text"
+        return ("text",)
     plain = [name for name in left if is_text(_values(first, name))]
+    if len(plain) > 1:
+        plain = [name for name in plain if not is_title(name)]
     for found in (left, plain):
         if len(found) == 1:
-            return found[0]
+            return found
     some = ", ".join(shown(name) for name in left[:8]) or "nothing"
-    message = f'{where} has no field "text", but {some}; pass text= with one of them'
+    message = f"{where} has several fields ({some}). Pass text= with the one to count"
     raise DataFormatError(message)
 
 
-def _text(entry: Any, name: str | None, where: str) -> str:
-    """The string itself, or that of a field."""
+def _text(entry: Any, names: Sequence[str], where: str) -> str:
+    """The string itself, or those of fields."""
+    parts = [entry]
     if isinstance(entry, dict):
-        entry = _field(entry, name or "text", where)
-    if not isinstance(entry, str):
-        message = f"{where} holds {shown(str(entry))}, which is no text"
-        raise DataFormatError(message)
-    return entry
+        parts = [_field(entry, name, where) for name in names or ("text",)]
+    if any(parts):
+        parts = ["" if part is None else part for part in parts]
+    for part in parts:
+        if not isinstance(part, str):
+            message = f"{where} holds {shown(str(part))}, which is not text"
+            raise DataFormatError(message)
+    return joined_text(parts)
 
 
 def _field(entry: Any, name: str, where: str) -> Any:

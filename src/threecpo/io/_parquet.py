@@ -30,7 +30,13 @@ from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
 from .isolated import gathered, isolated, parquet
 from .sparse_rows import joined
-from .text_columns import TextPlaces, check_text_options, counted_texts, find_text
+from .text_columns import (
+    TextPlaces,
+    check_text_options,
+    counted_texts,
+    find_text,
+    joined_text,
+)
 from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
@@ -46,6 +52,7 @@ if TYPE_CHECKING:
 
 _PURPOSE = "Writing parquet files"
 _CELLS = 1 << 22
+_OF_TRIPLES = 3
 
 
 @dataclass(frozen=True)
@@ -90,14 +97,16 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     if options.index is None and file.about["index"] is not None:
         options = replace(options, index=file.about["index"])
     style = NumberStyle.of(options)
-    place = find_text(names, first, options) if first else None
-    if place is not None:
-        return _words(file, TextPlaces.find(names, place, options), options)
+    texts = find_text(names, first, options)
+    if texts:
+        return _words(file, TextPlaces.find(names, texts, options), options)
     check_text_options(options)
     record = _first_record(file.about, style)
-    if of_triples(names, record, options):
+    sample = _as_text(first, style)
+    few = sample if len(sample) == _OF_TRIPLES else [[text] for text in record]
+    if of_triples(names, few, options):
         return _triples(file, Places.find(names, options), style)
-    return _wide(file, find_layout(names, record, options), style)
+    return _wide(file, find_layout(names, record, options, sample), style)
 
 
 @contextmanager
@@ -119,17 +128,30 @@ def _first_record(about: dict[str, Any], style: NumberStyle) -> list[str]:
     return record
 
 
+def _as_text(columns: list[list[Any]], style: NumberStyle) -> list[list[str]]:
+    """First values of columns as a csv file would have them."""
+    return [
+        ["" if value is None else style.plain(str(value)) for value in values]
+        for values in columns
+    ]
+
+
 def _words(file: _File, places: TextPlaces, options: ReadOptions) -> FileContent:
-    index = [] if places.index is None else [places.index]
-    wanted = [places.text, *places.labels.values(), *index]
-    texts, *others = file.columns(wanted)
-    for row, text in enumerate(texts, 1):
-        if not isinstance(text, str | None):
-            message = f"row {row} holds {shown(str(text))}, no text"
-            raise DataFormatError(message)
-    names = _names(others.pop()) if index else []
-    kinds = dict(zip(places.labels, others, strict=True))
-    return counted_texts(places, [t or "" for t in texts], names, kinds, options)
+    beside = [place for place in (places.index, places.title) if place is not None]
+    wanted = dict.fromkeys([*places.text, *places.labels.values(), *beside])
+    columns = dict(zip(wanted, file.columns(list(wanted)), strict=True))
+    texts = list(zip(*(columns[place] for place in places.text), strict=True))
+    for row, parts in enumerate(texts, 1):
+        for text in parts:
+            if not isinstance(text, str | None):
+                message = f"row {row} holds {shown(str(text))}, which is not text"
+                raise DataFormatError(message)
+    names = [] if places.index is None else _names(columns[places.index])
+    titles = [] if places.title is None else columns[places.title]
+    kinds = {kind: columns[place] for kind, place in places.labels.items()}
+    shown_as = ["" if title is None else str(title) for title in titles]
+    joined_texts = list(map(joined_text, texts))
+    return counted_texts(places, joined_texts, names, kinds, options, shown_as)
 
 
 def _names(listed: list[Any]) -> list[str]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._errors import DataFormatError
 from .._labels import encoded
-from ..text import count_terms
+from ..text import count_terms, first_line
 from ._file_content import FileContent
 from .encodings import recoded
 
@@ -59,16 +61,25 @@ def counted(
     options: ReadOptions,
     labels: dict[str, Any],
     description: str = "",
+    titles: Sequence[str] = (),
 ) -> FileContent:
-    """Count the terms of texts as the options say."""
+    """Count the terms of texts as the options say.
+
+    A text without a title is shown by its first line.
+    """
     try:
         table = count_terms(texts, **dict(options.text_options or {}))
     except (TypeError, ValueError) as error:
         message = str(error).removesuffix(".")
         raise DataFormatError(message) from error
+    shown = table.row_titles
+    if titles:
+        assert shown is not None
+        pairs = zip(titles, shown.tolist(), strict=True)
+        shown = np.array([first_line(t) or line for t, line in pairs], dtype=object)
     names: dict[str, Any] = {
         "column_names": table.column_names,
-        "row_titles": table.row_titles,
+        "row_titles": shown,
         "description": description,
     }
     return FileContent(table.counts, rows, **names, **labels)

@@ -27,7 +27,7 @@ class ReadOptions:
     decimal: str | None = None
     thousands: str | None = None
     empty: str | None = None
-    text: str | None = None
+    text: Sequence[str] = ()
     sheet: str | None = None
     metadata: str | os.PathLike[str] | None = None
     metadata_index: str | None = None

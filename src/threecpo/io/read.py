@@ -44,7 +44,7 @@ def read_counts(
     decimal: str | None = None,
     thousands: str | None = None,
     empty: str | None = None,
-    text: str | None = None,
+    text: str | Sequence[str] | None = None,
     sheet: str | None = None,
     metadata: str | os.PathLike[str] | None = None,
     metadata_index: str | None = None,
@@ -120,10 +120,11 @@ def read_counts(
         What stands between thousands in text; nothing by default.
     empty : "zero", default=None
         Take empty cells, and words such as NA, for 0; by default they are an error.
-    text : str, default=None
-        Column or field of text, whose words are counted; other columns but ``labels``
-        and ``index`` are left out. By default a column of sentences, where there is
-        one, in a table of few numbers.
+    text : str or sequence of str, default=None
+        Columns or fields of text, whose words are counted together; other columns but
+        ``labels`` and ``index`` are excluded, and one called "title" shows what each
+        row is. By default a column of sentences, if there is one in a table of few
+        numbers.
     sheet : str, default=None
         Sheet of an xlsx or ods file; by default the first that is visible and not
         empty.
@@ -184,7 +185,7 @@ def read_counts(
         decimal=decimal,
         thousands=thousands,
         empty=empty,
-        text=text,
+        text=_listed(text),
         sheet=sheet,
         metadata=metadata,
         metadata_index=metadata_index,

@@ -10,9 +10,10 @@ from .._labels import labels_of_kinds
 from ._file_content import shown
 from ._texts import counted
 from .delimited.column_roles import is_number, names_rows, place_of
+from .delimited.triples import CALLED_COUNTS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from ._file_content import FileContent
     from .format_options import ReadOptions
@@ -22,7 +23,8 @@ _WORDS = 4
 _LETTERS = 20
 # A table with more numbers than that is one of counts whose rows have long names.
 _NUMBERS = 2
-_CALLED_COUNTS = ("count", "counts", "n", "quantity", "qty", "menge", "anzahl")
+# What a column of titles beside the text is called.
+_TITLES = ("title", "headline", "subject", "titel", "betreff", "titre", "titolo")
 
 
 def is_text(values: Sequence[Any]) -> bool:
@@ -40,15 +42,15 @@ def find_text(
     header: Sequence[str] | None,
     columns: Sequence[Sequence[Any]],
     options: ReadOptions,
-) -> int | None:
-    """Place of the column of text: the one that is named or, of some first values.
+) -> tuple[int, ...]:
+    """Places of the columns of text: those that are named, or one by first values.
 
-    None if no column is plainly text. Columns with another part are none.
+    Nothing if no column is plainly text. A title beside it is not looked at.
     """
-    if options.text is not None:
-        return place_of(header, options.text, "text")
-    if options.triples is not None or header is None:
-        return None
+    if options.text:
+        return tuple(place_of(header, name, "text") for name in options.text)
+    if options.triples is not None or header is None or not columns:
+        return ()
     if len(header) + 1 == len(columns):
         # R leaves out the corner above the names of rows.
         header = ["", *header]
@@ -59,22 +61,29 @@ def find_text(
         if header[place] not in others and place != options.index and is_text(values)
     ]
     if len(found) > 1:
+        found = [place for place in found if not is_title(header[place])] or found
+    if len(found) > 1:
         names = ", ".join(shown(header[place]) for place in found)
         message = (
-            f"its columns {names} hold text; pass text= with the one whose words shall "
-            "be counted"
+            f"{len(found)} columns contain text. Pass those whose words to count: "
+            f"text=[{names}]"
         )
         raise DataFormatError(message)
     if not found:
-        return None
+        return ()
     numbers = sum(
         all(map(_is_number, values))
         for name, values in zip(header, columns, strict=False)
         if name not in others and not names_rows(name)
     )
     if numbers > _NUMBERS or _are_triples(header, columns, found[0]):
-        return None
-    return found[0]
+        return ()
+    return (found[0],)
+
+
+def is_title(name: str) -> bool:
+    """Whether a column of this name has titles of texts."""
+    return name.strip().lower() in _TITLES
 
 
 def _are_triples(
@@ -84,7 +93,7 @@ def _are_triples(
     if len(columns) != 3 or text != 1 or not all(map(_is_number, columns[2])):
         return False
     repeated = len(set(columns[0])) < len(columns[0])
-    return repeated or header[2].strip().lower() in _CALLED_COUNTS
+    return repeated or header[2].strip().lower() in CALLED_COUNTS
 
 
 def _is_number(value: Any) -> bool:
@@ -93,16 +102,17 @@ def _is_number(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class TextPlaces:
-    """Where text, names and labels stand; all other columns are left out."""
+    """Where text, titles, names and labels stand; other columns are left out."""
 
-    text: int
+    text: tuple[int, ...]
+    title: int | None
     index: int | None
     labels: Mapping[str, int]
     called: str
 
     @classmethod
     def find(
-        cls, header: Sequence[str] | None, text: int, options: ReadOptions
+        cls, header: Sequence[str] | None, text: tuple[int, ...], options: ReadOptions
     ) -> TextPlaces:
         """Find columns by their names; a first one called "id" names the rows."""
         given = options.index
@@ -113,12 +123,23 @@ class TextPlaces:
         if isinstance(given, str):
             index = place_of(header, given, "index")
         elif given is None or given is True:
-            named = header is not None and text != 0 and names_rows(header[0])
+            named = header is not None and 0 not in text and names_rows(header[0])
             index = 0 if (named or given) and 0 not in labels.values() else None
         elif given is not False:
             index = given
-        name = "text" if header is None else shown(header[text])
-        return cls(text, index, labels, f"words of column {name}")
+        called = words_of("column", [(header or ())[place] for place in text])
+        title = next((j for j, name in enumerate(header or ()) if is_title(name)), None)
+        return cls(text, None if title in text else title, index, labels, called)
+
+
+def words_of(kind: str, names: Sequence[str]) -> str:
+    """What is counted, for people."""
+    return f"words of {kind}{'s' * (len(names) > 1)} {' and '.join(map(shown, names))}"
+
+
+def joined_text(parts: Iterable[str]) -> str:
+    """Texts of a row, one below the other."""
+    return "\n".join(filter(None, parts))
 
 
 def counted_texts(
@@ -127,10 +148,12 @@ def counted_texts(
     names: list[str],
     labels: Mapping[str, Sequence[Any]],
     options: ReadOptions,
+    titles: Sequence[str] = (),
 ) -> FileContent:
-    """Count the words of a column."""
+    """Count the words of some columns."""
     rows = None if places.index is None else names
-    return counted(texts, rows, options, labels_of_kinds(labels), places.called)
+    kinds = labels_of_kinds(labels)
+    return counted(texts, rows, options, kinds, places.called, titles)
 
 
 def check_text_options(options: ReadOptions) -> None:
@@ -139,7 +162,7 @@ def check_text_options(options: ReadOptions) -> None:
     if given:
         named = ", ".join(f"{name}=" for name in sorted(given))
         message = (
-            f"it is a table of counts, to which {named} of texts "
-            "does not apply; pass text= with the name of a column of text"
+            f"{named} applies to texts, but this is a table of counts. Name a column "
+            "of text with text="
         )
         raise DataFormatError(message)

@@ -10,7 +10,8 @@ import numpy as np
 from ..._core.counts import EXACT
 from ..._errors import DataFormatError
 from .._file_content import check_names, no_count, shown
-from .number_style import hint, may_be_count
+from .number_style import hint, is_missing, may_be_count
+from .order_lines import find_order_lines, is_id
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,6 +34,9 @@ class Layout:
     names: list[str] | None
     # Places without a name, in which nothing may stand.
     blank: tuple[int, ...] = ()
+    # First values of all columns, which tell what to do about others.
+    sample: Sequence[Sequence[str]] = ()
+    order_lines: list[str] | None = None
 
     def called(self, column: int) -> str:
         """How errors call a column of counts."""
@@ -42,9 +46,15 @@ class Layout:
 
 
 def find_layout(
-    header: list[str] | None, first: list[str], options: ReadOptions
+    header: list[str] | None,
+    first: list[str],
+    options: ReadOptions,
+    sample: Sequence[Sequence[str]] = (),
 ) -> Layout:
-    """Decide by the names of columns and by the first record."""
+    """Decide by the names of columns and by the first record.
+
+    ``sample`` are first values of all columns, for what errors advise.
+    """
     if header is not None and len(first) == len(header) + 1:
         # R leaves out the corner above the names of rows.
         header = ["", *header]
@@ -61,7 +71,11 @@ def find_layout(
         raise DataFormatError(message)
     names = None if header is None else [header[place] for place in counted]
     check_names(names, len(counted), "column")
-    return Layout(width, index, labels, counted, names, tuple(sorted(blank)))
+    orders = (
+        None if options.drop or options.labels else find_order_lines(header, sample)
+    )
+    unnamed = tuple(sorted(blank))
+    return Layout(width, index, labels, counted, names, unnamed, sample, orders)
 
 
 def _blank(header: list[str] | None, first: list[str]) -> set[int]:
@@ -95,8 +109,7 @@ def _given_index(header: list[str] | None, width: int, given: str | int) -> int 
 
 def names_rows(name: str) -> bool:
     """Whether a column of this name is one of names of rows, even if of numbers."""
-    plain = name.strip().lower()
-    return plain in ("", "index", "id") or plain.endswith(("_id", " id"))
+    return name.strip().lower() in ("", "index") or is_id(name)
 
 
 class UnknownColumnError(DataFormatError):
@@ -112,12 +125,15 @@ def place_of(
 ) -> int:
     """Place of the column that an option names."""
     if header is None:
-        message = f"{option}={name!r} names a column, but no line names the columns"
+        message = (
+            f"{option}={name!r} names a column, but the first line is not a header"
+        )
         raise UnknownColumnError(message, name, option)
     if name not in header:
         some = ", ".join(shown(column) for column in header[:8]) or "none"
         more = ", ..." if len(header) > 8 else ""
-        message = f"{held} has no column {shown(name)} for {option}=, but {some}{more}"
+        missing = f"{held} has no column {shown(name)} for {option}="
+        message = f"{missing}. Available: {some}{more}"
         raise UnknownColumnError(message, name, option)
     return header.index(name)
 
@@ -149,42 +165,59 @@ def checked_counts(
 def checked_count(text: str, where: str) -> float:
     """One count, or the error that says what is wrong with it."""
     if not is_number(text):
-        what = f"holds {shown(text)}, which is no count" if text.strip() else "is empty"
-        message = f"{where} {what}{hint(text)}"
-        raise DataFormatError(message)
+        raise DataFormatError(_not_a_number(text, where))
     count = float(text)
     if not 0 <= count < EXACT:
         raise no_count(where, count, _OR_ZERO)
     return count
 
 
+def _not_a_number(text: str, where: str) -> str:
+    """Say what a field is, and what to pass so that it is a count."""
+    if is_missing(text):
+        what = "is empty" if not text.strip() else f"is missing ({shown(text)})"
+        return f"{where} {what}{hint(text)}"
+    return f"{where} holds {shown(text)}, which is not a number{hint(text)}"
+
+
 def _text_in(fields: list[str], layout: Layout, place: str) -> DataFormatError:
-    """Error about the first of some fields that is no number."""
+    """Error about the first of some fields that is not a number."""
     wrong = [j for j, text in enumerate(fields) if not is_number(text)]
     text = fields[wrong[0]]
-    where = f"{place}, {layout.called(wrong[0])}"
-    if not text.strip():
-        return DataFormatError(f"{where} is empty{hint(text)}")
-    advice = hint(text)
-    if layout.names and not advice:
-        names = [layout.names[j] for j in wrong if not may_be_count(fields[j])]
-        advice = _not_counts(names, len(fields), sentence=" " in text.strip())
-    return DataFormatError(f"{where} holds {shown(text)}, which is no number{advice}")
+    message = _not_a_number(text, f"{place}, {layout.called(wrong[0])}")
+    if layout.names is None or hint(text):
+        return DataFormatError(message)
+    if layout.order_lines:
+        advice = f"Read order lines with triples={layout.order_lines!r}"
+        return DataFormatError(f"{message}. {advice}")
+    if _is_odd_cell(layout, wrong[0]):
+        drop = f"drop=[{shown(layout.names[wrong[0]])}]"
+        advice = f"Correct the cell, or exclude the column with {drop}"
+    else:
+        texts = [j for j in wrong if not may_be_count(fields[j])]
+        advice = _not_counts(layout, texts, sentence=len(text.split()) > 3)
+    return DataFormatError(f"{message}. {advice}")
 
 
-def _not_counts(names: Sequence[str], n_columns: int, *, sentence: bool) -> str:
-    """What to do about columns that are no counts, of so many that should be.
+def _is_odd_cell(layout: Layout, column: int) -> bool:
+    """Whether other values of a column are counts."""
+    values = layout.sample[layout.counted[column]] if layout.sample else ()
+    return 2 * sum(map(may_be_count, values)) > len(values)
 
-    The first of them holds a ``sentence``, or does not.
-    """
-    words = f"; if its words shall be counted, pass text={shown(names[0])}"
-    if len(names) == n_columns:
-        return words
+
+def _not_counts(layout: Layout, columns: Sequence[int], *, sentence: bool) -> str:
+    """What to do about columns of text, the first of which may hold sentences."""
+    assert layout.names is not None
+    names = [layout.names[j] for j in columns]
+    if sentence or len(names) == len(layout.names):
+        return f"To count its words, pass text={shown(names[0])}"
     listed = ", ".join(map(shown, names))
-    it, what = "it", "the column is no count"
     if len(names) > 1:
-        it, what = "them", f"{len(names)} columns are no counts"
-    return (
-        f"; if {what}, leave {it} out by drop=[{listed}] or pass {it} as labels= or "
-        f"index={words if sentence else ''}"
-    )
+        several = f"Exclude the {len(names)} columns that are not counts"
+        return f"{several} with drop=[{listed}], or pass labels=[{listed}]"
+    values = layout.sample[layout.counted[columns[0]]] if layout.sample else ()
+    unique = layout.index is None and 2 < len(values) == len(set(values))
+    other = f"use it as row names with index={listed}"
+    if not unique:
+        other = f"compare clusters with it by labels=[{listed}]"
+    return f"Exclude the column with drop=[{listed}], or {other}"

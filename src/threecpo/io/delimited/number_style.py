@@ -19,7 +19,7 @@ _CURRENCY = "€$£¥ \u00a0\u202f"
 _SPACES = " \u00a0\u202f\u2009"
 _NUMBER = re.compile(r"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|nan)")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
-# Numbers that are none here, and the options that would make them some.
+# Numbers in other styles, and the options that read them.
 _STYLES = (
     (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", "thousands=' '"),
     (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+,\d*", "thousands=' ', decimal=','"),
@@ -30,6 +30,7 @@ _STYLES = (
     (r"\d+,\d+", "decimal=','"),
     (r"\d{1,3}(?:\.\d{3})+", "thousands='.'"),
 )
+_CENSORED = re.compile(r"[<>≤≥~≈]\s*\d[\d.,]*|\d[\d.,]*\s*[%+*]|\?+")
 _IN_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
 
 
@@ -57,9 +58,7 @@ class NumberStyle:
         if decimal is None:
             decimal = "," if thousands == "." else "."
         if decimal == thousands:
-            message = (
-                f"decimal= and thousands= are both {decimal!r}; pass different ones"
-            )
+            message = f"decimal= and thousands= must differ, but both are {decimal!r}"
             raise DataFormatError(message)
         return cls(decimal, thousands, options.empty)
 
@@ -90,7 +89,7 @@ class NumberStyle:
         return number
 
     def _odd(self, text: str) -> str:
-        """A field that may be a number in another style, so that it is none here."""
+        """A field that may be a number in another style, marked as such."""
         if not text.strip(_CURRENCY)[:1].isdecimal():
             return text
         return f"{text} with decimal {self.decimal!r}"
@@ -99,6 +98,11 @@ class NumberStyle:
 def is_missing(text: str) -> bool:
     """Whether a field is empty, or a word for a count that is not known."""
     return text.strip().lower() in _MISSING
+
+
+def is_censored(text: str) -> bool:
+    """Whether a field stands for a count that is not told: ``<5``, ``5%``, ``?``."""
+    return bool(_CENSORED.fullmatch(text.strip()))
 
 
 def style_of(text: str) -> str | None:
@@ -118,9 +122,9 @@ def may_be_count(text: str) -> bool:
 def hint(text: str) -> str:
     """What to pass so that a field is a count, if something does."""
     if is_missing(text):
-        return "; fill in 0 for no count, or pass empty='zero'"
+        return ". Fill in 0, or pass empty='zero'"
     style = style_of(text)
-    return "" if style is None else f"; if it is one as people write it, pass {style}"
+    return "" if style is None else f". To read it as one, pass {style}"
 
 
 def check_points(records: Iterable[list[str]], options: ReadOptions) -> None:
@@ -131,7 +135,7 @@ def check_points(records: Iterable[list[str]], options: ReadOptions) -> None:
     pointed = [field for field in fields if re.fullmatch(r"\d+(?:\.\d+)+", field)]
     if pointed and all(map(_IN_GROUPS.fullmatch, pointed)):
         message = (
-            f"{shown(pointed[0])} may be a number of thousands or a fraction; pass "
-            "thousands='.' or decimal='.'"
+            f"{shown(pointed[0])} may be thousands or a fraction. Pass thousands='.' "
+            "or decimal='.'"
         )
         raise DataFormatError(message)

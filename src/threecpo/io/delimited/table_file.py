@@ -16,11 +16,11 @@ from .._file_content import written_labels, written_names
 from ..archives import opened
 from ..encodings import recoded
 from ..limits import limit_of
-from ..text_columns import TextPlaces, check_text_options
+from ..text_columns import TextPlaces, check_text_options, find_text
 from .column_roles import find_layout, is_number
 from .lines import Lines, long_fields
 from .number_style import NumberStyle, check_points, may_be_count
-from .text_rows import read_texts, text_place
+from .text_rows import first_columns, read_texts
 from .triples import Places, of_triples, read_triples, written_triples
 from .wide_rows import WideRows
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .._file_content import FileContent, Records
     from ..format_options import ReadOptions, WriteOptions
 
+_OF_TRIPLES = 3
 _SEPARATOR = re.compile(rb'(?i)"?sep=([\t,;|])"?')
 
 
@@ -90,17 +91,21 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
 def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent:
     """Read a table whose lines are in UTF-8."""
     start = _begin(lines, options, usual)
-    place = text_place(lines, start.delimiter, start.header, start.records, options)
-    if place is not None:
-        places = TextPlaces.find(start.header, place, options)
+    sample = first_columns(lines, start.delimiter, start.records)
+    found = find_text(start.header, sample, options)
+    if found:
+        places = TextPlaces.find(start.header, found, options)
         return read_texts(lines, start.delimiter, start.records, places, options)
     check_text_options(options)
     if start.delimiter == ";":
         check_points([*start.records, *lines.first_records(";", 50)], options)
     style = NumberStyle.of(options)
-    first = [style.plain(field) for field in start.records[0]]
-    triples = of_triples(start.header, first, options)
-    content = (_read_triples if triples else _read_wide)(lines, start, options)
+    few = sample if len(sample) == _OF_TRIPLES else [each[:1] for each in sample]
+    plain = [[style.plain(field) for field in values] for values in few]
+    if of_triples(start.header, plain, options):
+        content = _read_triples(lines, start, options)
+    else:
+        content = _read_wide(lines, start, options, sample)
     return replace(
         content,
         row_names=_as_they_were(content.row_names),
@@ -197,10 +202,10 @@ def _names_columns(
             "header=True if it names the columns"
         )
         raise DataFormatError(message)
-    asked = any(option is not None for option in (options.index, options.text))
+    asked = options.index is not None or options.text
     alike = (_is_triple(record) for record in (header, first))
     return (
-        asked
+        bool(asked)
         or bool(options.drop or options.labels)
         or isinstance(options.triples, Sequence)
         or not all(alike)
@@ -221,10 +226,12 @@ def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileCont
     return read_triples(lines, start.delimiter, start.records, places, limit, style)
 
 
-def _read_wide(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
+def _read_wide(
+    lines: Lines, start: _Start, options: ReadOptions, sample: list[tuple[str, ...]]
+) -> FileContent:
     style = NumberStyle.of(options)
     first = [style.plain(field) for field in start.records[0]]
-    layout = find_layout(start.header, first, options)
+    layout = find_layout(start.header, first, options, sample)
     rows = WideRows(layout, start.delimiter, options.max_unpacked, style)
     rows.add_records(start.records, lines)
     while block := lines.block():

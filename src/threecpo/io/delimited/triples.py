@@ -14,10 +14,10 @@ from .._file_content import FileContent, written_names
 from ..limits import check_unpacked
 from .column_roles import checked_count, is_number, place_of
 from .cut_blocks import Cut
-from .number_style import NumberStyle, may_be_count
+from .number_style import NumberStyle, is_censored, may_be_count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .lines import Lines
 
 
+CALLED_COUNTS = ("count", "counts", "n", "quantity", "qty", "menge", "anzahl")
 # Bytes of a count with its places, and of a name that has a number.
 _OF_COUNT = 16
 _OF_NAME = 160
@@ -52,16 +53,16 @@ class Places(NamedTuple):
             left = [j for j, name in enumerate(header) if name not in options.drop]
             if len(left) not in (2, 3):
                 message = (
-                    f"it has {len(left)} columns, not the three of triples; pass "
-                    "triples= with the names of those of rows, columns and counts"
+                    f"triples= needs three columns, but there are {len(left)}. Pass "
+                    "the names of the columns of rows, columns and counts"
                 )
                 raise DataFormatError(message)
         else:
             names = (triples,) if isinstance(triples, str) else tuple(triples)
             if len(names) not in (2, 3):
                 message = (
-                    f"triples={triples!r} must be the names of three columns: of rows, "
-                    "columns and counts; or of two where each line counts one"
+                    f"triples={triples!r} must be three column names (rows, columns, "
+                    "counts), or two if each line counts one"
                 )
                 raise DataFormatError(message)
             left = [place_of(header, str(name), "triples") for name in names]
@@ -98,22 +99,30 @@ class Triples:
 
 
 def of_triples(
-    header: list[str] | None, first: list[str], options: ReadOptions
+    header: list[str] | None, columns: Sequence[Sequence[str]], options: ReadOptions
 ) -> bool:
-    """Whether a table is one of triples, as asked, or by its names and first record."""
+    """Whether a table is one of triples, as asked, or by names and first values."""
     wide = bool(options.labels) or options.index is not None
     if options.triples is not None:
         asked = options.triples is not False
         if asked and wide:
-            message = "triples= goes with none of labels= and index="
+            message = "triples= cannot be combined with labels= or index="
             raise DataFormatError(message)
         return asked
-    if wide or options.drop or len(first) != 3 or not is_number(first[2]):
+    if wide or options.drop or len(columns) != 3:
         return False
-    # With text in the second column no wide table is possible.
+    rows, names, counts = columns
+    if not (any(map(is_number, counts)) and _mostly(may_be_count, counts)):
+        return False
     called = header[2].strip().lower() if header and len(header) == 3 else ""
-    named = not may_be_count(first[1])
-    return called in ("count", "counts") or named
+    # A wide table may have a cell of text among its counts, but no column.
+    named = _mostly(lambda text: not (may_be_count(text) or is_censored(text)), names)
+    again = len(set(rows)) < len(rows) and called in CALLED_COUNTS
+    return named or again or called in ("count", "counts")
+
+
+def _mostly(holds: Callable[[str], bool], values: Sequence[str]) -> bool:
+    return 2 * sum(map(holds, values)) > len(values)
 
 
 def read_triples(

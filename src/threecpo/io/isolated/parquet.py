@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 CELLS = 1 << 24
 _LOOKED_AT = 50
 _OF_TRIPLES = 3
+# Of so many columns order lines have, which are told by values of all.
+_FEW_COLUMNS = 40
 # Bytes of a number once read.
 _OF_NUMBER = 8
 
@@ -29,7 +31,7 @@ _OF_NUMBER = 8
 def describe(path: str, limit: int) -> Items:
     """Names and kinds of columns, the index that pandas wrote, and first values.
 
-    Of numbers behind the third column the first values are not looked at.
+    Of many columns, first values of numbers behind the third are not looked at.
     """
     with _opened(path, limit) as file:
         schema = file.schema_arrow
@@ -40,7 +42,8 @@ def describe(path: str, limit: int) -> Items:
         yield "kinds", kinds
         is_column = len(index) == 1 and index[0] in schema.names
         yield "index", index[0] if is_column else None
-        wanted = {*range(min(_OF_TRIPLES, len(kinds)))}
+        few = _OF_TRIPLES if len(kinds) > _FEW_COLUMNS else len(kinds)
+        wanted = {*range(min(few, len(kinds)))}
         wanted |= {j for j, kind in enumerate(kinds) if kind != "number"}
         first: list[list[Any]] = [[0] for _ in kinds]
         found = _first_rows(file, sorted(wanted))
