@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from threecpo.io.guarded import fences
+from threecpo.io import limits
 
 from . import usage
 from .outcomes import FOREIGN, MEMORY, OWN_ERROR, READ
@@ -103,7 +103,7 @@ def main() -> None:
     # Says where a process hangs before it is ended.
     faulthandler.register(signal.SIGUSR1)
     warnings.simplefilter("ignore")
-    fences.SECONDS = LIBRARY_SECONDS
+    limits.SECONDS = LIBRARY_SECONDS
     Worker(module, Path(folder), int(bound)).serve()
 
 

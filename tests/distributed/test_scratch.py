@@ -1,7 +1,12 @@
-"""Packed files are unpacked once into a scratch folder, and read from there."""
+"""Files are read once into a packed store, which is gone when the fit has ended."""
 
 import logging
+import os
+import pickle
 import shutil
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +17,8 @@ from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
 from threecpo.io.blocks import _hierarchy, open_blocks
 
-pytest.importorskip("anndata")
+pytest.importorskip("h5py")
+SMALL = {"max_memory": "100kB"}
 
 
 @pytest.fixture(scope="module", name="X")
@@ -25,6 +31,7 @@ def counts():
 
 @pytest.fixture
 def path(X, tmp_path):
+    pytest.importorskip("anndata")
     write_counts(CountTable(X), tmp_path / "cells.h5ad")
     return tmp_path / "cells.h5ad"
 
@@ -38,70 +45,132 @@ def scratch(tmp_path):
 
 @pytest.fixture
 def reads(monkeypatch):
-    """Rows of the blocks that the packed file was read for."""
-    seen, real = [], _hierarchy._Rows.__call__
+    """Rows of the blocks that the file was read for."""
+    seen, real = [], _hierarchy._lines
 
-    def read(self):
-        seen.append(self.rows)
-        return real(self)
+    def lines(path, place, cuts):
+        seen.extend(cuts)
+        return real(path, place, cuts)
 
-    monkeypatch.setattr(_hierarchy._Rows, "__call__", read)
+    monkeypatch.setattr(_hierarchy, "_lines", lines)
     return seen
 
 
-def test_a_fit_unpacks_each_block_once(path, scratch, X, reads):
-    options = {"max_memory": "100kB"}
-    found = fit(path, fitting=options | {"scratch": scratch})
-    assert len(reads) == len(set(reads)) > 3
+def test_a_fit_reads_each_row_once(path, scratch, X, reads):
+    found = fit(path, fitting=SMALL | {"scratch": scratch})
+    assert len(reads) > 3
+    assert [start for start, _ in reads[1:]] == [stop for _, stop in reads[:-1]]
     assert not list(scratch.iterdir())
-    assert_same_bits(found, fit(path, fitting=options))
     assert_same_bits(found, fit(X))
 
 
-def test_what_is_unpacked_is_the_same_in_little_room(path, scratch, X):
+def test_the_store_has_no_name_unless_it_is_shared(path, scratch, X):
     options = {"block_counts": X.nnz // 4, "scratch": scratch}
     with open_blocks(path, **options) as source:
-        first = [read() for read in source.readers]
-        again = [read() for read in source.readers]
-        (folder,) = scratch.iterdir()
-        kinds = [np.load(file)["data"].dtype for file in sorted(folder.iterdir())]
-        assert {np.load(file)["indices"].dtype for file in folder.iterdir()} == {
-            np.dtype("u2")
-        }
-    assert set(kinds) == {np.dtype("u2"), np.dtype("i4")}
-    for a, b in zip(first, again, strict=True):
-        assert (a.checksum, a.odd_values) == (b.checksum, b.odd_values)
+        assert not list(scratch.iterdir())
+        with pytest.raises(TypeError, match="shared=True"):
+            pickle.dumps(source.readers)
+    with open_blocks(path, shared=True, **options) as source:
+        (file,) = scratch.iterdir()
+        assert file.stat().st_size < 2.5 * X.nnz + 4000
+        sent = pickle.loads(pickle.dumps(source.readers))
+        for ours, theirs in zip(source.readers, sent, strict=True):
+            assert ours().checksum == theirs().checksum
+    assert not list(scratch.iterdir())
+    with pytest.raises(DataFormatError, match=r"does not see .*scratch= that all"):
+        sent[0]()
 
 
 def test_values_that_are_no_counts_stay_what_they_are(tmp_path, scratch):
     anndata = pytest.importorskip("anndata")
     X = sp.csr_matrix([[0.5, 0.0], [-1.0, 3.0], [2.0**40, 1.0]])
     anndata.AnnData(X).write_h5ad(tmp_path / "odd.h5ad")
-    with open_blocks(tmp_path / "odd.h5ad", layer="X", scratch=scratch) as source:
-        (read,) = source.readers
-        read()
-        np.testing.assert_array_equal(read().matrix().toarray(), X.toarray())
+    options = {"layer": "X", "scratch": scratch, "block_counts": 2}
+    with open_blocks(tmp_path / "odd.h5ad", **options) as source:
+        found = [read().matrix().toarray() for read in source.readers]
+        assert len(found) > 1
+        np.testing.assert_array_equal(np.vstack(found), X.toarray())
 
 
-def test_the_size_is_told_beforehand(path, scratch, X, caplog, monkeypatch):
+def test_size_and_place_are_told_before_anything_is_written(
+    path, scratch, X, caplog, monkeypatch
+):
     caplog.set_level(logging.INFO, "threecpo.io.blocks")
-    with open_blocks(path, scratch=scratch):
+    options = {"block_counts": X.nnz // 4, "scratch": scratch}
+    with open_blocks(path, **options):
         pass
-    assert "about 0.0 GB, removed at the end" in caplog.text
-    free = shutil.disk_usage(scratch)._replace(free=X.nnz)
+    (told,) = caplog.messages
+    assert f"{path} is read once into a scratch store in {scratch}: about " in told
+    free = shutil.disk_usage(scratch)._replace(free=X.nnz // 2)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: free)
-    with pytest.raises(DataFormatError, match="Name another folder, or leave scratch"):
-        fit(path, fitting={"scratch": scratch})
+    with pytest.raises(DataFormatError, match=r"free; the scratch store of .* needs"):
+        fit(path, fitting=SMALL | {"scratch": scratch})
 
 
-def test_a_folder_that_is_not_there_is_refused(path, tmp_path):
+def test_what_fits_into_a_block_stays_in_memory(path, scratch, caplog):
+    caplog.set_level(logging.INFO, "threecpo.io.blocks")
+    shutil.rmtree(scratch)
+    scratch.mkdir(mode=0o500)
+    with open_blocks(path, scratch=scratch) as source:
+        assert len(source.readers) == 1
+    assert not caplog.messages
+
+
+def test_a_folder_that_cannot_be_used_is_refused(path, tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="must be an existing folder"):
         fit(path, fitting={"scratch": tmp_path / "nowhere"})
 
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
 
-def test_another_file_in_its_place_is_found_out(path, scratch):
-    with open_blocks(path, scratch=scratch) as source:
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
+    with pytest.raises(DataFormatError, match=r"cannot be written: No space left"):
+        fit(path, fitting=SMALL)
+
+
+@pytest.mark.parametrize("damage", ["other", "cut"])
+def test_a_damaged_store_is_found_out(path, scratch, X, damage):
+    options = {"block_counts": X.nnz // 4, "scratch": scratch, "shared": True}
+    with open_blocks(path, **options) as source:
+        (file,) = scratch.iterdir()
+        with file.open("r+b") as opened:
+            if damage == "cut":
+                opened.truncate(file.stat().st_size // 2)
+            else:
+                opened.seek(source.readers[-1].start + 200)
+                opened.write(b"?")
         source.readers[0]()
-        source.readers[0].file.write_bytes(b"no archive")
-        with pytest.raises(DataFormatError, match=r"000000\.npz"):
-            source.readers[0]()
+        with pytest.raises(DataFormatError, match=r"store is damaged at byte \d+: "):
+            source.readers[-1]()
+
+
+ENDED = """
+import os, signal, sys
+from threecpo.io.blocks import open_blocks
+with open_blocks(sys.argv[1], scratch=sys.argv[2], block_counts=100) as source:
+    source.readers[-1]()
+    os.kill(os.getpid(), int(sys.argv[3]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, getattr(signal, "SIGKILL", None)])
+def test_a_process_that_is_ended_leaves_nothing_behind(path, scratch, number):
+    command = [sys.executable, "-c", ENDED, path, scratch, str(int(number))]
+    done = subprocess.run(list(map(str, command)), check=False, env=os.environ)
+    assert done.returncode == -number
+    assert not list(scratch.iterdir())
+
+
+def test_an_error_while_it_is_read_leaves_nothing_behind(path, scratch, monkeypatch):
+    real = _hierarchy._lines
+
+    def lines(path, place, cuts):
+        yield next(real(path, place, cuts))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_hierarchy, "_lines", lines)
+    options = {"scratch": scratch, "shared": True, "block_counts": 100}
+    with pytest.raises(KeyboardInterrupt), open_blocks(path, **options):
+        pass
+    assert not list(scratch.iterdir())

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import threecpo
 from threecpo import read_counts
-from threecpo.io import DataFormatError, guarded, limits
+from threecpo.io import DataFormatError, limits
 from threecpo.io.blocks import open_blocks, write_blocks
 from threecpo.io.isolated import process
 
@@ -30,7 +30,6 @@ def small_limit(monkeypatch):
     """A limit of megabytes, so that bombs need not be large."""
     monkeypatch.setattr(limits, "SMALLEST", SMALL)
     monkeypatch.setattr(limits, "MULTIPLE", 10)
-    monkeypatch.setattr(guarded.file, "SPARE_ROOM", 1 << 25)
     monkeypatch.setattr(process, "SPARE_ROOM", 1 << 25)
 
 

@@ -9,9 +9,9 @@ import pytest
 import scipy.sparse as sp
 from tables import Planted
 
-from threecpo.io import DataFormatError, guarded
+from threecpo.io import DataFormatError, limits
 from threecpo.io.blocks import open_blocks
-from threecpo.io.guarded import process
+from threecpo.io.isolated import process
 
 zarr = pytest.importorskip("zarr")
 anndata = pytest.importorskip("anndata")
@@ -52,14 +52,13 @@ def test_links_are_refused(path, tmp_path):
 @pytest.mark.parametrize(
     ("place", "length"), [("var/_index", 1 << 53), ("X/indptr", 1 << 20)]
 )
-def test_many_chunks_that_lack_are_refused(place, length, path):
+def test_many_chunks_that_lack_are_refused(place, length, path, monkeypatch):
+    monkeypatch.setattr(limits, "SECONDS", 0.5)
     name = next(n for n in ("zarr.json", ".zarray") if (path / place / n).exists())
     about = json.loads((path / place / name).read_text())
-    grid = about.get("chunk_grid", {}).get("configuration", {})
-    (chunk,) = grid.get("chunk_shape") or about["chunks"]
     about["shape"] = [length]
     (path / place / name).write_text(json.dumps(about))
-    with pytest.raises(DataFormatError, match=f"{place} claims {length // chunk + 1}"):
+    with pytest.raises(DataFormatError, match=r"unpacks to more|processor time"):
         read_all(path)
 
 
@@ -84,7 +83,7 @@ def test_chunks_are_files(what, path, tmp_path):
 def test_no_codec_unpickles(codec, place, tmp_path, monkeypatch):
     # Earlier versions of numcodecs allow it without being asked.
     monkeypatch.setenv("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE", "1")
-    process.IDLE.end()
+    process._POOL.end()
     path, mark = tmp_path / "t.zarr", tmp_path / "mark"
     with anndata.settings.override(zarr_write_format=2):
         anndata.AnnData(sp.csr_matrix(Y)).write_zarr(path)
@@ -127,15 +126,11 @@ def test_large_metadata_are_refused(path):
 
 
 def test_the_limit_of_one_file_does_not_hinder_the_next(path, monkeypatch):
-    h5py = pytest.importorskip("h5py")
-    process.IDLE.end()
+    process._POOL.end()
     with monkeypatch.context() as patch:
-        patch.setattr(guarded.file, "SPARE_ROOM", 1 << 22)
+        patch.setattr(process, "SPARE_ROOM", 1 << 22)
         patch.setenv("THREECPO_MAX_UNPACKED", "1MB")
         # This is too little for most files, and for h5py to be loaded.
         with pytest.raises(DataFormatError, match="unpacks to more than"):
             read_all(path)
-    with h5py.File(path.with_suffix(".h5"), "w") as file:
-        file["values"] = np.zeros(10**7)
-    with guarded.open_hdf5(path.with_suffix(".h5"), "io", "This") as file:
-        assert file["values"][:].shape == (10**7,)
+    read_all(path)

@@ -75,9 +75,9 @@ class Session:
 
         budget = budget_of(max_memory)
         block_counts = budget.block_counts(n_jobs, BLOCK_COUNTS)
-        source = stack.enter_context(
-            open_blocks(blocks, layer=layer, block_counts=block_counts, scratch=scratch)
-        )
+        how: dict[str, Any] = {"layer": layer, "block_counts": block_counts}
+        how |= {"scratch": scratch, "shared": client is not None}
+        source = stack.enter_context(open_blocks(blocks, **how))
         if client is None and is_dask_array(blocks):
             client = current_client()
         return cls(source, budget, n_jobs, stack, client, advice)

@@ -8,7 +8,6 @@ from .._core.matrices import from_sparse
 from ._file_content import FileContent
 from ._h5ad import matrix_of
 from ._tenx import gene_names
-from ._tenx_groups import open_tenx
 from .isolated import gathered, isolated, tenx
 from .zarr_folders import limits_of
 
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .format_options import ReadOptions
-
-__all__ = ["open_tenx", "read"]
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:

@@ -45,6 +45,12 @@ class NpzArrays:
     def __iter__(self) -> Iterator[str]:
         return iter(self._members)
 
+    @property
+    def compressed(self) -> bool:
+        """Whether some array takes time to unpack."""
+        kinds = {info.compress_type for info in self._members.values()}
+        return kinds != {zipfile.ZIP_STORED}
+
     def __getitem__(self, name: str) -> NDArray[Any]:
         with self._opened(name) as (file, header):
             shape, dtype, in_columns = header

@@ -14,12 +14,14 @@ from ..errors import block_errors
 from ..format_options import ReadOptions
 from ..npz_arrays import open_npz
 from .block_source import BlockSource, counts_of
+from .store import RowStream
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from ..._core.counts import Counts
+    from .store import Scratch
 
 SUFFIXES = (".npz", ".parquet", ".pq")
 # A block has whole rows; triples would have parts of them.
@@ -49,35 +51,43 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(found, key=_natural)
 
 
-def of_files(paths: Sequence[Path], name: str) -> BlockSource:
-    """Open files, all of which have the same columns."""
+def of_files(
+    paths: Sequence[Path], name: str, block_counts: int, scratch: Scratch
+) -> BlockSource | RowStream:
+    """Open files, all of which have the same columns.
+
+    What takes time to unpack comes once, unless many processes share the work, or a
+    file is too large to be cut into blocks.
+    """
     first, *others = paths
     header = _header(first)
     for path in others:
         if _header(path) != header:
             message = f"{path} has other column names than {first.name}."
             raise DataFormatError(message)
-    names = header
-    if header is not None and first.suffix != ".npz":
-        with block_errors(first):
-            names = _parquet.read(first, _WIDE).column_names
-    return BlockSource(
-        tuple(BlockFile(path) for path in paths),
-        name,
-        None if names is None else np.array(list(names), dtype=object),
-        largest=_largest(paths),
-    )
+    largest, compressed = _facts(paths)
+    with block_errors(first):
+        if first.suffix != ".npz":
+            header = _parquet.read(first, _WIDE).column_names
+    columns = None if header is None else np.array(list(header), dtype=object)
+    readers = [BlockFile(path) for path in paths]
+    if scratch.shared or not compressed or (largest or 0) > 2 * block_counts:
+        return BlockSource(tuple(readers), name, columns, largest=largest)
+    sizes = [path.stat().st_size for path in paths]
+    n_blocks = sum(sizes) / max(1, sizes[0])
+    return RowStream(name, (read() for read in readers), n_blocks, columns)
 
 
-def _largest(paths: Sequence[Path]) -> int | None:
-    """Stored counts of the largest file, by the headers of its arrays."""
+def _facts(paths: Sequence[Path]) -> tuple[int | None, bool]:
+    """Stored counts of the largest file, if known; whether one is compressed."""
     if paths[0].suffix != ".npz":
-        return None
-    largest = 0
+        return None, True
+    largest, compressed = 0, False
     for path in paths:
         with block_errors(path), open_npz(path) as arrays:
             largest = max(largest, *arrays.shape("data"))
-    return largest
+            compressed = compressed or arrays.compressed
+    return largest, compressed
 
 
 def _header(path: Path) -> Sequence[str] | None:

@@ -10,20 +10,12 @@ import numpy as np
 from ..._validation import check_counts
 from ...table import CountTable
 from ..errors import block_errors
-from .block_source import BlockSource, counts_of, largest_of, row_cuts
+from .block_source import BlockSource, HeldBlock, counts_of, largest_of, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..._core.counts import Counts
-
-
-@dataclass(frozen=True)
-class _Part:
-    counts: Counts
-
-    def __call__(self) -> Counts:
-        return self.counts
 
 
 @dataclass(frozen=True)
@@ -47,7 +39,7 @@ def in_memory(X: Any, block_counts: int) -> BlockSource:
     if names is not None and not all(isinstance(name, str) for name in names):
         names = None
     return BlockSource(
-        tuple(_Part(counts.between(*cut)) for cut in cuts),
+        tuple(HeldBlock(counts.between(*cut)) for cut in cuts),
         "X",
         None if names is None else np.array(list(names), dtype=object),
         largest=largest_of(counts.indptr, cuts),

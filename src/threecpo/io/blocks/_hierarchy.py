@@ -1,162 +1,151 @@
-"""Matrices of AnnData or 10x on disk, in HDF5 or zarr: ranges of rows, by pointers.
-
-Every block is read by a guarded process, of which each thread has its own: libhdf5 runs
-nowhere else, and unpacks for all threads at the same time.
-"""
+"""Matrices of AnnData or 10x on disk, in HDF5 or zarr, as streams of rows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..._core.matrices import from_sparse
 from ..._errors import DataFormatError
-from .. import _anndata_elements as elements
 from .._file_content import check_names
-from .._tenx import matrix_file, read_cell_names
-from .._tenx_hdf5 import open_tenx
+from .._h5ad import labels_found
+from .._tenx import gene_names, matrix_file, read_cell_names
 from ..errors import block_errors
-from ..guarded import open_hdf5, open_zarr
-from ..limits import check_unpacked, limit_for, limit_of
-from ..regular_files import check_regular
-from ..zarr_folders import is_zarr, size_of_folder
-from ._folder import of_files
+from ..isolated import anndata, gathered, isolated, matrices, tenx
+from ..zarr_folders import is_zarr, limits_of
 from ._sorting import sorted_blocks
-from .block_source import BlockSource, counts_of, largest_of, row_cuts
+from .block_source import row_cuts
+from .store import RowStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Generator, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from ..._core.counts import Counts
-    from ..guarded import Group
     from ._sorting import Entries
+    from .store import Scratch
 
-
-def _opened(path: Path, limit: int) -> AbstractContextManager[Group]:
-    if path.is_dir():
-        return open_zarr(path, limit)
-    return open_hdf5(path, "anndata", "Reading h5ad files", limit)
-
-
-def _limit(path: Path) -> int:
-    if path.is_dir():
-        return limit_for(size_of_folder(path))
-    check_regular(path)
-    return limit_of(path)
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows of one matrix, between two row pointers if it is sparse."""
-
-    path: Path
-    location: str
-    rows: tuple[int, int]
-    n_columns: int
-    limit: int
-    # Columns that are read; all of them if None.
-    taken: NDArray[np.int64] | None = None
-
-    def __call__(self) -> Counts:
-        with block_errors(self.path), _opened(self.path, self.limit) as file:
-            element: Any = file
-            for name in self.location.split("/"):
-                element = element[name]
-            start, stop = self.rows
-            if elements.is_array(element):
-                return counts_of(element[start:stop])
-            indptr = element["indptr"][start : stop + 1].astype(np.int64)
-            part = slice(int(indptr[0]), int(indptr[-1]))
-            parts = (
-                elements.numbers_of(element, "data", "biuf")[part],
-                elements.numbers_of(element, "indices", "iu")[part],
-                indptr - indptr[0],
-            )
-            block = sp.csr_array(parts, (stop - start, self.n_columns))
-            if self.taken is None:
-                return counts_of(block)
-            # Selecting columns trusts indices.
-            return counts_of(counts_of(block).matrix()[:, self.taken])
+    # Lengths of some rows, or columns, and the indices and values in them.
+    Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 
 def of_anndata(
-    path: Path, layer: str | None, block_counts: int, folder: Path
-) -> BlockSource:
-    """Choose the matrix as ``read_counts`` does and cut it into blocks.
-
-    One that is stored by columns is sorted into blocks in this folder.
-    """
+    path: Path, layer: str | None, block_counts: int, scratch: Scratch
+) -> RowStream:
+    """Choose the matrix as ``read_counts`` does; one by columns is sorted into rows."""
     with block_errors(path):
-        limit = _limit(path)
-        with _opened(path, limit) as file:
-            elements.check_anndata(file)
-            matrix = elements.choose_matrix(file, layer)
-            names = np.array(elements.frame_names(matrix.var), dtype=object)
-            by_columns = _is_by_columns(matrix.element)
-            ends, n_columns = _row_pointers(matrix.element, limit)
-            _check_width(n_columns, names, matrix.called)
-            layers = elements.layer_choices(file)
-            if by_columns:
-                files = _sorted(matrix.element, ends, block_counts, folder)
+        found = _asked(anndata.describe, path, layer=layer)
+        shape, names = tuple(found["shape"]), found["columns"]
+        if shape[1] != len(names):
+            what = f"{found['called']} has {shape[1]} columns"
+            message = f"{what} for {len(names)} names"
+            raise DataFormatError(message)
+        ends = _pointers(found, shape)
     hint = (
         f"{path}: X holds values that are not whole numbers; pass layer= with the raw "
-        f"counts, one of {layers} ('X' takes X as it is)."
+        f"counts, one of {found['layers']} ('X' takes X as it is)."
     )
-    not_whole = None if matrix.asked else hint
-    if by_columns:
-        source = of_files(files, str(path))
-        return replace(source, column_names=names, not_whole=not_whole)
+    cuts, place = row_cuts(ends, block_counts), found["place"]
+    if found["by_rows"]:
+        blocks = _blocks(path, place, cuts, shape[1])
+    else:
+        entries = _entries(path, place, cuts, shape[0])
+        sizes = int(ends[-1]), block_counts
+        blocks = sorted_blocks(entries, shape, *sizes, scratch)
+    not_whole = None if found["asked"] else hint
+    columns = np.array(names, dtype=object)
+    return RowStream(str(path), blocks, len(cuts), columns, None, not_whole)
+
+
+def of_tenx(path: Path, layer: str | None, block_counts: int) -> RowStream:
+    """Cells of a 10x matrix in HDF5."""
+    with block_errors(path):
+        found = _asked(tenx.describe, path, layer=layer)
+        shape, taken = tuple(found["shape"]), found["taken"]
+        ends = _pointers(found, shape)
+        check_names(found["rows"], shape[0], "row")
+    genes = np.array(gene_names(found["ids"], found["symbols"]), dtype=object)
     cuts = row_cuts(ends, block_counts)
-    location = matrix.element.name.lstrip("/")
-    readers = tuple(_Rows(path, location, cut, n_columns, limit) for cut in cuts)
-    return BlockSource(
-        readers,
-        str(path),
-        names,
-        not_whole,
-        largest_of(ends, cuts),
-        n_stored=int(ends[-1]),
-    )
+    blocks = _blocks(path, found["place"], cuts, shape[1], taken)
+    columns = genes if taken is None else genes[taken]
+    cells = np.array(found["rows"], dtype=object)
+    return RowStream(str(path), blocks, len(cuts), columns, cells)
 
 
-def _check_width(n_columns: int, names: NDArray[np.object_], called: str) -> None:
-    if n_columns != len(names):
-        message = f"{called} has {n_columns} columns for {len(names)} names"
+def _asked(reader: Any, path: Path, **options: Any) -> dict[str, Any]:
+    return gathered(isolated(reader, path, limits_of(path), _library(path), **options))
+
+
+def _library(path: Path) -> str:
+    return "zarr" if path.is_dir() else "h5py"
+
+
+def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Where rows or columns end, in a full matrix, too."""
+    n_lines, wide = shape if found["by_rows"] else shape[::-1]
+    if "indptr" not in found:
+        return np.arange(n_lines + 1, dtype=np.int64) * wide
+    ends: NDArray[np.int64] = found["indptr"]
+    if len(ends) != n_lines + 1 or (np.diff(ends) < 0).any() or ends[0] != 0:
+        message = "its row pointers are damaged"
         raise DataFormatError(message)
+    return ends
 
 
-def _is_by_columns(element: Any) -> bool:
-    if elements.is_array(element):
-        return False
-    return elements.sparse_layout(element)[0] in ("csc_matrix", "csc")
+def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Iterator[Lines]:
+    """Rows, or columns, between cuts."""
+    names = ("lengths", "indices", "data")
+    options = {"place": place, "cuts": cuts}
+    limits, library = limits_of(path), _library(path)
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+    for name, value in isolated(matrices.read_rows, path, limits, library, **options):
+        if name in parts:
+            parts[name].append(value)
+            continue
+        lengths, indices, data = (_joined(parts[name]) for name in names)
+        yield lengths, indices, data
 
 
-def _sorted(
-    element: Any, ends: NDArray[np.int64], block_counts: int, folder: Path
-) -> list[Path]:
-    """Sort a matrix that is stored by columns, some of these at a time."""
-    _, shape = elements.sparse_layout(element)
-    data = elements.numbers_of(element, "data", "biuf")
-    indices = elements.numbers_of(element, "indices", "iu")
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Pieces as one array; the list is emptied."""
+    joined = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    parts.clear()
+    return joined
 
-    def parts() -> Iterator[Entries]:
-        for start, stop in row_cuts(ends, block_counts):
-            part = slice(int(ends[start]), int(ends[stop]))
-            rows = indices[part].astype(np.int64)
-            if len(rows) and not 0 <= rows.min() <= rows.max() < shape[0]:
-                message = f"its matrix has an index beyond its {shape[0]} rows"
+
+def _blocks(
+    path: Path,
+    place: str,
+    cuts: list[tuple[int, int]],
+    n_columns: int,
+    taken: Sequence[int] | None = None,
+) -> Generator[Counts]:
+    """Rows between cuts, of these columns if not of all."""
+    with block_errors(path):
+        for lengths, indices, data in _lines(path, place, cuts):
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            parts = (data, indices, indptr)
+            counts = from_sparse(sp.csr_array(parts, (len(lengths), n_columns)))
+            # Selecting columns trusts indices.
+            chosen = None if taken is None else counts.matrix()[:, taken]
+            yield counts if chosen is None else from_sparse(chosen)
+
+
+def _entries(
+    path: Path, place: str, cuts: list[tuple[int, int]], n_rows: int
+) -> Iterator[Entries]:
+    """Entries of a matrix that is stored by columns, some of these at a time."""
+    with block_errors(path):
+        lines = _lines(path, place, cuts)
+        for (start, stop), (lengths, rows, data) in zip(cuts, lines, strict=True):
+            if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+                message = f"its matrix has an index beyond its {n_rows} rows"
                 raise DataFormatError(message)
-            columns = np.repeat(np.arange(start, stop), np.diff(ends[start : stop + 1]))
-            yield rows, columns, data[part].astype(np.float64)
-
-    n_blocks = -(-int(ends[-1]) // block_counts)
-    return sorted_blocks(parts(), shape, n_blocks, folder, None)
+            yield rows, np.repeat(np.arange(start, stop), lengths), data
 
 
 def read_row_labels(path: Path, column: str) -> list[str | None]:
@@ -176,9 +165,9 @@ def read_row_labels(path: Path, column: str) -> list[str | None]:
     """
     path = Path(path)
     _check_has_rows(path)
-    with block_errors(path), _opened(path, _limit(path)) as file:
-        elements.check_anndata(file)
-        found = elements.read_labels(file["obs"], [column])
+    with block_errors(path):
+        obs = _asked(anndata.read_obs, path, labels=[column])
+        found = labels_found(obs, [column], "obs")
     names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
     return [None if code < 0 else str(names[code]) for code in codes]
 
@@ -197,16 +186,15 @@ def read_row_names(path: Path) -> list[str]:
         A name for each row.
     """
     path = Path(path)
-    if path.suffix.lower() == ".h5":
-        with block_errors(path), open_tenx(path, None, _limit(path)) as matrix:
-            return elements.names_of(matrix.group, "barcodes")
-    if path.is_dir() and not is_zarr(path):
-        with block_errors(path):
-            return read_cell_names(matrix_file(path))
-    _check_has_rows(path)
-    with block_errors(path), _opened(path, _limit(path)) as file:
-        elements.check_anndata(file)
-        return elements.frame_names(file["obs"])
+    with block_errors(path):
+        if path.suffix.lower() == ".h5":
+            names = _asked(tenx.describe, path, layer=None)["rows"]
+        elif path.is_dir() and not is_zarr(path):
+            names = read_cell_names(matrix_file(path))
+        else:
+            _check_has_rows(path)
+            names = _asked(anndata.read_obs, path, labels=[])["rows"]
+    return list(names)
 
 
 def _check_has_rows(path: Path) -> None:
@@ -217,47 +205,3 @@ def _check_has_rows(path: Path) -> None:
             "and zarr. Pass batch= to threecpo.distributed.fit."
         )
         raise DataFormatError(message)
-
-
-def _row_pointers(element: Any, limit: int) -> tuple[Any, int]:
-    """Pointers, those of a full matrix too, and the number of columns."""
-    if elements.is_array(element):
-        elements.check_dense(element)
-        check_unpacked(element.nbytes, limit)
-        n_rows, n_columns = element.shape
-        return np.arange(n_rows + 1, dtype=np.int64) * n_columns, int(n_columns)
-    _, (n_rows, n_columns) = elements.sparse_layout(element)
-    n_lines = n_columns if _is_by_columns(element) else n_rows
-    return _pointers(element, n_lines, limit), n_columns
-
-
-def of_tenx(path: Path, layer: str | None, block_counts: int) -> BlockSource:
-    """Cut a 10x matrix in HDF5 into blocks of cells."""
-    with block_errors(path):
-        limit = _limit(path)
-        with open_tenx(path, layer, limit) as matrix:
-            ends = _pointers(matrix.group, matrix.shape[0], limit)
-            cells = elements.names_of(matrix.group, "barcodes")
-            check_names(cells, matrix.shape[0], "row")
-    cuts = row_cuts(ends, block_counts)
-    location, n_columns = matrix.group.name.lstrip("/"), matrix.shape[1]
-    readers = tuple(
-        _Rows(path, location, cut, n_columns, limit, matrix.taken) for cut in cuts
-    )
-    rows, columns = (np.array(names, dtype=object) for names in (cells, matrix.genes))
-    about = None, largest_of(ends, cuts), rows, int(ends[-1])
-    return BlockSource(readers, str(path), columns, *about)
-
-
-def _pointers(element: Any, n_rows: int, limit: int) -> NDArray[np.int64]:
-    """Row pointers of a sparse matrix, which must fit to its counts."""
-    data, indices = (element[name] for name in ("data", "indices"))
-    check_unpacked(data.nbytes + indices.nbytes, limit)
-    ends = elements.numbers_of(element, "indptr", "iu")[:].astype(np.int64)
-    if len(ends) != n_rows + 1 or (np.diff(ends) < 0).any() or ends[0] != 0:
-        message = "its row pointers are damaged"
-        raise DataFormatError(message)
-    if ends[-1] > min(data.shape[0], indices.shape[0]):
-        message = f"its row pointers end at {ends[-1]}, beyond its counts"
-        raise DataFormatError(message)
-    return ends

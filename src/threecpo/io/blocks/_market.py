@@ -4,38 +4,45 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ..._errors import DataFormatError
 from .. import _mtx, _tenx
 from ..errors import block_errors
-from ._folder import of_files
 from ._sorting import sorted_blocks
+from .store import RowStream
 
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
-    from .block_source import BlockSource
+    from ..._core.counts import Counts
+    from .store import Scratch
 
 
-def of_market(path: Path, folder: Path, block_counts: int) -> BlockSource:
-    """Sort the entries of a file into blocks in this folder, and open those.
+def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
+    """Blocks of rows of a file whose entries come in any order.
 
     The names and the orientation of 10x folders are those of ``read_counts``.
     """
     with block_errors(path):
         matrix, names = _matrix_and_names(path)
-        with _mtx.open_matrix(matrix) as (header, parts):
-            shape, turned = header.shape, names is not None
-            if names is not None and shape[0] != len(names):
-                message = f"{matrix.name} has {shape[0]} rows for {len(names)} genes"
-                raise DataFormatError(message)
-            n_rows, n_columns = shape[::-1] if turned else shape
-            entries = (
-                (columns, rows, counts) if turned else (rows, columns, counts)
-                for rows, columns, counts in parts
-            )
+        with _mtx.open_matrix(matrix) as (header, _):
             n_blocks = -(-header.n_entries // block_counts)
-            files = sorted_blocks(entries, (n_rows, n_columns), n_blocks, folder, names)
-    return of_files(files, str(path))
+            shape = header.shape if names is None else header.shape[::-1]
+        if names is not None and shape[1] != len(names):
+            message = f"{matrix.name} has {shape[1]} rows for {len(names)} genes"
+            raise DataFormatError(message)
+
+    def blocks() -> Generator[Counts]:
+        with block_errors(path), _mtx.open_matrix(matrix) as (header, parts):
+            swapped = ((columns, rows, counts) for rows, columns, counts in parts)
+            entries = parts if names is None else swapped
+            sizes = header.n_entries, block_counts
+            yield from sorted_blocks(entries, shape, *sizes, scratch)
+
+    columns = None if names is None else np.array(names, dtype=object)
+    return RowStream(str(path), blocks(), n_blocks, columns)
 
 
 def _matrix_and_names(path: Path) -> tuple[Path, list[str] | None]:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     import scipy.sparse as sp
 
-# Columns that two bytes can number.
-NARROW_COLUMNS = 1 << 16
-
 
 def write_blocks(
     blocks: Iterable[Any],
@@ -58,7 +55,7 @@ def write_blocks(
             # As a fit wants them, once: what it would have to sort at every reading.
             canonical = counts_of(block).matrix()
             _check_names(column_names, canonical.shape[1])
-            save_block(canonical, beside / f"{i:06d}.npz", column_names)
+            _save_block(canonical, beside / f"{i:06d}.npz", column_names)
         if i < 0:
             message = "There are no blocks to write."
             raise ValueError(message)
@@ -70,31 +67,19 @@ def _check_names(names: Sequence[str] | None, n_columns: int) -> None:
         raise ValueError(message)
 
 
-def save_block(
-    block: sp.csr_array,
-    path: Path,
-    column_names: Sequence[str] | None,
-    *,
-    narrow: bool = False,
+def _save_block(
+    block: sp.csr_array, path: Path, column_names: Sequence[str] | None
 ) -> None:
-    """Write one block in the form of scipy.sparse.save_npz, names beside.
-
-    ``narrow`` types take the least room, but nobody can calculate with them.
-    """
-    data, indices = block.data, block.indices
-    kinds = ("u1", "u2", "i4") if narrow else ("i4",)
-    largest = data.max(initial=0)
-    fitting = [kind for kind in kinds if largest <= np.iinfo(kind).max]
+    """Write one block in the form of scipy.sparse.save_npz, names beside."""
+    data = block.data
     whole = data.min(initial=0) >= 0 and np.array_equal(data, np.floor(data))
-    if fitting and whole:
-        data = data.astype(fitting[0])
-    if narrow and block.shape[1] <= NARROW_COLUMNS:
-        indices = indices.astype("u2")
+    if whole and data.max(initial=0) <= np.iinfo(np.int32).max:
+        data = data.astype(np.int32)
     arrays: dict[str, Any] = {
         "format": np.array(b"csr"),
         "shape": np.array(block.shape),
         "data": data,
-        "indices": indices,
+        "indices": block.indices,
         "indptr": block.indptr,
     }
     if column_names is not None:

@@ -13,7 +13,7 @@ from .. import formats
 from ..zarr_folders import is_zarr
 from ._chunks import is_dask_array, of_dask_array
 from ._from_memory import in_memory, of_readers
-from ._unpacked import unpacked_into
+from .store import RowStream, Scratch, stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,24 +30,29 @@ def open_blocks(
     layer: str | None = None,
     block_counts: int = BLOCK_COUNTS,
     scratch: str | os.PathLike[str] | None = None,
+    shared: bool = False,
 ) -> Iterator[BlockSource]:
     """Open rows in memory, on disk or of Dask as blocks.
 
     Parameters
     ----------
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5``, a folder of npz or
-        parquet files, a MatrixMarket file or a 10x folder (sorted into blocks in a
-        temporary folder); a Dask array cut along rows; functions that return one block
-        each; or a CountTable, array, frame or sparse matrix.
+        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
+        MatrixMarket file or a folder of parquet or compressed npz files, which are
+        read once into a scratch store; a folder of npz files as ``write_blocks`` writes
+        them, which are read where they are; a Dask array cut along rows; functions
+        that return one block each; or a CountTable, array, frame or sparse matrix.
     layer : str, default=None
         Matrix of an AnnData or of a 10x file, as in ``threecpo.read_counts``.
     block_counts : int
-        About how many stored counts a block shall have, where that can be chosen.
+        About how many stored counts a block has, where that can be chosen.
     scratch : str or path-like, default=None
-        Existing folder for blocks of HDF5 and zarr as they are without compression,
-        about 4 bytes a stored count: each is unpacked when it is read at first, and
-        removed at the end. None unpacks at every reading.
+        Existing folder for the scratch store, which takes about 1.5 bytes a stored
+        count (more for large values) and is removed at the end. None takes the
+        system's folder for temporary files.
+    shared : bool, default=False
+        Whether other processes read the blocks. They must see the folder of the store;
+        files of a folder are read where they are.
 
     Yields
     ------
@@ -61,10 +66,14 @@ def open_blocks(
         if scratch is not None and not Path(scratch).is_dir():
             message = f"scratch={os.fspath(scratch)!r} must be an existing folder."
             raise ValueError(message)
-        with tempfile.TemporaryDirectory(prefix="threecpo-", dir=scratch) as folder:
-            source = _on_disk(Path(blocks), layer, Path(folder), block_counts)
-            packed = scratch is not None and source.n_stored is not None
-            yield unpacked_into(Path(folder), source) if packed else source
+        folder = Path(tempfile.gettempdir() if scratch is None else scratch)
+        place = Scratch(folder, shared)
+        found = _on_disk(Path(blocks), layer, block_counts, place)
+        if isinstance(found, RowStream):
+            with stored(found, place, block_counts) as source:
+                yield source
+        else:
+            yield found
     elif is_dask_array(blocks):
         yield of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
@@ -91,8 +100,8 @@ def are_blocks(X: Any) -> bool:
 
 
 def _on_disk(
-    path: Path, layer: str | None, scratch: Path, block_counts: int
-) -> BlockSource:
+    path: Path, layer: str | None, block_counts: int, scratch: Scratch
+) -> BlockSource | RowStream:
     from ._folder import SUFFIXES, files_of, of_files
     from ._hierarchy import of_anndata, of_tenx
 
@@ -107,15 +116,15 @@ def _on_disk(
         message = f"layer={layer!r} is for AnnData and 10x files; {path} is none."
         raise DataFormatError(message)
     if path.is_file() and path.suffix in SUFFIXES:
-        return of_files([path], str(path))
+        return of_files([path], str(path), block_counts, scratch)
     if path.is_dir():
         files = files_of(path)
         if files:
-            return of_files(files, str(path))
+            return of_files(files, str(path), block_counts, scratch)
     if _is_market(path):
         from ._market import of_market
 
-        return of_market(path, scratch, block_counts)
+        return of_market(path, block_counts, scratch)
     message = (
         f"{path} cannot be read in blocks: that is for h5ad, zarr, 10x, MatrixMarket "
         "and folders of npz or parquet files; make it one by `threecpo convert` or "

@@ -26,8 +26,7 @@ class BlockSource:
     A reader takes nothing and reads its counts at each call: readers are sent to other
     processes, blocks are not. ``not_whole`` is the error to raise where X is taken for
     lack of a layer of counts, and holds none. ``largest`` is the number of stored
-    counts of the largest block, if that is known before they are read; ``n_stored``
-    is that of all blocks, where these are packed.
+    counts of the largest block, if that is known before they are read.
     """
 
     readers: tuple[Callable[[], Counts], ...]
@@ -36,12 +35,21 @@ class BlockSource:
     not_whole: str | None = None
     largest: int | None = None
     row_names: NDArray[np.object_] | None = None
-    n_stored: int | None = None
 
     def __post_init__(self) -> None:
         if not self.readers:
             message = f"{self.name} has no blocks of rows."
             raise DataFormatError(message)
+
+
+@dataclass(frozen=True)
+class HeldBlock:
+    """A block that is in memory."""
+
+    counts: Counts
+
+    def __call__(self) -> Counts:
+        return self.counts
 
 
 def counts_of(block: Any) -> Counts:

@@ -104,6 +104,14 @@ def read_rows(
     matrix = opened(path)[place]
     full = is_array(matrix)
     ends = None if full else pointers_of(matrix, limit)
+    if ends is not None:
+        numbers = (
+            numbers_of(matrix, "data", "biuf"),
+            numbers_of(matrix, "indices", "iu"),
+        )
+        if ends.max(initial=0) > min(array.shape[0] for array in numbers):
+            message = f"its row pointers end at {ends.max()}, beyond its counts"
+            raise DataFormatError(message)
     for number, (start, stop) in enumerate(cuts):
         if ends is None:
             yield from _rows_of_full(matrix, start, stop)
