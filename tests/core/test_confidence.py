@@ -17,10 +17,11 @@ from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 
 
-def found_for(Y, labels, groups, prior, weights=None, batches=None):
+def found_for(Y, labels, groups, prior, weights=None, batches=None, columns=None):
     n_clusters = int(labels.max()) + 1
     names = () if batches is None else tuple(map(str, range(batches.max() + 1)))
     counts = from_dense(Y).with_rows(RowInfo(weights, batches, names))
+    counts = counts.with_column_weights(columns)
     inside = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inside, n_clusters, groups, prior).smoothed(prior)
     exact = scores(counts, EXACT.profile(sums, groups), SERIAL)
@@ -194,6 +195,48 @@ def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
     assert ratio > 1.5
 
 
+@pytest.mark.parametrize("prior", [1e-3, 0.5])
+def test_scores_and_t_where_columns_count_for_less(prior, seed):
+    """Counts times their weights, and each column's variance by itself."""
+    Y, labels, _ = batched(seed)
+    groups = np.array([1, 1, 1, 1, 0, 0], dtype=np.int8)
+    w = np.array([1.0, 0.25, 0.5, 1.0, 0.125, 1.0])
+    found, sums = found_for(Y, labels, groups, prior, columns=w)
+    X = w * (Y + prior)
+    c, r = np.array([X[labels == k].sum(axis=0) for k in range(3)]), X.sum(axis=1)
+    shared = X[:, groups == 0].sum(axis=0)
+    expected, pairs = np.empty((len(X), 3)), {}
+    for i, (x, a) in enumerate(zip(X, labels, strict=True)):
+        own = c.copy()
+        own[a] = np.maximum(c[a] - x, w * prior)
+        own[a, groups == 0] = c[a, groups == 0] - x[groups == 0]
+        shares = own / own.sum(axis=1, keepdims=True)
+        portion = shares[:, groups == 0].sum(axis=1)
+        expected[i] = x[groups == 1] @ np.log(shares[:, groups == 1]).T
+        expected[i] += x[groups == 0].sum() * np.log(portion)
+        others = np.where(np.arange(3) == a, -np.inf, expected[i])
+        expected[i, a] = max(expected[i, a], others.max())
+        pairs.setdefault((a, others.argmax()), []).append(i)
+    differences = found.scores - expected
+    np.testing.assert_allclose(
+        differences, np.repeat(differences[:, :1], 3, axis=1), atol=1e-7
+    )
+    p = c / c.sum(axis=1, keepdims=True)
+    p[:, groups == 0] = (
+        p[:, groups == 0].sum(axis=1, keepdims=True) * shared / shared.sum()
+    )
+    top = bottom = 0.0
+    for (a, b), rows in pairs.items():
+        if len(rows) >= 5:
+            z, size = expected[rows, a] - expected[rows, b], r[rows]
+            top += ((z - size * z.sum() / size.sum()) ** 2 / size).sum()
+            d = np.log(p[a] / p[b])
+            # w X d of Poisson counts X, of which w X are p for one of size.
+            bottom += len(rows) * (w * p[a] * (d - (p[a] * d).sum()) ** 2).sum()
+    ratio = confidence.dispersion_ratio(found, sums, groups)
+    assert ratio == pytest.approx(top / bottom, rel=1e-6)
+
+
 @pytest.mark.parametrize(("prior", "outliers"), [(1e-3, True), (0.0, False)])
 def test_t_of_planted_counts(prior, outliers, seed):
     rng = np.random.default_rng(seed)
@@ -211,7 +254,8 @@ def test_t_of_planted_counts(prior, outliers, seed):
     assert confidence.temperature(found, sums, groups) == ratio
 
 
-def test_t_of_poisson_counts_is_about_1():
+@pytest.mark.parametrize("downweighted", [False, True])
+def test_t_of_poisson_counts_is_about_1(downweighted):
     ratios = []
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -219,9 +263,9 @@ def test_t_of_poisson_counts_is_about_1():
         shares = rng.dirichlet(np.full(20, 5.0), size=2)
         Y = rng.poisson(shares[labels] * rng.gamma(10, 5, (1000, 1))).astype(float)
         groups = np.ones(20, dtype=np.int8)
-        ratios.append(
-            confidence.dispersion_ratio(*found_for(Y, labels, groups, 1e-3), groups)
-        )
+        columns = rng.uniform(0.05, 1, 20) if downweighted else None
+        found = found_for(Y, labels, groups, 1e-3, columns=columns)
+        ratios.append(confidence.dispersion_ratio(*found, groups))
     assert 0.9 < np.mean(ratios) < 1.1
 
 

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from .batch_model import rates_of
-from .codes import RELEVANT, SHARED
+from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops import left_out as left_out_loops
 from .loops.left_out import LeftOut
 from .loops.records import rows_of
+from .model import weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,17 +203,22 @@ def left_out_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
     """What scores rows without themselves, from the sums that they are in."""
     prior, floor = sums.prior, sums.prior or LEAST
     slots = np.empty(len(groups), dtype=np.int32)
-    n_shared, _ = column_loops.fill_slots(groups, slots)
+    column_loops.fill_slots(groups, slots)
+    weights = sums.column_weights
+    own = 1.0 if weights is None else weights[groups == RELEVANT]
     values = _numerators(sums, groups)
     inside, (rates, effects) = values[:, :-1], _rates(sums, groups)
-    nothing = np.maximum(inside - prior, floor)
-    terms = prior * np.log(nothing)
-    logs = prior * (np.log(rates[:, :-1]) if len(rates) else np.zeros_like(inside))
+    nothing = np.maximum(inside - own * prior, own * floor)
+    terms = own * prior * np.log(nothing)
+    logs = (
+        own * prior * (np.log(rates[:, :-1]) if len(rates) else np.zeros_like(inside))
+    )
     with np.errstate(divide="ignore"):
-        lighter = prior * np.log(inside) if prior else np.zeros_like(inside)
+        lighter = own * prior * np.log(inside) if prior else np.zeros_like(inside)
     expected = rates[:, None, :-1] * effects[:, :-1] if len(rates) else np.ones(1)
     arrays = (
         slots,
+        np.ones(len(groups)) if weights is None else weights.copy(),
         values,
         np.ascontiguousarray(terms),
         (terms + logs).sum(axis=1),
@@ -224,7 +230,11 @@ def left_out_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
     )
     for array in arrays:
         array.setflags(write=False)
-    return LeftOut(*arrays, prior=prior, n_shared=n_shared, floor=floor)
+    used, shared = (
+        weight_of(weights, groups != NOISE),
+        weight_of(weights, groups == SHARED),
+    )
+    return LeftOut(*arrays, prior, float(used), float(shared), floor)
 
 
 def _numerators(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
@@ -256,14 +266,18 @@ def _rates(
 
 
 def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
-    """V_ab by batch: variance of the score of a against b, for one count of a."""
+    """V_ab by batch: variance of the score of a against b, for one count of a.
+
+    A count of weight w adds w times its score to the sum, and w to the size: for one of
+    size, it varies w times as much.
+    """
     values, (rates, effects) = _numerators(sums, groups), _rates(sums, groups)
     values = np.maximum(values, sums.prior or LEAST)
     if len(rates):
         values *= rates
     if not (groups == SHARED).any():
         values, effects = values[:, :-1], effects[:, :-1]
-    k, logs = len(values), np.log(values)
+    k, logs, weights = len(values), np.log(values), _variance_weights(sums, groups)
     out = np.empty((k, k, max(1, len(effects))))
     for batch in range(out.shape[2]):
         here = values * effects[batch] if len(effects) else values
@@ -273,6 +287,26 @@ def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float
         for a, share in enumerate(shares):
             difference = own[a] - own
             mean = (share * difference).sum(axis=1)
+            if weights is not None:
+                around = (difference - mean[:, None]) ** 2
+                out[a, :, batch] = (share * weights[batch] * around).sum(axis=1)
+                continue
             square = (share * difference**2).sum(axis=1)
             out[a, :, batch] = np.maximum(square - mean**2, 0.0)
     return out
+
+
+def _variance_weights(
+    sums: SmoothedSums, groups: NDArray[np.int8]
+) -> NDArray[np.float64] | None:
+    """Weights of the columns of C1 and of a count of C0, by batch; None: all 1."""
+    if sums.column_weights is None:
+        return None
+    weights, shared = sums.column_weights, groups == SHARED
+    totals = sums.totals[None] if sums.batches is None else sums.batches.totals
+    out = np.tile(weights[groups == RELEVANT], (len(totals), 1))
+    if not shared.any():
+        return out
+    counts = np.maximum(totals[:, shared], np.finfo(float).tiny)
+    mean = (counts * weights[shared]).sum(axis=1) / counts.sum(axis=1)
+    return np.column_stack([out, mean])

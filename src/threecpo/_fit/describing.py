@@ -107,11 +107,8 @@ class LeaveOneOutDescriber:
 def described(
     record: FitRecord, counts: Counts, workers: Workers, *, sure: bool
 ) -> FitRecord:
-    """Return the fit with results of these rows, its own, and how sure it is.
-
-    That is not known where columns are held back.
-    """
-    if not sure or record.sums.column_weights is not None:
+    """Return the fit with results of these rows, its own, and how sure it is."""
+    if not sure:
         return record.with_rows(record.describe(counts, workers))
     return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))
 
@@ -123,7 +120,7 @@ def described_over(
 
     Without probabilities a fit that is sure has T and φ alone.
     """
-    if not sure or record.sums.column_weights is not None:
+    if not sure:
         parts = engine.fold(partial(_describe_block, record.describer), list.__add__)
         return record.with_rows(RowResults.stacked(parts))
     describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
@@ -140,7 +137,7 @@ def written_over(
     Returns the fit without them, with T and φ if that is asked for.
     """
     record = replace(record, rows=None)
-    if not sure or record.sums.column_weights is not None:
+    if not sure:
         written(engine, record.describer, target)
         return record
     describer = LeaveOneOutDescriber.of(record, every_score=False)

@@ -11,11 +11,6 @@ from .._validation import check_counts
 from ._tree import ClusterTree
 from .fitting import fitted
 
-_DOWNWEIGHTED = (
-    "Confidence is not measured where robust= downweights columns; fit without a limit "
-    "of columns for it."
-)
-
 if TYPE_CHECKING:
     from typing import Self
 
@@ -145,8 +140,6 @@ class RowConfidence(ClusterTree):
                 "model before that, and join them again."
             )
             raise ValueError(message)
-        if record.sums.column_weights is not None:
-            raise ValueError(_DOWNWEIGHTED)
         counts = self._own_rows(X)
         with self._workers() as workers:
             rows = MemoryRows(counts, workers)
@@ -172,8 +165,6 @@ class RowConfidence(ClusterTree):
     def _confidence(self) -> Confidence:
         check_is_fitted(self)
         found = self.record_.confidence
-        if found is None and self.record_.sums.column_weights is not None:
-            raise AttributeError(_DOWNWEIGHTED)
         if found is None:
             message = (
                 "This fit has no measure of confidence; measure_confidence(X) makes it "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codes import SHARED_SLOT
-from . import array_type, compiled, f8, i4, i8, inlined, record_type
+from . import array_type, compiled, f8, i4, inlined, record_type
 from .records import ROWS, read_only
 from .rows import _BLOCK, _batch, _weight
 
@@ -20,6 +20,8 @@ U = np.uint64
 class LeftOut(NamedTuple):
     """Sums of each cluster in C1 and C0, and what a row without counts leaves of them.
 
+    ``weights`` are those of the columns, in all sums and so in counts and prior here;
+    ``used_weight`` is that of C1 and C0, ``shared_weight`` that of C0 alone.
     ``sums`` has a column for each slot of C1 and, last, for all of C0, prior included.
     A row of weight 1 takes its prior with it: numerators without it have logarithms
     which are, times the prior, ``terms``; ``above`` is their sum and ``totals`` that
@@ -30,6 +32,7 @@ class LeftOut(NamedTuple):
     """
 
     slots: NDArray[np.int32]
+    weights: NDArray[np.float64]
     sums: NDArray[np.float64]
     terms: NDArray[np.float64]
     above: NDArray[np.float64]
@@ -39,7 +42,8 @@ class LeftOut(NamedTuple):
     rates: NDArray[np.float64]
     effects: NDArray[np.float64]
     prior: float
-    n_shared: int
+    used_weight: float
+    shared_weight: float
     floor: float
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -55,8 +59,8 @@ def _unpickled(*fields: Any) -> LeftOut:
 _IN, _TABLE = array_type(f8), array_type(f8, 2)
 _LEFT_OUT = record_type(
     LeftOut,
-    *(array_type(i4), _TABLE, _TABLE, _IN, _TABLE, _IN, _TABLE, _TABLE, _TABLE),
-    *(f8, i8, f8),
+    *(array_type(i4), _IN, _TABLE, _TABLE, _IN, _TABLE, _IN, _TABLE, _TABLE, _TABLE),
+    *(f8, f8, f8, f8),
 )
 
 
@@ -90,30 +94,32 @@ def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
     batched = len(sums.effects) > 0
     for i in range(U(block[0]), U(block[1])):
         k, batch, weight = labels[i], _batch(rows, i), _weight(rows, i)
-        prior, n_shared = sums.prior, sums.n_shared
-        shared, size = 0.0, prior * (n_shared + n_relevant)
+        prior, shared_weight = sums.prior, sums.shared_weight
+        shared, size = 0.0, prior * sums.used_weight
         light = weight < 1.0
-        gone = 0.0 if light else prior
-        share = weight if light else 1.0
+        gone, share = (0.0, weight) if light else (prior, 1.0)
         floor, least = share * sums.floor, 0.0 if light else sums.floor
         above = total = 0.0
         if k >= 0:
             above = sums.lighter_above[k] if light else sums.above[k]
             total = (sums.lighter_totals if light else sums.totals)[k, batch]
         for t in range(U(rows.indptr[i]), U(rows.indptr[i + U(1)])):
-            slot, value = sums.slots[U(rows.indices[t])], rows.data[t]
+            column = U(rows.indices[t])
+            slot, column_weight = sums.slots[column], sums.weights[column]
+            value = column_weight * rows.data[t]
             if slot >= SHARED_SLOT:
                 size += value
             if slot == SHARED_SLOT:
                 shared += value
             elif slot >= 0 and k >= 0:
-                whole = sums.sums[k, slot]
-                without = max(whole - gone, least)
-                left = max(whole - gone - share * value, floor)
+                own_prior = column_weight * prior
+                whole_left = sums.sums[k, slot] - column_weight * gone
+                without = max(whole_left, column_weight * least)
+                left = max(whole_left - share * value, column_weight * floor)
                 term = sums.terms[k, slot]
                 if light:
-                    term = prior * np.log(without) if prior > 0.0 else 0.0
-                above += (prior + value) * np.log(left) - term
+                    term = own_prior * np.log(without) if prior > 0.0 else 0.0
+                above += (own_prior + value) * np.log(left) - term
                 change = left - without
                 if batched:
                     above += value * np.log(sums.rates[k, slot])
@@ -122,8 +128,8 @@ def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
         sizes[i] = size
         if k < 0:
             continue
-        if n_shared > 0:
-            left = sums.sums[k, n_relevant] - gone * n_shared - share * shared
+        if shared_weight > 0.0:
+            left = sums.sums[k, n_relevant] - gone * shared_weight - share * shared
             rate, effect = 1.0, 1.0
             if batched:
                 rate, effect = (
@@ -132,7 +138,9 @@ def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
                 )
             # As in C1, nothing is raised to the floor that a light row took nothing of.
             left = max(left, floor if shared > 0.0 else least) * rate
-            above += (prior * n_shared + shared) * np.log(left) if left > 0.0 else 0.0
+            above += (
+                (prior * shared_weight + shared) * np.log(left) if left > 0.0 else 0.0
+            )
             total += left * effect
         own = above - size * np.log(total) if total > 0.0 and n_relevant > 0 else 0.0
         rivals[i] = _rival(scores, i, k)
