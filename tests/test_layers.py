@@ -46,7 +46,7 @@ SIDEWAYS = {
 # Doors that lead upward: methods that call one public function.
 DOORS = {
     ("cluster/_base.py", "_fit_blocks", "distributed"),
-    ("cluster/_tree.py", "_gone_on_over_blocks", "distributed"),
+    ("cluster/_tree.py", "_refitted_over_blocks", "distributed"),
     ("cluster/_tree.py", "_split_blocks", "distributed"),
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),

@@ -22,6 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import threecpo.anndata
 from threecpo import CountTable, ThreeCPO, distributed, load, report, results
+from threecpo._fit import driver
 from threecpo.cluster.fitting import fitted
 from threecpo.select import select_n_clusters
 
@@ -392,6 +393,17 @@ def test_blocks_are_split_as_memory_is(option, sample_rows):
         assert_same_fit(found, fit(option).split(X, 0, **given))
 
 
+def test_known_rows_of_blocks_are_held_by_refine():
+    model, known = fit("plain"), {"known_labels": KNOWN}
+    expected = model.refine(X, **known)
+    assert (model.labels_[KNOWN >= 0] != KNOWN[KNOWN >= 0]).any()
+    np.testing.assert_array_equal(expected.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
+    step = functools.partial(driver.refit, keep_numbers=True)
+    options = {"rows": known, "how": {"sample_rows": 60, "tol": 0.0}}
+    found = distributed.refitted(model, readers(), step, **options)
+    assert_same_fit(found, expected)
+
+
 @every_option
 @pytest.mark.parametrize("step", ["fit", "refine", "cut", "merge", "split"])
 def test_a_dask_array_is_taken_as_memory_is(option, step):
@@ -401,6 +413,8 @@ def test_a_dask_array_is_taken_as_memory_is(option, step):
         found = estimator(option).fit(dask_array(), **rows_of(option))
         expected = fit(option)
     elif step == "refine":
+        if option in HELD:
+            given |= {"known_labels": KNOWN}
         found, expected = (model.refine(Y, **given) for Y in (dask_array(), X))
         np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
     elif step == "cut":

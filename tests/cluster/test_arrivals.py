@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import oracle
-from fitting import TRUE, X
+from fitting import X
 from threecpo import CountTable, ThreeCPO, distributed, load
 
 FIRST, REST = X[:90], X[90:]
@@ -134,7 +134,7 @@ def test_known_rows_join_their_cluster(fitted):
     everywhere[90] = wrong
     assert named.refine(X, known_labels=everywhere).labels_[90] == wrong
     for bad in (3, "d"):
-        with pytest.raises(ValueError, match=f"row 0 is {bad!r}, which is no cluster"):
+        with pytest.raises(ValueError, match=f"row 0 is {bad!r}, .* not a cluster"):
             named.partial_fit(REST[:1], known_labels=[bad])
 
 
@@ -195,5 +195,3 @@ def test_a_dask_array(fitted):
     fitted.partial_fit(REST)
     refined = fitted.refine(da.from_array(X, chunks=(50, -1)))
     np.testing.assert_array_equal(refined.labels_, fitted.refine(X).labels_)
-    with pytest.raises(ValueError, match="takes no known_labels"):
-        fitted.refine(da.from_array(X, chunks=(50, -1)), known_labels=TRUE)

@@ -340,9 +340,9 @@ def test_cut_and_split_go_on_with_the_batches(data, tmp_path):
         ThreeCPO(5, random_state=0).fit(X, batch=batch).loss_, rel=1e-3
     )
     np.testing.assert_array_equal(divided.predict(X, batch=batch), divided.labels_)
-    for go_on in (lambda: model.cut(2, X=X), lambda: model.split(X, 0)):
+    for step in (lambda: model.cut(2, X=X), lambda: model.split(X, 0)):
         with pytest.raises(ValueError, match="fitted with batch="):
-            go_on()
+            step()
 
 
 def test_a_start_knows_batches_by_their_names(data, fitted):

@@ -27,6 +27,7 @@ from .describing import DescribedFit, described, dispersion_weights
 from .plan import check_rows, report_to, with_labels_of
 from .record import FitRecord
 from .starting import MERGE, search_for, with_seed_rows
+from .updates import kept_names, row_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -131,7 +132,7 @@ def refit(
     if keep_numbers and given is None and found.rows is not None:
         info = replace(found.rows.info, known=None, known_names=())
         found = found.with_rows(replace(found.rows, info=info))
-    return found
+    return found.with_cluster_names(kept_names(record, found))
 
 
 def divide(
@@ -172,7 +173,8 @@ def divide(
     labels[members] = numbers[parts]
     groups = np.where(part.groups == RELEVANT, part.groups, record.groups)
     plan = replace(plan, init=labels, column_init=groups)
-    return fit(plan.with_clusters(n_clusters), rows)
+    found = fit(plan.with_clusters(n_clusters), rows)
+    return found.with_cluster_names(kept_names(record, found))
 
 
 @dataclass(frozen=True)
@@ -360,15 +362,6 @@ def reduced_rows(
     median = sizes[order[np.searchsorted(mass, mass[-1] / 2)]]
     longest = float(max_row_size * median)
     return ReducedRows(row_weights(sizes, longest), longest)
-
-
-def row_weights(
-    sizes: NDArray[np.float64], longest: float | None
-) -> NDArray[np.float64] | None:
-    """min(1, c / r_i) with c the size of the longest row; None: all 1."""
-    if longest is None or not (sizes > longest).any():
-        return None
-    return np.divide(longest, sizes, out=np.ones(len(sizes)), where=sizes > longest)
 
 
 def _row_sizes(_: int, counts: Counts) -> NDArray[np.float64]:

@@ -10,9 +10,9 @@ import numpy as np
 from .._core.codes import FREE, NOISE, RELEVANT, inner_labels
 from .._core.confidence import probabilities
 from .._core.model import loss
+from .._core.overlaps import origins, shared_rows
 from .._core.run import history_line, history_of
 from .._core.sums import sum_by_labels
-from .driver import row_weights
 from .row_results import RowResults
 
 if TYPE_CHECKING:
@@ -236,3 +236,27 @@ def _confidence(
     found = probabilities(scores, before.temperature)
     both = np.concatenate([before.probabilities, found])
     return replace(before, probabilities=both, dispersion=None)
+
+
+def kept_names(before: FitRecord, after: FitRecord) -> tuple[str, ...] | None:
+    """Names given to clusters, where another fit to the same rows has these again."""
+    names, old, new = before.cluster_names, before.rows, after.rows
+    if names is None or after.cluster_names is not None or old is None or new is None:
+        return after.cluster_names
+    if len(old.labels) != len(new.labels):
+        return None
+    shape = before.n_clusters, after.n_clusters
+    found = origins(shared_rows(old.labels, new.labels, shape))
+    alone = [members[0] if len(members) == 1 else -1 for members in found]
+    return tuple(
+        names[old] if old >= 0 and alone.count(old) == 1 else "" for old in alone
+    )
+
+
+def row_weights(
+    sizes: NDArray[np.float64], longest: float | None
+) -> NDArray[np.float64] | None:
+    """min(1, c / r_i) with c the size of the longest row; None: all 1."""
+    if longest is None or not (sizes > longest).any():
+        return None
+    return np.divide(longest, sizes, out=np.ones(len(sizes)), where=sizes > longest)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._row_values import check_known
 from ._confidence import RowConfidence
-from .naming import cluster_names_of
+from .fitting import with_known_rows
 
 if TYPE_CHECKING:
     from typing import Self
@@ -105,7 +103,9 @@ class ArrivingRows(RowConfidence):
             raise ValueError(message)
         counts = self._counts_of(X, batch, sample_weight, warn=False)
         _check_batches(record, counts)
-        counts = self._with_known_rows(counts, known_labels)
+        info = counts.row_info
+        info = with_known_rows(record, info, counts.n_rows, known_labels)
+        counts = counts.with_rows(info)
         names = getattr(X, "row_names", None)
         with self._workers() as workers:
             self._keep(with_arrivals(record, counts, names, workers))
@@ -134,7 +134,7 @@ class ArrivingRows(RowConfidence):
             of X.
         known_labels : array-like of shape (n_rows,) or None, default=None
             Cluster of each row that is known, by its number or name, -1 where it is
-            not; such rows are held there. Not for a Dask array.
+            not; such rows are held there.
 
         Returns
         -------
@@ -143,34 +143,8 @@ class ArrivingRows(RowConfidence):
         """
         check_is_fitted(self)
         rows = {"sample_weight": sample_weight, "batch": batch}
-        if known_labels is not None and hasattr(X, "__dask_graph__"):
-            message = (
-                "refine over a Dask array takes no known_labels; give them to fit, "
-                "or counts in memory."
-            )
-            raise ValueError(message)
         rows["known_labels"] = known_labels
         return self._refined(X, rows, self.record_, keep_numbers=True)
-
-    def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:
-        """Counts with rows that are known to be of some of the clusters."""
-        if known_labels is None:
-            return counts
-        names = tuple(cluster_names_of(self.record_).tolist())
-        found = check_known(known_labels, counts.n_rows, names)
-        if found is None:
-            return counts
-        known, all_names = found
-        if len(all_names) > len(names):
-            row = int(np.flatnonzero(known >= len(names))[0])
-            label = all_names[known[row]] or int(known[row])
-            message = (
-                f"known_labels of row {row} is {label!r}, which is no cluster of this "
-                f"model; it has {len(names)}."
-            )
-            raise ValueError(message)
-        info = replace(counts.row_info, known=known, known_names=names)
-        return counts.with_rows(info)
 
 
 def _check_batches(record: FitRecord, counts: Counts) -> None:

@@ -143,7 +143,7 @@ class RowConfidence(ClusterTree):
         counts = self._own_rows(X)
         with self._workers() as workers:
             rows = MemoryRows(counts, workers)
-            found = driver.describe(self._plan_to_go_on(), record, rows)
+            found = driver.describe(self._refit_plan(), record, rows)
         return fitted(self, found)
 
     def _own_rows(self, X: ArrayLike | Any) -> Counts:

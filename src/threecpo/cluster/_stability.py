@@ -96,7 +96,7 @@ class ClusterStability(RowConfidence):
         info = replace(counts.row_info, known=None, known_names=())
         counts = counts.with_rows(info)
         plan = replace(
-            self._plan_to_go_on(),
+            self._refit_plan(),
             init=self.record_.plan.init if self.record_.plan else "merge",
             entropy=_options.entropy_of(random_state),
         )

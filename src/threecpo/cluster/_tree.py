@@ -11,11 +11,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
-from .._core.overlaps import origins, shared_rows
 from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
-from .fitting import fitted, warn_unless_converged, with_rows_of_fit
+from .fitting import fitted, warn_unless_converged, with_known_rows, with_rows_of_fit
 from .tables import tree_table
 
 if TYPE_CHECKING:
@@ -205,7 +204,7 @@ class ClusterTree(PoissonClusterer):
         rows = {"sample_weight": sample_weight, "batch": batch}
         if hasattr(X, "__dask_graph__"):
             return self._split_blocks(X, cluster, into, **rows)
-        return self._gone_on(X, rows, partial(divide, cluster=cluster, into=into))
+        return self._refitted(X, rows, partial(divide, cluster=cluster, into=into))
 
     def _split_blocks(self, X: Any, cluster: int, into: int, **options: Any) -> Self:
         from ..distributed import split
@@ -240,43 +239,42 @@ class ClusterTree(PoissonClusterer):
         from .._fit.driver import refit
 
         self._check_batches_given(rows["batch"])
-        go_on = partial(refit, keep_numbers=keep_numbers)
+        step = partial(refit, keep_numbers=keep_numbers)
         if hasattr(X, "__dask_graph__"):
-            return self._gone_on_over_blocks(X, rows, go_on, record)
-        return self._gone_on(X, rows, go_on, record)
+            return self._refitted_over_blocks(X, rows, step, record)
+        return self._refitted(X, rows, step, record)
 
-    def _gone_on_over_blocks(
+    def _refitted_over_blocks(
         self,
         X: Any,
         rows: dict[str, Any],
-        go_on: Callable[..., FitRecord],
+        step: Callable[..., FitRecord],
         record: FitRecord,
     ) -> Self:
-        from ..distributed import gone_on
+        from ..distributed import refitted
 
-        return gone_on(self, X, go_on, rows=rows, record=record)
+        return refitted(self, X, step, rows=rows, record=record)
 
-    def _gone_on(
+    def _refitted(
         self,
         X: ArrayLike | Any,
         rows: dict[str, Any],
-        go_on: Callable[..., FitRecord],
+        step: Callable[..., FitRecord],
         record: FitRecord | None = None,
     ) -> Self:
         """Estimator of a fit to these rows that goes on from this one."""
         from .._fit.driver import MemoryRows
 
-        counts = self._counts_to_go_on(X, **rows)
-        plan, record = self._plan_to_go_on(), record or self.record_
+        counts = self._counts_to_refit(X, **rows)
+        plan, record = self._refit_plan(), record or self.record_
         with self._workers() as workers:
-            found = go_on(plan, record, rows=MemoryRows(counts, workers))
+            found = step(plan, record, rows=MemoryRows(counts, workers))
         warn_unless_converged(found, stacklevel=4)
         names = getattr(X, "row_names", None)
         columns = self.record_.column_names
-        found = found.with_cluster_names(_kept_names(record, found))
         return self._fitted_by(found.with_names(columns=columns, rows=names))
 
-    def _counts_to_go_on(
+    def _counts_to_refit(
         self,
         X: ArrayLike | Any,
         sample_weight: Any,
@@ -287,17 +285,16 @@ class ClusterTree(PoissonClusterer):
         counts = check_counts(X, self, reset=False)
         rows = {"sample_weight": sample_weight, "batch": batch}
         counts = with_rows_of_fit(counts, **rows)
-        return self._with_known_rows(counts, known_labels)
-
-    def _with_known_rows(self, counts: Counts, known_labels: Any) -> Counts:
-        raise NotImplementedError
+        return counts.with_rows(
+            with_known_rows(self.record_, counts.row_info, counts.n_rows, known_labels)
+        )
 
     def _check_batches_given(self, batch: Any) -> None:
         if batch is None and self.record_.sums.n_batches > 1:
             message = "This model was fitted with batch=; pass that of X here, too."
             raise ValueError(message)
 
-    def _plan_to_go_on(self) -> Plan:
+    def _refit_plan(self) -> Plan:
         """Plan of the fit, whatever the parameters are now; the start is to be set."""
         record = self.record_
         if record.plan is None:
@@ -319,21 +316,6 @@ class ClusterTree(PoissonClusterer):
         if not isinstance(new.init, str):
             new.set_params(init="merge")
         return new
-
-
-def _kept_names(before: FitRecord, after: FitRecord) -> tuple[str, ...] | None:
-    """Names given to clusters, where another fit to the same rows has these again."""
-    names, old, new = before.cluster_names, before.rows, after.rows
-    if names is None or after.cluster_names is not None or old is None or new is None:
-        return after.cluster_names
-    if len(old.labels) != len(new.labels):
-        return None
-    shape = before.n_clusters, after.n_clusters
-    found = origins(shared_rows(old.labels, new.labels, shape))
-    alone = [members[0] if len(members) == 1 else -1 for members in found]
-    return tuple(
-        names[old] if old >= 0 and alone.count(old) == 1 else "" for old in alone
-    )
 
 
 def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:

@@ -13,10 +13,11 @@ from sklearn.exceptions import ConvergenceWarning
 from .._core.codes import RELEVANT
 from .._core.rows import NOTHING
 from .._progress import PrintedSteps, RunBar, in_notebook
-from .._row_values import info_of_fit, row_info
+from .._row_values import check_known, info_of_fit, row_info
 from .._validation import check_counts
 from ..table import CountTable
 from ._base import PoissonClusterer
+from .naming import cluster_names_of
 
 if TYPE_CHECKING:
     from .._core.counts import Counts
@@ -37,10 +38,11 @@ __all__ = [
     "keep",
     "parameters_of",
     "plan_of",
-    "plan_to_go_on",
     "progress_of",
+    "refit_plan",
     "warn_if_confounded",
     "warn_unless_converged",
+    "with_known_rows",
 ]
 
 Model = TypeVar("Model", bound=PoissonClusterer)
@@ -58,9 +60,9 @@ def plan_of(estimator: PoissonClusterer) -> Plan:
     return estimator._plan()
 
 
-def plan_to_go_on(estimator: Any) -> Plan:
+def refit_plan(estimator: Any) -> Plan:
     """Return the plan of a fitted estimator's fit, to go on from that."""
-    return estimator._plan_to_go_on()
+    return estimator._refit_plan()
 
 
 def check_division(estimator: Any, cluster: Any, into: Any, batch: Any) -> None:
@@ -189,6 +191,27 @@ def with_rows_of_fit(
     return counts.with_rows(
         info_of_fit(info, hold_labels=hold_labels, first_names=first_names)
     )
+
+
+def with_known_rows(
+    record: FitRecord, info: RowInfo, n_rows: int, known_labels: Any
+) -> RowInfo:
+    """Return what belongs to rows, some of them known to be of clusters of a fit."""
+    names = tuple(cluster_names_of(record).tolist())
+    given = known_labels is not None
+    found = check_known(known_labels, n_rows, names) if given else None
+    if found is None:
+        return info
+    known, all_names = found
+    if len(all_names) > len(names):
+        row = int(np.flatnonzero(known >= len(names))[0])
+        label = all_names[known[row]] or int(known[row])
+        message = (
+            f"known_labels of row {row} is {label!r}, which is not a cluster of this "
+            f"model; it has {len(names)}."
+        )
+        raise ValueError(message)
+    return replace(info, known=known, known_names=names)
 
 
 def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:

@@ -22,10 +22,11 @@ from ..cluster.fitting import (
     fitted_from,
     keep,
     plan_of,
-    plan_to_go_on,
     progress_of,
+    refit_plan,
     warn_if_confounded,
     warn_unless_converged,
+    with_known_rows,
 )
 from ._session import (
     SAMPLE_ROWS,
@@ -264,9 +265,9 @@ def split(
     place = {"layer": layer, "client": client, "max_memory": max_memory}
     how = {"sample_rows": sample_rows, "tol": tol}
     rows = {"sample_weight": sample_weight, "batch": batch}
-    go_on = partial(driver.divide, cluster=cluster, into=into)
+    step = partial(driver.divide, cluster=cluster, into=into)
     place["scratch"] = scratch
-    return gone_on(model, blocks, go_on, rows=rows, place=place, how=how)
+    return refitted(model, blocks, step, rows=rows, place=place, how=how)
 
 
 def check_seed(estimator: PoissonClusterer, checkpoint: Any) -> None:
@@ -280,10 +281,10 @@ def check_seed(estimator: PoissonClusterer, checkpoint: Any) -> None:
         raise ValueError(message)
 
 
-def gone_on(
+def refitted(
     model: Any,
     blocks: Any,
-    go_on: Callable[..., FitRecord],
+    step: Callable[..., FitRecord],
     *,
     rows: dict[str, Any],
     record: FitRecord | None = None,
@@ -291,7 +292,7 @@ def gone_on(
     how: dict[str, Any] | None = None,
 ) -> Any:
     """Return a new model of rows in blocks that goes on from a fitted one."""
-    plan, record = plan_to_go_on(model), record or model.record_
+    plan, record = refit_plan(model), record or model.record_
     place, how = place or {}, how or {}
     one = replace(record.settings, n_clusters=1)
     with ExitStack() as stack:
@@ -305,15 +306,17 @@ def gone_on(
                 f"fitted on {record.n_columns}."
             )
             raise ValueError(message)
+        known = rows.pop("known_labels", None)
         info = given_info(plan, found.n_rows, **rows)
+        info = with_known_rows(model.record_, info, found.n_rows, known)
         found = found.with_info(info, plan.settings.prior)
         if request.sample_rows is None or found.n_rows <= request.sample_rows:
             sizes = record.n_clusters + 1, found.n_rows
             counts = in_memory(session, found, *sizes).counts
             workers = stack.enter_context(Workers(plan.n_jobs))
-            reached = go_on(plan, record, rows=MemoryRows(counts, workers))
+            reached = step(plan, record, rows=MemoryRows(counts, workers))
         else:
-            reached = go_on(plan, record, rows=found)
+            reached = step(plan, record, rows=found)
         columns, names = model.record_.column_names, session.source.row_names
         new = fitted_from(model, reached.with_names(columns=columns, rows=names))
     warn_unless_converged(reached, stacklevel=3)
