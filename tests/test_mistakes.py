@@ -104,7 +104,7 @@ IN_PYTHON = {
     ),
     "a seed of text": (
         lambda: ThreeCPO(2, random_state="lucky").fit(X),
-        "random_state='lucky' is no seed: pass a whole number .*, a RandomState, a Gen",
+        "random_state='lucky' is not a seed: pass a whole number .*, a RandomState",
         lambda: ThreeCPO(2, random_state=7).fit(X),
         lambda: ThreeCPO(2, random_state=np.random.RandomState(7)).fit(X),
         lambda: ThreeCPO(2, random_state=np.random.default_rng(7)).fit(X),

@@ -198,10 +198,17 @@ def test_saving_to_no_folder_says_so(tmp_path):
 
 
 def test_loading_no_file_or_a_folder_says_so(tmp_path):
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(
+        FileNotFoundError, match=r"none\.npz does not exist; load reads"
+    ):
         threecpo.load(tmp_path / "none.npz")
-    with pytest.raises(OSError):  # noqa: PT011
+    with pytest.raises(IsADirectoryError, match=r"is a folder, not a model file\.$"):
         threecpo.load(tmp_path)
+    fit().save(tmp_path / "model.npz")
+    with pytest.raises(IsADirectoryError, match=r"; load .*model\.npz\.$"):
+        threecpo.load(tmp_path)
+    with pytest.raises(TypeError, match="takes the name of a file, not ThreeCPO"):
+        threecpo.load(fit())
 
 
 def test_a_link_stays_a_link(tmp_path):

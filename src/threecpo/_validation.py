@@ -174,7 +174,10 @@ def check_counts(
             _check_columns(estimator, held.n_columns, names, reset=reset)
         return _without_bad_entries(held, estimator)
     if type(X).__name__ == "AnnData":
-        message = "X is of type AnnData; pass its counts, adata.X or adata.layers[...]."
+        message = (
+            "X is an AnnData; use threecpo.anndata.cluster(adata), which writes the "
+            "results into it, or pass a matrix of counts such as adata.X."
+        )
         raise TypeError(message)
     refuse_other_kinds(X)
     if sp.issparse(X):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import struct
@@ -184,10 +183,19 @@ def _storable(parameters: dict[str, Any], arrays: dict[str, Any]) -> dict[str, A
     return out
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _read(path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """Arrays and header of a model file of a version that we know."""
+    if not isinstance(path, str | os.PathLike):
+        message = f"load takes the name of a file, not {type(path).__name__}."
+        raise TypeError(message)
     if Path(path).is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        inside = Path(path, "model.npz")
+        advice = f"; load {inside}" if inside.is_file() else ""
+        message = f"{path} is a folder, not a model file{advice}."
+        raise IsADirectoryError(message)
+    if not Path(path).exists():
+        message = f"{path} does not exist; load reads files that ThreeCPO.save wrote."
+        raise FileNotFoundError(message)
     try:
         with open_npz(Path(path)) as file:
             file.check_size("header", _LARGEST_HEADER)
@@ -197,7 +205,7 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]
             version = int(header["version"])
             arrays = {name: file[name] for name in file if known}
     except OSError as error:
-        if isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
+        if isinstance(error, PermissionError):
             raise
         raise _not_a_model(path) from error
     except DataFormatError as error:

@@ -1,12 +1,14 @@
 """Input that cannot be counts is refused, with what is wrong and where."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 
 from containers import planted
-from threecpo import ThreeCPO
+from threecpo import ParameterError, ThreeCPO
 
 X, _ = planted(2, n_rows=10)
 KINDS = {
@@ -57,7 +59,9 @@ def test_every_call_names_the_first_bad_entry(call):
     for make in (np.array, sp.csr_array):
         with pytest.raises(ValueError, match=r"row 4, column 5 holds -3\b"):
             CALLS[call](make(spoiled(-3.0)))
-    with pytest.raises(TypeError, match=r"of type AnnData; pass its counts, adata\.X"):
+    with pytest.raises(
+        TypeError, match=r"AnnData; use threecpo\.anndata\.cluster\(adata\)"
+    ):
         CALLS[call](anndata.AnnData(X.astype(float)))
 
 
@@ -194,3 +198,29 @@ def test_other_values_are_not_called_log_normalised():
         with pytest.warns(UserWarning, match="not whole numbers") as caught:
             fit(values, n_clusters=1)
         assert "log-normalised" not in str(caught[0].message)
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("k", "; did you mean n_clusters?"),
+        ("seed", "; did you mean random_state?"),
+        ("n_cluster", "; did you mean n_clusters?"),
+        ("known_labels", "; did you mean fit(X, known_labels=...)?"),
+        ("xyz", "."),
+    ],
+)
+def test_a_parameter_that_there_is_not_is_explained(name, advice):
+    with pytest.raises(TypeError) as caught:
+        ThreeCPO(**{name: 3})
+    assert str(caught.value) == f"ThreeCPO does not have a parameter {name!r}{advice}"
+
+
+def test_errors_carry_the_name_of_their_parameter():
+    with pytest.raises(ParameterError) as caught:
+        fit(max_iter=0)
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.parameter == "max_iter"
+    assert str(error) == "max_iter=0 must be a whole number of 1 or more."
+    spelled = error.spelled(lambda given: f"--{given.name} {given.value}")
+    assert spelled == "--max_iter 0 must be a whole number of 1 or more."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -23,6 +25,16 @@ if TYPE_CHECKING:
     from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
 
+# What other libraries call parameters, and where arguments of fit belong.
+OTHER_NAMES = {
+    "k": "n_clusters",
+    "K": "n_clusters",
+    "n_components": "n_clusters",
+    "seed": "random_state",
+    "batch": "fit(X, batch=...)",
+    "known_labels": "fit(X, known_labels=...)",
+    "hold_labels": "fit(X, hold_labels=...)",
+}
 # Longer arrays of parameters are a digest in records.
 LONGEST_PARAMETER = 10
 
@@ -49,6 +61,18 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     verbose: int
     record_: FitRecord
     _row_results: ClassVar[tuple[str, ...]] = ("labels", "row_scales")
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse parameters that there are not; the usual other names are explained."""
+        known = [*inspect.signature(cls.__init__).parameters][1:]
+        for name in given:
+            if name not in known:
+                near = get_close_matches(name, known, 1)
+                meant = OTHER_NAMES.get(name, near[0] if near else "")
+                advice = f"; did you mean {meant}?" if meant else "."
+                message = f"{cls.__name__} does not have a parameter {name!r}{advice}"
+                raise TypeError(message)
+        return super().__new__(cls)
 
     def fit(
         self,
