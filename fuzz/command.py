@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.replay:
         return _replay(given.replay, targets, given.seed, given.keep)
     deadline = time.monotonic() + 60 * given.minutes
-    batches = _batches(targets, given.inputs, deadline)
+    batches = _batches(targets, given.inputs, deadline, given.least)
     tally = Tally(given.keep, given.seed)
     limits = Limits(given.seconds, given.megabytes)
     try:
@@ -83,7 +83,7 @@ def _chosen(known: dict[str, Target], names: str | None) -> dict[str, Target]:
 
 
 def _batches(
-    targets: dict[str, Target], n_inputs: int | None, deadline: float
+    targets: dict[str, Target], n_inputs: int | None, deadline: float, least: int
 ) -> Iterator[Batch]:
     """Batches of all targets in turn, by weight, until enough or too late."""
     weight = sum(target.weight for target in targets.values())
@@ -93,7 +93,7 @@ def _batches(
         for name, target in targets.items():
             most = target.weight * _STEP
             if n_inputs is not None:
-                share = -(-n_inputs * target.weight // weight)
+                share = max(least, -(-n_inputs * target.weight // weight))
                 most = min(most, share - done[name])
             elif time.monotonic() > deadline:
                 return
@@ -128,6 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     add, limits = parser.add_argument, Limits()
     add("--minutes", type=float, default=10, help="how long (default: 10)")
     add("--inputs", type=int, help="how many in all, instead of --minutes")
+    add("--least", type=int, default=0, help="of each target, with --inputs")
     add("--targets", metavar="A,B", help="only these")
     add("--seed", type=int, default=0, help="default: 0")
     add("--workers", type=int, default=2, help="processes (default: 2)")

@@ -26,8 +26,8 @@ from .outcomes import FOREIGN, MEMORY, OWN_ERROR, READ
 from .target import Target, described, write
 
 INPUT = "input"
-# Processor seconds for a call of a library that reads a file of some kilobytes: those
-# that never return cost less time.
+# Processor seconds for a reader of a file of some kilobytes: those that never return
+# cost less time.
 LIBRARY_SECONDS = 0.5
 
 

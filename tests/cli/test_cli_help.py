@@ -70,7 +70,7 @@ def test_the_versions_of_libraries(run):
     lines = dict(line.split(" ", 1) for line in said.splitlines())
     assert lines["threecpo"] == threecpo.__version__
     assert lines["numpy"] == np.__version__
-    assert {"python", "cores", "scikit-learn", "numba", "pyarrow"} <= set(lines)
+    assert {"python", "cores", "scikit-learn", "numba", "pyarrow", "hdf5"} <= set(lines)
 
 
 @pytest.mark.parametrize("names", [["fot"], ["fit", "--foo"]])

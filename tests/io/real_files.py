@@ -58,6 +58,7 @@ def _languages():
     yield case("german-no-last-end.csv", GERMAN.rstrip(), COUNTS, rows=german)
     packed = gzip.compress(GERMAN.encode(), mtime=0)
     yield case("german.csv.gz", packed, COUNTS, rows=german)
+    yield case("old-mac.csv", ENGLISH.replace("\n", "\r"), COUNTS, rows=english)
     for encoding in ("cp1252", "mac-roman"):
         yield case(
             f"german-{encoding}.csv",

@@ -8,7 +8,7 @@ import re
 import shlex
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,10 @@ def version_lines(*, verbose: bool) -> Iterator[str]:
         yield f"{name} {metadata.version(name)}"
     for name in _of_extras():
         yield f"{name} {_installed(name)}"
+    with suppress(ImportError):
+        from h5py.version import hdf5_version
+
+        yield f"hdf5 {hdf5_version}"
 
 
 def _of_extras() -> list[str]:

@@ -1,9 +1,10 @@
-"""Text files in other encodings than UTF-8, read as if they were in UTF-8."""
+"""Text files in other encodings, or with other line ends, read as if in UTF-8."""
 
 from __future__ import annotations
 
 import codecs
 import io
+from itertools import chain
 from typing import IO, TYPE_CHECKING
 
 from .._errors import DataFormatError
@@ -16,14 +17,16 @@ _PIECE = 1 << 16
 
 
 def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
-    """Bytes of a file in UTF-8; the file itself if it is in none other.
+    """Bytes of a file in UTF-8, whose lines end in LF; the file itself if it is so.
 
     Without an encoding the mark at its beginning tells UTF-16, as Excel writes it.
+    Lines of the first Macintoshes end in CR alone.
     """
+    start = file.peek(_PIECE) if isinstance(file, io.BufferedReader) else b""
     if encoding is None:
-        start = file.peek(2) if isinstance(file, io.BufferedReader) else b""
         if not start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return file
+            pieces = iter(lambda: file.read(_PIECE), b"")
+            return stream_of(_with_lf(pieces)) if _ends_in_cr(start) else file
         encoding = "utf-16"
     try:
         # Refuses what encodes no text, such as base64, too.
@@ -34,7 +37,19 @@ def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
             "'cp1252' or 'utf-16', old ones of macOS in 'mac-roman'"
         )
         raise DataFormatError(message) from None
-    return stream_of(_recoded(file, encoding))
+    pieces = _recoded(file, encoding)
+    first = next(pieces, b"")
+    pieces = chain([first], pieces)
+    return stream_of(_with_lf(pieces) if _ends_in_cr(first) else pieces)
+
+
+def _ends_in_cr(start: bytes) -> bool:
+    """Whether lines end in CR alone; one at the end may have an LF behind it."""
+    return b"\r" in start[:-1] and b"\n" not in start
+
+
+def _with_lf(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    return (piece.replace(b"\r", b"\n") for piece in pieces)
 
 
 def _recoded(file: IO[bytes], encoding: str) -> Iterator[bytes]:
