@@ -1,5 +1,6 @@
 """One count a line: row, column, count."""
 
+import numpy as np
 import pytest
 
 from threecpo import read_counts
@@ -114,3 +115,19 @@ def test_long_names_of_products_are_no_texts(read):
     lines = [f"c{i},{name},1" for i, name in enumerate(names)]
     table = read("\n".join(["who,what,quantity", *lines]) + "\n")
     assert table.column_names.tolist() == names
+
+
+def test_many_names_are_numbered_in_order_of_appearance():
+    from threecpo.io.delimited.cut_blocks import Cut, Names
+
+    rng = np.random.default_rng(0)
+    words = [f"n{'ä' * (i % 3)}{i % 9000}" for i in rng.integers(0, 10**6, 30_000)]
+    names, found = Names(), []
+    for start in range(0, len(words), 7000):
+        block = "".join(f"x,{word}\n" for word in words[start : start + 7000])
+        found += names.numbers(Cut.of(block.encode(), ",", 2), 1).tolist()
+    order = {word: i for i, word in enumerate(dict.fromkeys(words))}
+    assert found == [order[word] for word in words]
+    assert names.texts() == list(order)
+    assert names.number(words[5]) == found[5]
+    assert names.number("") == len(order)

@@ -57,7 +57,7 @@ def _whole(text, p):
 
 
 @inner
-def _decimal(text, p):
+def decimal(text, p):
     """Number from a place on, and the place behind it.
 
     It is -1 if the number is not exact by this rule, NaN if it is no number.
@@ -138,7 +138,7 @@ def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
         if width != 2:
             before, p = p, _behind_spaces(text, p)
             start = p
-            counts[done], p = _decimal(text, p)
+            counts[done], p = decimal(text, p)
             if not counts[done] >= 0.0:
                 odd[3 * n_odd], odd[3 * n_odd + 1], odd[3 * n_odd + 2] = done, start, p
                 n_odd += 1

@@ -1,4 +1,4 @@
-"""Blocks of delimited text, cut at all their delimiters at once.
+"""Blocks of delimited text, cut and parsed by compiled loops.
 
 A block is tidy if all lines have the same number of fields and quotes stand around
 whole fields only. Whatever is not tidy, or no count, is left to slower code that can
@@ -7,7 +7,9 @@ say where and what.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import secrets
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,52 +20,41 @@ if TYPE_CHECKING:
     import scipy.sparse as sp
     from numpy.typing import NDArray
 
-_LONGEST = 40
-_NEWLINE, _RETURN, _QUOTE = b'\n\r"'
-_DIGIT = np.zeros(256, dtype=bool)
-_DIGIT[list(b"0123456789")] = True
-_NUMERIC = _DIGIT.copy()
-_NUMERIC[list(b"+-.eE ")] = True
-
 
 class Cut:
     """A block with the start and end of each of its fields."""
 
     def __init__(
-        self, content: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]
+        self, content: bytes, starts: NDArray[np.int32], ends: NDArray[np.int32]
     ) -> None:
-        self._content = content
-        self._bytes = np.frombuffer(content, dtype=np.uint8)
+        self.content = content
         self._starts, self._ends = starts, ends
+        self.n_lines, self.width = starts.shape
+        text = np.frombuffer(content, dtype=np.uint8)
+        self.fields = (text, starts.reshape(-1), ends.reshape(-1))
 
     @classmethod
     def of(cls, block: bytes, delimiter: str, width: int) -> Cut | None:
         """Cut a block whose lines all have so many fields; None for any other."""
+        from ..._core.loops.fields import find_fields
+
         content = block.rstrip(b"\r\n") + b"\n"
         if len(content) == 1 or not delimiter.isascii():
             return None
-        letters = np.frombuffer(content, dtype=np.uint8)
-        at_end = letters == _NEWLINE
-        cuts = np.flatnonzero(at_end | (letters == ord(delimiter)))
-        if len(cuts) % width:
+        n_lines = content.count(b"\n")
+        starts, ends = np.empty((2, n_lines * width), dtype=np.int32)
+        text = np.frombuffer(content, dtype=np.uint8)
+        if find_fields(text, ord(delimiter), width, starts, ends) != n_lines:
             return None
-        last = at_end[cuts].reshape(-1, width)
-        if not last[:, -1].all() or last[:, :-1].any():
-            return None
-        starts = np.concatenate([[0], cuts[:-1] + 1])
-        ends = cuts.copy()
-        if b"\r" in content:
-            returns = letters[ends[width - 1 :: width] - 1] == _RETURN
-            if np.count_nonzero(returns) != content.count(b"\r"):
-                return None
-            ends[width - 1 :: width] -= returns
-        if b'"' in content:
-            quoted = (letters[starts] == _QUOTE) & (ends > starts + 1)
-            quoted &= letters[ends - 1] == _QUOTE
-            if 2 * np.count_nonzero(quoted) != content.count(b'"'):
-                return None
-            starts, ends = starts + quoted, ends - quoted
         return cls(content, starts.reshape(-1, width), ends.reshape(-1, width))
+
+    @property
+    def is_text(self) -> bool:
+        """Whether all of it is in UTF-8."""
+        try:
+            return self.content.isascii() or bool(self.content.decode())
+        except UnicodeDecodeError:
+            return False
 
     def are_empty(self, places: tuple[int, ...]) -> bool:
         """Whether nothing stands at these places."""
@@ -75,59 +66,111 @@ class Cut:
         spans = zip(
             self._starts[:, place].tolist(), self._ends[:, place].tolist(), strict=True
         )
-        return [self._content[start:end].decode() for start, end in spans]
+        return [self.content[start:end].decode() for start, end in spans]
 
     def numbers(self, place: int) -> NDArray[np.float64] | None:
         """Counts at a place of the lines; None if some field is none."""
-        return self._counts(self._starts[:, place], self._ends[:, place])
+        from ..._core.loops.fields import parse_column
+
+        data, odd = np.empty(self.n_lines), np.empty(2 * self.n_lines, np.int32)
+        n_odd = parse_column(*self.fields, self.width, place, data, odd)
+        return self._checked(data, odd, n_odd)
 
     def counts(self, column: NDArray[np.int32]) -> sp.csr_array | None:
         """Counts of places in the columns that are given for them, from 0 up.
 
-        Only fields other than "0" are looked at. None if one of them is no count.
+        None if one of them is no count.
         """
-        counted = column >= 0
-        starts, ends = self._starts, self._ends
-        if b".0" in self._content:
-            ends = ends - 2 * self._end_in_dot_zero()
-        zero = (ends - starts == 1) & (self._bytes[starts] == ord("0"))
-        rows, places = np.nonzero(~zero & counted)
-        values = self._counts(starts[rows, places], ends[rows, places])
+        from ..._core.loops.fields import parse_rows
+
+        indptr = np.zeros(self.n_lines + 1, dtype=np.int64)
+        n_fields = self.n_lines * int(np.count_nonzero(column >= 0))
+        indices, data = np.empty(n_fields, dtype=np.int32), np.empty(n_fields)
+        odd = np.empty(2 * n_fields, dtype=np.int32)
+        n_odd = parse_rows(*self.fields, column, indptr, indices, data, odd)
+        stored = int(indptr[-1])
+        values = self._checked(data[:stored].copy(), odd, n_odd)
         if values is None:
             return None
-        indptr = np.searchsorted(rows, np.arange(len(starts) + 1))
-        shape = (len(starts), int(np.count_nonzero(counted)))
-        return csr_rows(values, column[places], indptr, shape)
+        shape = (self.n_lines, int(column.max()) + 1)
+        rows = csr_rows(values, indices[:stored].copy(), indptr, shape)
+        if n_odd:
+            rows.eliminate_zeros()
+        return rows
 
-    def _end_in_dot_zero(self) -> NDArray[np.bool_]:
-        """Whether fields are whole numbers that are written as "3.0"."""
-        long = self._ends - self._starts > 2
-        zero = self._bytes[self._ends - 1] == ord("0")
-        return long & zero & (self._bytes[self._ends - 2] == ord("."))
-
-    def _counts(
-        self, starts: NDArray[np.int64], ends: NDArray[np.int64]
+    def _checked(
+        self, data: NDArray[np.float64], odd: NDArray[np.int32], n_odd: int
     ) -> NDArray[np.float64] | None:
-        """Counts between these places; None if one is none."""
-        lengths = ends - starts
-        if not len(starts):
-            return np.zeros(0)
-        if lengths.min() < 1 or lengths.max() > _LONGEST:
+        """Numbers with those that were left open; None if one is no count."""
+        if n_odd < 0:
             return None
-        values = np.zeros(len(starts))
-        plain = np.ones(len(starts), dtype=bool)
-        for digit in range(int(lengths.max())):
-            rest = np.flatnonzero(lengths > digit)
-            letters = self._bytes[starts[rest] + digit]
-            plain[rest] &= _DIGIT[letters]
-            if not _NUMERIC[letters].all():
+        _, starts, ends = self.fields
+        for place, field in odd[: 2 * n_odd].reshape(-1, 2).tolist():
+            try:
+                data[place] = float(self.content[starts[field] : ends[field]])
+            except ValueError:
                 return None
-            values[rest] = values[rest] * 10 + (letters - 48.0)
-        # Digits alone are exact here, as counts are below 2**53.
-        odd = np.flatnonzero(~plain)
-        pieces = zip(starts[odd].tolist(), ends[odd].tolist(), strict=True)
-        try:
-            values[odd] = [float(self._content[start:end]) for start, end in pieces]
-        except ValueError:
-            return None
-        return values if ((values >= 0) & (values < EXACT)).all() else None
+        return data if ((data >= 0) & (data < EXACT)).all() else None
+
+
+class Names:
+    """Names by number, in order of appearance."""
+
+    def __init__(self) -> None:
+        # A hash table of numbers; letters of all names, where each ends, its hash.
+        self._slots = np.full(1 << 12, -1, dtype=np.int32)
+        self._letters = np.empty(1 << 16, dtype=np.uint8)
+        self._ends = np.zeros(1 << 11, dtype=np.int64)
+        self._codes = np.empty(1 << 11, dtype=np.uint64)
+        self._n_names = 0
+        # Nobody can write names that all have the same place.
+        self._seed = np.uint64(secrets.randbits(64))
+
+    def __len__(self) -> int:
+        return self._n_names
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all letters."""
+        return int(self._ends[self._n_names])
+
+    def numbers(self, cut: Cut, place: int) -> NDArray[np.int32]:
+        """Numbers of the names at a place of the lines."""
+        from ..._core.loops.fields import number_names
+
+        numbers, line = np.empty(cut.n_lines, dtype=np.int32), 0
+        while True:
+            state = (self._n_names, self._seed)
+            tables = (self._slots, self._letters, self._ends, self._codes)
+            line, self._n_names = number_names(
+                *cut.fields, cut.width, place, line, numbers, *tables, *state
+            )
+            if line == cut.n_lines:
+                return numbers
+            self._grow(len(cut.content))
+
+    def number(self, name: str) -> int:
+        """Return the number of one name."""
+        content = name.encode()
+        span = np.array([[[0]], [[len(content)]]], dtype=np.int32)
+        return int(self.numbers(Cut(content, *span), 0)[0])
+
+    def texts(self) -> list[str]:
+        """Return names in the order of their numbers."""
+        content = self._letters[: self.n_bytes].tobytes()
+        ends = self._ends[: self._n_names + 1].tolist()
+        return [content[start:end].decode() for start, end in pairwise(ends)]
+
+    def _grow(self, n_letters: int) -> None:
+        """Make room for more names, of so many letters at least."""
+        from ..._core.loops.fields import fill_slots
+
+        self._letters = _longer(self._letters, len(self._letters) + n_letters)
+        self._ends = _longer(self._ends, len(self._ends))
+        self._codes = _longer(self._codes, len(self._codes))
+        self._slots = np.full(2 * len(self._slots), -1, dtype=np.int32)
+        fill_slots(self._codes, self._n_names, self._slots)
+
+
+def _longer(array: NDArray[Any], by: int) -> NDArray[Any]:
+    return np.concatenate([array, np.empty(by, array.dtype)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..._errors import DataFormatError
 from .._file_content import FileContent, written_names
 from ..limits import check_unpacked
 from .column_roles import checked_count, is_number, place_of
-from .cut_blocks import Cut
+from .cut_blocks import Cut, Names
 from .number_style import NumberStyle, is_censored, may_be_count
 
 if TYPE_CHECKING:
@@ -77,25 +76,23 @@ class Triples:
         self, limit: int | None = None, style: NumberStyle | None = None
     ) -> None:
         self._limit, self.style = limit, style or NumberStyle()
-        self.row_number: defaultdict[str, int] = defaultdict()
-        self.column_number: defaultdict[str, int] = defaultdict()
-        self.row_number.default_factory = self.row_number.__len__
-        self.column_number.default_factory = self.column_number.__len__
+        self.row_names, self.column_names = Names(), Names()
         self.rows, self.columns, self.counts = array("i"), array("i"), array("d")
 
     def check_size(self) -> None:
         """Refuse more than may be in memory."""
-        names = len(self.row_number) + len(self.column_number)
+        taken = _OF_COUNT * len(self.counts)
+        for names in (self.row_names, self.column_names):
+            taken += _OF_NAME * len(names) + names.n_bytes
         if self._limit is not None:
-            taken = _OF_COUNT * len(self.counts) + _OF_NAME * names
             check_unpacked(taken, self._limit)
 
     def parts(self) -> FileContent:
         """Make a matrix, in which counts of the same place are added."""
         places = (np.asarray(self.rows), np.asarray(self.columns))
-        shape = (len(self.row_number), len(self.column_number))
+        shape = (len(self.row_names), len(self.column_names))
         X = sp.coo_array((np.asarray(self.counts), places), shape=shape).tocsr()
-        return FileContent(X, list(self.row_number), list(self.column_number))
+        return FileContent(X, self.row_names.texts(), self.column_names.texts())
 
 
 def of_triples(
@@ -153,17 +150,13 @@ def _add_tidy(found: Triples, block: bytes, delimiter: str, places: Places) -> b
     cut = Cut.of(block, delimiter, places.width)
     if cut is None:
         return False
-    try:
-        rows, columns = cut.texts(places.row), cut.texts(places.column)
-    except UnicodeDecodeError:
-        return False
-    counts: NDArray[np.float64] | None = np.ones(len(rows))
+    counts: NDArray[np.float64] | None = np.ones(cut.n_lines)
     if places.value is not None:
         counts = cut.numbers(places.value)
-    if counts is None:
+    if counts is None or not cut.is_text:
         return False
-    found.rows.extend(map(found.row_number.__getitem__, rows))
-    found.columns.extend(map(found.column_number.__getitem__, columns))
+    found.rows.frombytes(found.row_names.numbers(cut, places.row).tobytes())
+    found.columns.frombytes(found.column_names.numbers(cut, places.column).tobytes())
     found.counts.frombytes(counts.tobytes())
     return True
 
@@ -182,8 +175,8 @@ def _add_records(
         if places.value is not None:
             where = f"line {lines.number}, column {places.value + 1}"
             count = checked_count(found.style.plain(fields[places.value]), where)
-        found.rows.append(found.row_number[fields[places.row]])
-        found.columns.append(found.column_number[fields[places.column]])
+        found.rows.append(found.row_names.number(fields[places.row]))
+        found.columns.append(found.column_names.number(fields[places.column]))
         found.counts.append(count)
 
 
