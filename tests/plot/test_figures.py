@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgba
 from containers import planted
 from fitting import X, fit
 from threecpo import ThreeCPO, plot, results
-from threecpo.plot.style import CLUSTERS, GREY, cluster_labels, cluster_style
+from threecpo.plot.style import CLUSTERS, GREY, cluster_labels, cluster_styles
 
 mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -110,7 +110,8 @@ def test_the_heat_map_is_log_ratios_under_the_columns_names(model):
     (image,) = ax.get_images()
     shown = [text.get_text() for text in ax.get_yticklabels()]
     places = [names.index(name) for name in shown]
-    ratios = (model.cluster_rates_ / model.shared_rates_)[:, places]
+    order = model.record_.tree.leaves
+    ratios = (model.cluster_rates_ / model.shared_rates_)[order][:, places]
     np.testing.assert_allclose(image.get_array().T, np.log2(ratios), atol=1e-3)
     assert sorted(places) == np.flatnonzero(model.column_groups_ == 1).tolist()
     ax.figure.canvas.draw()  # a dollar is no formula
@@ -155,14 +156,20 @@ def test_the_map_shows_every_row_in_its_cluster(with_outliers):
         assert len(line.get_xdata()) == here.sum()
         inside = np.isin(line.get_xdata(), places[here, 0].round(4))
         assert inside.mean() > 0.8
-        colour = GREY if k < 0 else cluster_style(k)[0]
+        styles = cluster_styles(with_outliers.record_.tree.leaves)
+        colour = GREY if k < 0 else styles[k].colour
         assert to_rgba(line.get_color()) == to_rgba(colour)
     assert [text.get_text() for text in ax.texts] == ["0", "1", "2"]
 
 
-def test_two_hundred_clusters_look_different():
-    assert len({cluster_style(k) for k in range(200)}) == 200
-    assert len(set(CLUSTERS)) == 10
+def test_clusters_look_different_and_relatives_alike():
+    assert len(set(cluster_styles(range(400)))) == 400
+    for n in (3, 10, 17, 20):
+        assert len({style.slot for style in cluster_styles(range(n))}) == n
+    order = [3, 0, 2, 1]
+    slots = [cluster_styles(order)[k].slot for k in order]
+    assert slots == sorted(slots)
+    assert len(set(CLUSTERS)) == 20
 
 
 def test_many_rows_are_drawn_by_some_of_them():
@@ -190,7 +197,8 @@ class TestNames:
         ax = FIGURES[name](named)
         ax.figure.canvas.draw()
         found = [text.get_text() for text in ax.get_xticklabels()]
-        assert found[:3] == self.shown(23)
+        order = named.record_.tree.leaves if name == "heat_map" else range(3)
+        assert found[:3] == [self.shown(23)[k] for k in order]
 
     def test_beside_the_map(self, named):
         ax = plot.row_map(named, X)
@@ -211,7 +219,7 @@ class TestNames:
         ax = plot.heat_map(model, column_names=columns)
         table = model.top_columns(1, feature_names=columns)
         found = [text.get_text() for text in ax.get_xticklabels()]
-        for k, text in enumerate(found):
+        for k, text in zip(model.record_.tree.leaves, found, strict=True):
             best = table["column"][(table["group"] == 1) & (table["cluster"] == k)]
             assert text.startswith(f"{k}: {best.iloc[0]}")
 

@@ -94,9 +94,11 @@ def visit(browser, pages):
         page.on("console", lambda message: trouble.append(message.text))
         page.on("pageerror", lambda error: trouble.append(str(error)))
         address = (pages / f"{name}.html").as_uri()
+        # A figure that is saved as a picture is drawn from memory.
+        own = (address, "blob:null/")
         page.on(
             "request",
-            lambda request: request.url == address or trouble.append(request.url),
+            lambda request: request.url.startswith(own) or trouble.append(request.url),
         )
         page.goto(address)
         return page

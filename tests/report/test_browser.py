@@ -1,6 +1,7 @@
 """The page in a real browser."""
 
 import re
+from pathlib import Path
 
 import pytest
 from page_checks import ACCESSIBLE, CONTRAST, MARKS
@@ -114,13 +115,13 @@ def test_sorting_goes_both_ways_and_is_announced(visit):
 def test_numbers_sort_as_numbers_with_the_unknown_last(visit):
     page = visit("plain")
     page.get_by_role("button", name="Overall count", exact=True).click()
-    texts = page.locator("#body td:nth-child(4)").all_inner_texts()
+    texts = page.locator("#body td:nth-child(6)").all_inner_texts()
     values = [float(text) for text in texts]
     assert values == sorted(values, reverse=True)
     page = visit("wide")
-    page.get_by_role("button", name="Lead", exact=True).click()
-    first = page.locator("#body tr td:nth-child(3)").first.inner_text()
-    assert first != "–"
+    page.get_by_role("button", name="Ratio there", exact=True).click()
+    first = page.locator("#body tr td:nth-child(5)").first.inner_text()
+    assert first.startswith("× ")
 
 
 def test_all_numbers_of_a_column_are_there(visit):
@@ -129,10 +130,10 @@ def test_all_numbers_of_a_column_are_there(visit):
     page.fill("#search", "Bach")
     cells = page.locator("#body tr td").all_inner_texts()
     assert cells[0] == "relevant"
-    assert float(cells[2]) == pytest.approx(X[:, 0].mean(), rel=5e-3)
-    assert cells[4] == "0"
-    assert all(cell.startswith("\u2212") for cell in cells[5:7])
-    assert len(cells) == 7 + 3
+    assert cells[2].startswith("cluster ")
+    assert cells[3].startswith("× ")
+    assert float(cells[4]) == pytest.approx(X[:, 0].mean(), rel=5e-3)
+    assert len(cells) == 5 + 3
 
 
 def test_the_theme_follows_the_system_and_the_button(visit):
@@ -158,7 +159,7 @@ def test_the_theme_follows_the_system_and_the_button(visit):
 def test_the_keyboard_reaches_everything_in_order(visit):
     page = visit("plain")
     reached = []
-    for _ in range(60):
+    for _ in range(80):
         page.keyboard.press("Tab")
         reached.append(
             page.evaluate(
@@ -174,23 +175,14 @@ def test_the_keyboard_reaches_everything_in_order(visit):
     if None in reached:
         reached = reached[: reached.index(None)]
     names = [name for name, _ in reached]
-    assert names[0] == "Skip to the report"
-    assert names[1] == "theme"
-    assert names[2:11] == [
-        "Map",
-        "Clusters",
-        "Tree",
-        "Heat map",
-        "Columns",
-        "Outliers",
-        "The fit",
-        "Glossary",
-        "How to cite",
-    ]
-    wanted = ["map-area", "search", "group", "viewport"]
-    assert [name for name in names[11:] if name in wanted] == wanted
+    assert names[0] == "Skip to the clusters"
+    assert names[1:6] == ["Markers", "Tree", "Columns", "Confidence", "Outliers"]
+    wanted = ["theme", "colour-by", "colour-column", "map-area", "search", "group"]
+    wanted += ["viewport"]
+    assert [name for name in names if name in wanted] == wanted
+    assert names.index("map-area") < names.index("Cluster") < names.index("search")
     heads = names[names.index("viewport") + 1 :]
-    assert heads[:3] == ["Column", "Group", "Lead"]
+    assert heads[:3] == ["Column", "Group", "Evidence"]
     assert [name for name, ring in reached if ring == "none"] == []
 
 
@@ -199,6 +191,45 @@ def test_the_skip_link_skips(visit):
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_table_of_clusters_sorts_and_opens_cards(visit):
+    page = visit("labelled")
+    sizes = page.locator("#overview tbody td.n")
+    page.get_by_role("button", name="Sites", exact=True).click()
+    values = [int(text) for text in sizes.all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    page.get_by_role("button", name="Sites", exact=True).click()
+    assert [int(text) for text in sizes.all_inner_texts()] == sorted(values)
+    assert page.locator("article:visible").count() == 0
+    page.locator("#overview tr[data-cluster='1']").click()
+    expect(page.locator("#cluster-1")).to_be_visible()
+    assert page.locator("article:visible").count() == 1
+    page.locator("#tree ~ figure a[href='#cluster-0']").click()
+    expect(page.locator("#cluster-0")).to_be_visible()
+    assert page.locator("article:visible").count() == 1
+    page.locator("#overview a").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("article:visible").count() == 1
+
+
+def test_tables_and_figures_can_be_taken_away(visit):
+    page = visit("plain")
+
+    def taken(place):
+        with page.expect_download() as download:
+            page.locator(place).first.click()
+        return Path(download.value.path()).read_bytes()
+
+    lines = taken(".list-side .take").decode("utf-8-sig").splitlines()
+    assert lines[0].startswith("Cluster,Rows")
+    assert len(lines) == 1 + 3 + 1
+    svg = taken(".map-side .take")
+    assert svg.startswith(b"<svg")
+    assert b"class=" not in svg
+    assert taken(".map-side .take >> nth=1").startswith(b"\x89PNG")
+    lines = taken("#tools .take").decode("utf-8-sig").splitlines()
+    assert len(lines) == 1 + 10
 
 
 def test_keys_sort_and_scroll(visit):

@@ -39,7 +39,7 @@ class TestReport:
         ((tag, values),) = seen
         assert tag == "iframe"
         assert values["srcdoc"] == small.html
-        assert values["sandbox"] == "allow-scripts"
+        assert values["sandbox"] == "allow-scripts allow-downloads"
         assert values["title"]
 
     def test_it_is_made_once(self, small):
@@ -62,8 +62,8 @@ class TestReport:
         assert path.read_text(encoding="utf-8") == small.html
         assert small.open() != path
 
-    def test_its_text_is_the_first_finding(self, small):
-        assert repr(small) == f"Report({small.summary['findings'][0]})"
+    def test_its_text_is_the_lead(self, small):
+        assert repr(small) == f"Report({small.summary['lead']})"
 
 
 class TestPath:

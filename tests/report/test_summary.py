@@ -1,5 +1,6 @@
 """What a report says: true, plain, and for every model."""
 
+import base64
 import json
 from dataclasses import replace
 
@@ -33,7 +34,7 @@ def test_every_model_has_a_summary_that_is_json():
         model, X = EDGES[name]
         summary = summary_of(model, X)
         assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-        assert len(summary["findings"]) == 2
+        assert summary["lead"].endswith(".")
         assert summary["n_clusters"] == model.n_clusters_
         assert sum(summary["groups"]["columns"]) == X.shape[1]
         assert sum(summary["groups"]["counts"]) == pytest.approx(1.0)
@@ -41,43 +42,47 @@ def test_every_model_has_a_summary_that_is_json():
         assert sum(sizes["sizes"]) + sizes["outliers"] == len(X)
 
 
-def test_two_sentences_say_what_was_found():
-    for name, rows, columns in (
-        (
-            "one cluster",
-            "50 rows: one cluster only.",
-            "None of the 8 columns tells clusters apart",
-        ),
-        ("one row", "1 row: one cluster only.", "None of the 8 columns"),
-        ("one column", "50 rows: one cluster only.", "None of the 1 column tells"),
-        ("two clusters", "81 rows in 2 clusters: the largest has ", "Of 10 columns, "),
-        ("final outliers", "are outliers.", "tell the clusters apart"),
+def test_the_lead_says_what_was_found():
+    for name, words in (
+        ("one cluster", "50 rows that show no clusters."),
+        ("one row", "1 row that shows no clusters."),
+        ("two clusters", "81 rows in 2 clusters, told apart by "),
     ):
-        first, second = summary_of(*EDGES[name])["findings"]
-        assert rows in first
-        assert columns in second
+        assert summary_of(*EDGES[name])["lead"].startswith(words)
+    assert "are outliers." in summary_of(*EDGES["final outliers"])["about_rows"]
 
 
 def test_numbers_of_the_sentences_are_those_of_the_model(planted_model):
     model, X = planted_model
-    first, second = summary_of(model, X)["findings"]
-    sizes = np.bincount(model.labels_[model.labels_ >= 0])
+    summary = summary_of(model, X)
     n_outliers = (model.labels_ < 0).sum()
-    share = round(100 * sizes.max() / len(X))
-    assert first == (
-        f"{len(X)} rows in 3 clusters: the largest has {sizes.max()} rows ({share} %), "
-        f"the smallest {sizes.min()}; {n_outliers} rows are outliers."
+    assert summary["lead"] == (
+        f"{len(X)} rows in 3 clusters, told apart by 6 of 10 columns."
     )
-    assert second == (
+    assert summary["about_rows"] == f"{n_outliers} rows are outliers."
+    (sentence,) = summary["about_columns"]
+    assert sentence == (
         "Of 10 columns, 6 tell the clusters apart, 2 only follow the size of a row and "
         "2 are noise."
     )
 
 
+def test_a_cluster_has_what_it_has_less_of_and_its_nearest_relative():
+    X, _ = planted(3, 40)
+    summary = summary_of(fitted(X, 3), X)
+    for k, cluster in enumerate(summary["clusters"]):
+        more = {column["name"] for column in cluster["columns"]}
+        assert cluster["less"]
+        assert not more & set(cluster["less"])
+        relative = cluster["relative"]
+        assert relative["node"] != k
+        assert relative["more"] or relative["less"]
+
+
 def test_clusters_and_their_best_columns_are_those_of_the_model(planted_model):
     model, X = planted_model
     summary = summary_of(model, X)
-    top = model.top_columns(10)
+    top = model.top_columns(5)
     assert len(summary["clusters"]) == 3
     for k, cluster in enumerate(summary["clusters"]):
         size = (model.labels_ == k).sum()
@@ -88,7 +93,6 @@ def test_clusters_and_their_best_columns_are_those_of_the_model(planted_model):
         assert [column["name"] for column in cluster["columns"]] == names
         for column, j in zip(cluster["columns"], own["column"], strict=True):
             rate = model.cluster_rates_[k, j]
-            assert column["evidence"] > 0
             assert column["ratio"] == pytest.approx(
                 rate / model.shared_rates_[j], rel=0.01
             )
@@ -122,7 +126,8 @@ def test_the_heat_map_shows_ratios_of_relevant_columns(planted_model):
     part = summary_of(model, X)["heat_map"]
     places = [int(name.removeprefix("column ")) for name in part["columns"]]
     assert sorted(places) == np.flatnonzero(model.column_groups_ == 1).tolist()
-    ratios = (model.cluster_rates_ / model.shared_rates_)[:, places]
+    assert part["clusters"] == model.record_.tree.leaves
+    ratios = (model.cluster_rates_ / model.shared_rates_)[part["clusters"]][:, places]
     np.testing.assert_allclose(part["powers"], np.log2(ratios), atol=1e-3)
     highest = np.argmax(part["powers"], axis=0)
     assert (np.diff(highest) >= 0).all()
@@ -135,9 +140,46 @@ def test_all_columns_have_three_digits_of_their_numbers(planted_model):
     np.testing.assert_allclose(unpack(part["overall"]), X.mean(axis=0), rtol=5e-3)
     rates = [unpack(values) for values in part["rates"]]
     np.testing.assert_allclose(rates, model.cluster_rates_ / len(X) - 1e-3, rtol=6e-3)
-    behind = np.stack([unpack(values) for values in part["behind"]])[::-1]
-    expected = model.column_scores_.max(axis=1)[:, None] - model.column_scores_
-    np.testing.assert_allclose(behind.T, expected, rtol=5e-3)
+    evidence = unpack(part["evidence"])
+    assert (evidence[model.column_groups_ == 1] > 0).all()
+    assert not evidence[model.column_groups_ != 1].any()
+
+
+def test_the_map_can_be_coloured_by_columns(planted_model):
+    model, X = planted_model
+    part = summary_of(model, X, counts=X)["map"]
+    by_column = part["by_column"]
+    # Every column fits into a small page; markers come first.
+    assert sorted(by_column["columns"]) == list(range(10))
+    steps = [
+        np.frombuffer(base64.b64decode(text), np.uint8) for text in by_column["values"]
+    ]
+    shown = X[:, by_column["columns"]]
+    assert all(
+        (found > 0).tolist() == (shown[:, j] > 0).tolist()
+        for j, found in enumerate(steps)
+    )
+    sizes = X.sum(axis=1)
+    scaled = shown * (sizes.mean() / np.maximum(sizes, 1))[:, None]
+    for j, found in enumerate(steps):
+        logs = np.log1p(scaled[:, j])
+        np.testing.assert_allclose(found, 255 * logs / logs.max(), atol=1)
+    for i, columns in enumerate(by_column["strongest"]):
+        assert all(X[i, columns] > 0)
+        assert (model.column_groups_[columns] == 1).all()
+    assert summary_of(model, X)["map"]["by_column"] is None
+
+
+def test_confidence_is_said_in_words(planted_model):
+    model, X = planted_model
+    summary = summary_of(model, X)
+    counts = summary["sure"]["counts"]
+    assert list(counts) == ["clear", "likely", "doubtful"]
+    assert sum(counts.values()) == (model.labels_ >= 0).sum()
+    own = model.probabilities_[np.arange(len(X)), np.maximum(model.labels_, 0)]
+    clear = (own >= 0.9) & (model.labels_ >= 0)
+    assert counts["clear"] == clear.sum()
+    assert [code == 0 for code in summary["map"]["sure"]] == clear.tolist()
 
 
 def test_columns_without_counts_show_none():
@@ -167,19 +209,6 @@ def test_bars_above_the_threshold_are_the_rows_above_it(scores, threshold):
     assert part["above"] == (scores > threshold).sum()
     assert above.any()
     assert not above.all()
-
-
-def test_scores_that_differ_by_rounding_alone_are_equal():
-    part = summary_of(*EDGES["one cluster"])["columns"]
-    behind = np.stack([unpack(values) for values in part["behind"]])
-    assert ((behind == 0) | (behind > 1e-6)).all()
-    assert not behind[:2, np.array(part["groups"]) == 0].any()
-
-
-def test_groups_that_are_not_allowed_have_no_score():
-    part = summary_of(*EDGES["only relevant"])["columns"]
-    assert np.isnan([unpack(values) for values in part["behind"][1:]]).all()
-    assert not unpack(part["behind"][0]).any()
 
 
 def test_outliers_are_listed_by_score(planted_model):
@@ -225,7 +254,7 @@ def test_far_rows_do_not_squeeze_the_map(planted_model):
     assert high - low < 1000
     assert max(part["x"]) == pytest.approx(high, abs=1e-4)
     assert min(part["x"]) == pytest.approx(low, abs=1e-4)
-    assert all(low <= x <= high for x, _ in part["centres"])
+    assert all(low <= x <= high for found in part["centres"] for x, _ in found)
 
 
 def test_files_of_a_fit_give_the_same_summary(tmp_path, planted_model):

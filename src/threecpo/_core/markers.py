@@ -140,6 +140,15 @@ class Markers:
         paid = self.evidence[cluster, places] > self.prices[places]
         return places[paid][:n]
 
+    def below(self, cluster: int, n: int) -> NDArray[np.intp]:
+        """Relevant columns that a cluster has clearly less of, the least first."""
+        expected, even = self.expected, self.even_count
+        here = expected.clusters[cluster]
+        lacking = (self.groups == RELEVANT) & (here < expected.overall)
+        places = np.flatnonzero(lacking & (self.evidence[cluster] > self.prices))
+        ratios = (here[places] + even) / (expected.overall[places] + even)
+        return places[np.argsort(ratios, kind="stable")[:n]]
+
     def best(self, cluster: int, n: int, order: str = "marker") -> NDArray[np.intp]:
         """Columns that mark a cluster, the best first."""
         values = (self.excess if order == "excess" else self.strength)[cluster]

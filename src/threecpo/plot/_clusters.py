@@ -14,7 +14,7 @@ from .style import (
     MOST_NAMED,
     axes,
     cluster_labels,
-    cluster_style,
+    cluster_styles,
     shortened,
     turned,
 )
@@ -129,6 +129,7 @@ def heat_map(
         named = column_names = column_names_of(record, column_names)
     part = figure_data.heat_map(record, n_columns, column_names)
     labels = cluster_labels(cluster_names_of(record, named), 24)
+    labels = [labels[k] for k in part["clusters"]]
     ax = axes(ax, figure_size(part, labels))
     powers = np.asarray(part["powers"]).T
     if powers.size:
@@ -202,6 +203,7 @@ def dendrogram(
     from ..results import tree_figure
 
     part = tree_figure(model, column_names=column_names)
+    styles = cluster_styles(part["leaves"])
     ax = axes(ax, (7.0, 1.0 + 0.32 * len(part["leaves"])))
     for node in part["nodes"]:
         places, heights = zip(*node["path"], strict=True)
@@ -217,8 +219,8 @@ def dendrogram(
                 parse_math=False,
             )
     for place, cluster in enumerate(part["leaves"]):
-        colour, marker, *_ = cluster_style(cluster)
-        ax.plot([0.0], [place], color=colour, marker=marker, clip_on=False)
+        look = styles[cluster]
+        ax.plot([0.0], [place], color=look.colour, marker=look.marker, clip_on=False)
     labels = [
         f"{cluster}: {shortened(name)}"
         for cluster, name in zip(part["leaves"], part["names"], strict=True)

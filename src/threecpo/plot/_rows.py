@@ -14,7 +14,7 @@ from .style import (
     ORANGE,
     axes,
     cluster_labels,
-    cluster_style,
+    cluster_styles,
     legend,
     shortened,
 )
@@ -56,7 +56,9 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
     from ..results import figure_data, row_table
     from ..results.fitted import record_of
 
-    part = figure_data.row_map(row_table(model, X), record_of(model).n_clusters)
+    record = record_of(model)
+    part = figure_data.row_map(row_table(model, X), record.n_clusters)
+    styles = cluster_styles(record.tree.leaves)
     labels = cluster_labels(model.cluster_names_)
     ax = axes(ax, (8.0, 4.8))
     ax.set_xlabel("rows with similar scores are near (no unit)")
@@ -66,15 +68,18 @@ def row_map(model: ThreeCPO, X: Any, ax: Any = None) -> Any:
         return ax
     x, y, cluster = (np.asarray(part[name]) for name in ("x", "y", "cluster"))
     for k in np.unique(cluster).tolist():
-        colour, marker, filled = cluster_style(k) if k >= 0 else (GREY, "x", True)
-        look = {"color": colour, "fillstyle": "full" if filled else "none"}
+        colour, marker, fill = GREY, "x", "full"
+        if k >= 0:
+            colour, marker = styles[k].colour, styles[k].marker
+            fill = "full" if styles[k].filled else "none"
+        look = {"color": colour, "fillstyle": fill}
         here = cluster == k
         called = labels[k] if k >= 0 else "outliers"
         ax.plot(x[here], y[here], marker, markersize=3, alpha=0.6, label=called, **look)
     if len(labels) <= MOST_NAMED:
         legend(ax)
-    for k, centre in enumerate(part["centres"]):
-        if centre is not None:
+    for k, centres in enumerate(part["centres"]):
+        for centre in centres:
             place = np.clip(centre, *np.transpose(part["limits"]))
             ax.annotate(
                 str(k),
@@ -212,8 +217,13 @@ def _name(model: ThreeCPO, cluster: int) -> str:
     return f"{cluster}: {shortened(str(model.cluster_names_[cluster]))}"
 
 
-def _style(cluster: int) -> tuple[str, str]:
-    return cluster_style(cluster)[:2] if cluster >= 0 else (GREY, "x")
+def _style(model: ThreeCPO, cluster: int) -> tuple[str, str]:
+    from ..results.fitted import record_of
+
+    if cluster < 0:
+        return GREY, "x"
+    style = cluster_styles(record_of(model).tree.leaves)[cluster]
+    return style.colour, style.marker
 
 
 def _bars(
@@ -226,7 +236,7 @@ def _bars(
             places,
             share,
             left=left,
-            color=_style(cluster)[0],
+            color=_style(model, cluster)[0],
             hatch=_HATCHES.get(cluster),
             label=_name(model, cluster),
         )
@@ -240,7 +250,7 @@ def _lines(
     ax: Any, titles: list[str], clusters: list[int], shares: Any, model: ThreeCPO
 ) -> None:
     for cluster, share in zip(clusters, shares.T, strict=True):
-        colour, marker = _style(cluster)
+        colour, marker = _style(model, cluster)
         name = _name(model, cluster)
         ax.plot(range(len(titles)), share, color=colour, marker=marker, label=name)
     ticks = range(0, len(titles), 1 + len(titles) // 25)

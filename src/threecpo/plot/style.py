@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # Readable on white and on near-black (contrast above 3 to both).
 BLUE, ORANGE, GREEN, GREY = "#3a7fc4", "#c9711f", "#1f9a80", "#858b94"
+# Ten hues, each dark and light, around the colour circle: relatives in the tree of
+# clusters get neighbouring entries.
 CLUSTERS = (
-    BLUE,
-    ORANGE,
-    GREEN,
-    "#a368c8",
-    "#d1495b",
-    "#8c8a1d",
-    "#9c6b53",
-    "#d0589f",
-    "#1d93b5",
-    "#6c74d8",
-)
+    "#006ebe", "#4697e4", "#6559c3", "#8d87e7", "#9346a4", "#be7ace", "#ab3b79",
+    "#d771a4", "#b63943", "#e17174", "#a94e00", "#da7a3f", "#87660c", "#b98c06",
+    "#5b7809", "#7d9f32", "#067f5c", "#04a779", "#087988", "#11a1b4",
+)  # fmt: skip
 MARKERS = "os^DvPX<>*"
 # More names than these leave no room for the figure.
 MOST_NAMED = 25
@@ -42,14 +37,34 @@ def axes(ax: Any, size: tuple[float, float] = (6.4, 4.0)) -> Any:
     return ax
 
 
-def cluster_style(cluster: int) -> tuple[str, str, bool]:
-    """Colour and marker of a cluster, and whether the marker is filled.
+class Style(NamedTuple):
+    """How a cluster is drawn: its entry in ``CLUSTERS``, marker, and whether filled."""
 
-    The three together repeat after 200 clusters.
+    slot: int
+    marker: str
+    filled: bool
+
+    @property
+    def colour(self) -> str:
+        return CLUSTERS[self.slot]
+
+
+def cluster_styles(order: Sequence[int]) -> list[Style]:
+    """Style of each cluster, from their order in the tree.
+
+    Relatives resemble each other. Up to 20 clusters differ in colour, up to 400 in
+    colour, marker and filling together.
     """
-    turn, place = divmod(cluster, len(CLUSTERS))
-    again, turn = divmod(turn, len(MARKERS))
-    return CLUSTERS[place], MARKERS[(place + turn) % len(MARKERS)], again % 2 == 0
+    n = len(order)
+    styles = [Style(0, "o", filled=True)] * n
+    # The dark one of each hue, unless they do not suffice.
+    hues = len(CLUSTERS) // 2
+    n_slots, step = (hues, 2) if n <= hues else (len(CLUSTERS), 1)
+    for place, cluster in enumerate(order):
+        marker = MARKERS[place % len(MARKERS)]
+        filled = place // len(MARKERS) % 2 == 0 or n <= len(CLUSTERS)
+        styles[cluster] = Style(step * (place * n_slots // n), marker, filled)
+    return styles
 
 
 def cluster_labels(names: Iterable[str], length: int = 32) -> list[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cluster.naming import clearest_rows, cluster_names_of, least_clear_rows
-from ..results import figure_data, tree_figure
-from ..results.fitted import mean_confidence
+from ..results import tree_figure
+from ..results.fitted import in_words, mean_confidence, sizes_of
 from ..results.label_comparison import compared_labels
 from .words import cut, finite, percent, shown
 
@@ -27,52 +27,70 @@ if TYPE_CHECKING:
     Part = dict[str, Any]
 
 TYPICAL_ROWS = 3
-
-
-def n_top(record: FitRecord) -> int:
-    """Columns to list for each cluster and group."""
-    return 10 if record.n_clusters <= 20 else 5
+MARKERS_SHOWN = 5
+LESS_SHOWN = 5
 
 
 def clusters(
     record: FitRecord,
     rows: Table,
     names: list[str],
-    row_names: Sequence[str],
+    titles: Sequence[str] | None,
     labels: list[Part],
     trusted: list[Part] | None,
+    tree: Part | None,
 ) -> list[Part]:
-    """Name, size, clearness, best columns, labels and typical rows of each cluster.
+    """Name, size, markers, labels, relatives and typical rows of each cluster.
 
-    ``trusted`` is what was measured of each cluster and join.
+    ``trusted`` is what was measured of each cluster and join; ``titles`` are None where
+    rows have numbers only.
     """
     cluster_names = cluster_names_of(record, np.array(names, dtype=object))
     confidence, markers = mean_confidence(record), record.markers
+    relatives = _relatives(tree)
     out = []
-    for k, size in enumerate(figure_data.cluster_sizes(record)["sizes"]):
-        margins = rows["margin"][rows["cluster"] == k]
+    for k, size in enumerate(sizes_of(record).tolist()):
+        mean = confidence[k]
         out.append(
             {
                 "cluster": k,
                 "name": shown(cluster_names[k]),
                 "size": size,
                 "share": size / record.n_rows,
-                "margin": finite(float(np.median(margins))) if len(margins) else None,
-                "confidence": confidence[k],
+                "confidence": mean,
+                "sure": in_words(mean),
                 "trusted": trusted and trusted[k],
-                "columns": _markers(markers, k, names, n_top(record)),
+                "columns": _markers(markers, k, names),
+                "less": [names[j] for j in markers.below(k, LESS_SHOWN)],
+                "relative": relatives.get(k),
+                "main": labels[0]["largest"][k] if labels else "",
                 "labels": [
                     [part["name"], part["sentences"][k]]
                     for part in labels
                     if part["sentences"][k]
                 ],
-                "typical": _typical(record, k, size, rows, row_names),
+                "typical": _typical(record, k, size, rows, titles),
             }
         )
     return out
 
 
-def _markers(markers: Markers, cluster: int, names: list[str], most: int) -> list[Part]:
+def _relatives(tree: Part | None) -> dict[int, Part]:
+    """For each cluster the branch it is joined with, and what tells them apart."""
+    out: dict[int, Part] = {}
+    for node in tree["nodes"] if tree else ():
+        for own, other in (node["apart"], node["apart"][::-1]):
+            if own["node"] < len(tree["leaves"] if tree else ()):
+                out[own["node"]] = {
+                    "node": other["node"],
+                    "name": other["name"],
+                    "more": own["columns"],
+                    "less": other["columns"],
+                }
+    return out
+
+
+def _markers(markers: Markers, cluster: int, names: list[str]) -> list[Part]:
     expected, ratios = markers.expected, markers.expected.ratios
     return [
         {
@@ -80,30 +98,28 @@ def _markers(markers: Markers, cluster: int, names: list[str], most: int) -> lis
             "rate": finite(expected.clusters[cluster, j]),
             "overall": finite(expected.overall[j]),
             "ratio": finite(ratios[cluster, j]),
-            "evidence": finite(markers.evidence[cluster, j]),
         }
-        for j in markers.best(cluster, most)
+        for j in markers.best(cluster, MARKERS_SHOWN)
     ]
 
 
 def _typical(
-    record: FitRecord, cluster: int, size: int, rows: Table, row_names: Sequence[str]
-) -> dict[str, list[Part]]:
-    """Rows with the largest and with the smallest margin, no row twice."""
-    if record.n_clusters == 1:
+    record: FitRecord,
+    cluster: int,
+    size: int,
+    rows: Table,
+    titles: Sequence[str] | None,
+) -> dict[str, list[str]]:
+    """Rows with the clearest and the least clear membership, no row twice."""
+    if record.n_clusters == 1 or titles is None:
         return {"clearest": [], "least_clear": []}
+    few = max(0, min(TYPICAL_ROWS, size - TYPICAL_ROWS))
     parts = {
         "clearest": clearest_rows(record, cluster, TYPICAL_ROWS),
-        "least_clear": least_clear_rows(
-            record, cluster, max(0, min(TYPICAL_ROWS, size - TYPICAL_ROWS))
-        ),
+        "least_clear": least_clear_rows(record, cluster, few),
     }
     return {
-        kind: [
-            {"row": cut(row_names[i]), "margin": finite(float(rows["margin"][i]))}
-            for i in places.tolist()
-            if rows["cluster"][i] == cluster
-        ]
+        kind: [cut(titles[i]) for i in places if rows["cluster"][i] == cluster]
         for kind, places in parts.items()
     }
 
@@ -145,15 +161,17 @@ def _part(compared: LabelComparison, n_clusters: int, rows: Noun) -> Part:
         "codes": codes,
         "counts": counts.T[:n_clusters].tolist(),
         "sentences": [_sentence(compared, k) for k in range(n_clusters)],
-        "agreement": _agreement(compared, n_clusters, rows),
+        "largest": [_sentence(compared, k, 1) for k in range(n_clusters)],
+        "agreement": _agreement(compared, rows),
     }
 
 
-def _sentence(compared: LabelComparison, k: int) -> str:
+def _sentence(compared: LabelComparison, k: int, most: int | None = None) -> str:
     """The largest labels of a cluster: 59 % NK cells, 32 % CD8 T cells."""
     shares, labels = compared.shares[k], compared.labels
     return ", ".join(
-        f"{percent(shares[j])} {_quoted(shown(labels[j]))}" for j in compared.largest(k)
+        f"{percent(shares[j])} {_quoted(shown(labels[j]))}"
+        for j in compared.largest(k)[:most]
     )
 
 
@@ -162,20 +180,18 @@ def _quoted(value: str) -> str:
     return value if value[:1].isalpha() else f"“{value}”"
 
 
-def _agreement(compared: LabelComparison, n_clusters: int, rows: Noun) -> str:
+def _agreement(compared: LabelComparison, rows: Noun) -> str:
     """How well clusters and label agree, in a sentence."""
     scores = compared.scores
     if not scores:
         return ""
-    n_values = len(compared.labels)
-    pure = percent(scores["purity"])
-    first = f"{n_clusters} clusters beside {n_values} values: {pure} of the {rows.many}"
-    parts = [f"{first} carry the most frequent value of their cluster (purity)"]
-    parts.append(f"homogeneity {scores['homogeneity']:.2f}")
-    parts.append(f"adjusted Rand index {scores['ARI']:.2f}")
     lost = int((compared.of_rows == "").sum())
     left_out = f" {rows.count(lost)} without a value are left out." if lost else ""
-    return f"{', '.join(parts)}.{left_out}"
+    return (
+        f"{percent(scores['purity'])} of the {rows.many} carry the most frequent value "
+        f"of their cluster (purity; homogeneity {scores['homogeneity']:.2f}, adjusted "
+        f"Rand index {scores['ARI'] + 0.0:.2f}).{left_out}"
+    )
 
 
 def tree_part(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..results import figure_data
 from ..results.dominance import separation, separation_line
 from ..results.facts import known_facts
-from ..results.fitted import held_columns
+from ..results.fitted import SURE, held_columns, in_words, row_confidence
 from .words import finite, number, percent, shown, whole
 
 if TYPE_CHECKING:
@@ -22,29 +24,34 @@ if TYPE_CHECKING:
 HELD_LISTED = 5
 
 
-def about_rows(record: FitRecord, rows: Noun, doubts: str = "") -> str:
-    """Clusters, what speaks against their number, their sizes, and outliers."""
+def lead(record: FitRecord, rows: Noun, columns: Noun, path: Part | None) -> str:
+    """The finding in one plain sentence: clusters, columns, and other numbers."""
+    n_clusters = record.n_clusters
+    relevant = figure_data.column_groups(record)["columns"][0]
+    told_apart = f"told apart by {whole(relevant)} of {columns.count(record.n_columns)}"
+    if n_clusters == 1:
+        shows = "shows" if record.n_rows == 1 else "show"
+        text = f"{rows.count(record.n_rows)} that {shows} no clusters"
+    else:
+        text = f"{rows.count(record.n_rows)} in {n_clusters} clusters, {told_apart}"
+    doubts = path["doubts"] if path else ""
+    return f"{text}; {doubts}." if doubts else f"{text}."
+
+
+def about_rows(record: FitRecord, rows: Noun) -> str:
+    """Rows outside of clusters, downweighted rows and rows of known clusters."""
     part = figure_data.cluster_sizes(record)
-    sizes, n_rows = part["sizes"], record.n_rows
-    outliers = ""
+    sentences = []
     if part["outliers"]:
         verb = "is an outlier" if part["outliers"] == 1 else "are outliers"
-        outliers = f"; {rows.count(part['outliers'])} {verb}"
+        sentences.append(f"{rows.count(part['outliers'])} {verb}.")
     if part["without_counts"]:
-        verb = "holds" if part["without_counts"] == 1 else "hold"
-        outliers += (
-            f"; {rows.count(part['without_counts'])} {verb} none of the counts that "
-            "tell, and are in no cluster"
+        verb = "has" if part["without_counts"] == 1 else "have"
+        sentences.append(
+            f"{rows.count(part['without_counts'])} {verb} no counts in the columns "
+            "that are used and belong to no cluster."
         )
-    held = _held_rows(record, rows)
-    but = f", but {doubts}" if doubts else ""
-    if len(sizes) == 1:
-        return f"{rows.count(n_rows)}: one cluster only{but}{outliers}.{held}"
-    return (
-        f"{rows.count(n_rows)} in {len(sizes)} clusters{but}: the largest has "
-        f"{rows.count(max(sizes))} ({percent(max(sizes) / n_rows)}), the smallest "
-        f"{whole(min(sizes))}{outliers}.{held}"
-    )
+    return f"{' '.join(sentences)}{_held_rows(record, rows)}".strip()
 
 
 def _held_rows(record: FitRecord, rows: Noun) -> str:
@@ -153,6 +160,7 @@ def _node(jaccard: float, p_value: float, *, real: bool, join: bool) -> Part:
         "jaccard": finite(jaccard),
         "again": _found_again(jaccard),
         "real": real,
+        "verdict": "stable" if real and jaccard >= STABLE else "doubtful",
         "division": _division(p_value, real=real) if join else _set_apart(real=real),
     }
 
@@ -170,9 +178,9 @@ def _found_again(jaccard: float) -> str:
 
 def _set_apart(*, real: bool) -> str:
     return (
-        "set apart by a division that is more than chance"
+        "distinct from its nearest cluster"
         if real
-        else "the division that sets it apart may be chance"
+        else "not shown to be distinct from its nearest cluster"
     )
 
 
@@ -183,31 +191,33 @@ def _division(p_value: float, *, real: bool) -> str:
     return f"{'more than chance' if real else 'may be chance'} ({chance})"
 
 
-def spread(record: FitRecord, rows: Noun, columns: Noun) -> Part:
-    """φ and T of the fit, and what they mean."""
-    found = record.confidence
-    if found is None:
-        return {"dispersion": None, "temperature": None, "sentences": []}
-    sentences = []
+def how_sure(record: FitRecord, rows: Noun, columns: Noun) -> Part | None:
+    """Rows that are clear, likely and doubtful; None where that was not measured."""
+    own, found = row_confidence(record), record.confidence
+    if own is None or found is None:
+        return None
+    words = [in_words(p) for p in own[~np.isnan(own)].tolist()]
+    counts = {word: words.count(word) for word in SURE}
+    times = f"T = {number(found.temperature)}"
+    notes = [
+        f"Confidence is calibrated for the extra variability of real counts ({times})."
+    ]
     if found.dispersion is not None:
-        sentences.append(
-            f"Within the clusters the counts of a typical {columns.one} vary "
-            f"{number(found.dispersion)} times as much as Poisson counts would (φ, the "
-            f"median of the {columns.many})."
+        notes.append(
+            f"Within clusters, the counts of a typical {columns.one} vary "
+            f"{number(found.dispersion)} times as much as Poisson counts (φ)."
         )
-    times = number(found.temperature)
-    meaning = (
-        f"as those of Poisson counts would, so {rows.with_article} is about as sure as "
-        f"its scores divided by {times} say"
-        if found.temperature > 1
-        else "as those of Poisson counts, so scores are taken as they are"
-    )
-    sentences.append(
-        f"Differences between the scores of two clusters vary {times} times as much "
-        f"(T) {meaning}; confidence is the probability of the own cluster by that."
-    )
-    return {
-        "dispersion": found.dispersion and finite(found.dispersion),
-        "temperature": finite(found.temperature),
-        "sentences": sentences,
-    }
+    shares = [
+        f"{rows.count(n)} ({percent(n / len(words))}) "
+        f"{'is' if n == 1 else 'are'} {word}"
+        for word, n in counts.items()
+        if n
+    ]
+    return {"counts": counts, "sentence": f"{_listed(shares)}.", "notes": notes}
+
+
+def _listed(parts: list[str]) -> str:
+    """Parts of a sentence: a, b and c."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot.style import CLUSTERS
+from ..plot.style import BLUE, ORANGE
 from ..results import figure_data, path_table
 from ._svg import path_figure
 from .words import number, whole
@@ -24,10 +24,10 @@ _STYLE = f"""
 .threecpo-path .axis, .threecpo-path .threshold {{ stroke: #858b94; }}
 .threecpo-path .grid-line {{ stroke: #858b9455; }}
 .threecpo-path .threshold {{ stroke-dasharray: 5 4; }}
-.threecpo-path .c0 {{ --c: {CLUSTERS[0]}; }}
-.threecpo-path .c1 {{ --c: {CLUSTERS[1]}; }}
+.threecpo-path .first {{ --c: {BLUE}; }}
+.threecpo-path .second {{ --c: {ORANGE}; }}
 .threecpo-path .curve {{ fill: none; stroke: var(--c); stroke-width: 2px; }}
-.threecpo-path .curve.c1 {{ stroke-dasharray: 6 3; }}
+.threecpo-path .curve.second {{ stroke-dasharray: 6 3; }}
 .threecpo-path .round {{
   fill: none; stroke: var(--c); stroke-width: 7px; stroke-linecap: round;
 }}

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from .._extras import require
 from .._writing import replaced
-from ..plot.style import CLUSTERS, GREY
+from ..plot.style import BLUE, CLUSTERS, GREY, ORANGE
 from ..results import block_row_table, choice_facts, path_table, row_table
 from ..table import CountTable
 from . import words
 from ._summary import summarise
-from ._svg import figures, mark, mark_svg, on_canvas
+from ._svg import OUTLIER_MARK, figures, mark_svg, marks_of, on_canvas, on_the_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
     from ..cluster import ThreeCPO
     from ..results import Table
+    from ._svg import Mark
 
+SCRIPTS = ("theme.js", "map.js", "clusters.js", "columns.js", "downloads.js")
 _FILTERS = (
     "number",
     "on_scale",
@@ -38,7 +40,6 @@ _FILTERS = (
     "ratio",
     "shade",
     "sure",
-    "touching",
     "whole",
 )
 
@@ -76,43 +77,49 @@ def render(summary: dict[str, Any]) -> str:
     )
     environment.filters |= {name: getattr(words, name) for name in _FILTERS}
     style = _file("report.css") + _palette()
-    script = "".join(map(_file, ("theme.js", "columns.js", "map.js")))
-    n_marks = max(
-        [summary["n_clusters"], *(len(x["values"]) for x in summary["labels"])]
-    )
+    script = "".join(map(_file, SCRIPTS))
+    drawn = marks_of(summary["order"])
     page: str = environment.from_string(_file("report.html.jinja")).render(
         summary,
         figures={name: markup(svg) for name, svg in figures(summary).items()},
         style=markup(style),
         script=markup(script),
         policy=_policy(style, script),
-        data=markup(_island(_data(summary, n_marks))),
-        marks={k: markup(mark_svg(k)) for k in range(-1, summary["n_clusters"])},
-        colours=[mark(k)[0].split()[-1] for k in range(summary["n_clusters"])],
-        largest=max([cluster["share"] for cluster in summary["clusters"]], default=0)
-        or 1,
+        data=markup(_island(_data(summary, drawn))),
+        marks=[markup(mark_svg(mark)) for mark in drawn],
+        outlier_mark=markup(mark_svg(OUTLIER_MARK)),
+        colours=[css.rsplit(maxsplit=1)[-1] for css, _ in drawn],
         bar_end=_highest_ratio(summary),
     )
     return page
 
 
-def _data(summary: dict[str, Any], n_marks: int) -> dict[str, Any]:
+def _data(summary: dict[str, Any], drawn: list[Mark]) -> dict[str, Any]:
     """What the scripts of the page need."""
-    data = {"columns": summary["columns"], "words": summary["words"]}
+    data = {
+        "columns": summary["columns"],
+        "words": summary["words"],
+        "clusters": [cluster["name"] for cluster in summary["clusters"]],
+    }
     part = summary["map"]
     if part:
         xs, ys = on_canvas(part)
-        data["map"] = {
+        n = len(xs)
+        kept = ("names", "cluster", "sure", "by_column")
+        data["map"] = {key: part[key] for key in kept} | {
             "x": xs,
             "y": ys,
-            "names": part["names"],
-            "cluster": part["cluster"],
-            "clusters": [cluster["name"] for cluster in summary["clusters"]],
             "labels": [
-                {"name": label["name"], "values": label["values"], "codes": codes}
+                {
+                    "name": label["name"],
+                    "values": label["values"],
+                    "codes": codes,
+                    "marks": on_the_map(marks_of(range(len(label["values"]))), n),
+                }
                 for label, codes in zip(summary["labels"], part["labels"], strict=True)
             ],
-            "marks": [mark(k) for k in range(-1, n_marks)],
+            "marks": on_the_map(drawn, n),
+            "none": on_the_map([OUTLIER_MARK], n)[0],
         }
     return data
 
@@ -129,10 +136,8 @@ def _highest_ratio(summary: dict[str, Any]) -> float:
 
 def _palette() -> str:
     """Colours that the figures of ``threecpo.plot`` have too."""
-    colours = [
-        *((f"c{k}", colour) for k, colour in enumerate(CLUSTERS)),
-        ("gone", GREY),
-    ]
+    colours = [(f"c{k}", colour) for k, colour in enumerate(CLUSTERS)]
+    colours += [("first", BLUE), ("second", ORANGE), ("gone", GREY)]
     return "".join(f".{name} {{ --c: {colour}; }}\n" for name, colour in colours)
 
 
@@ -148,7 +153,8 @@ def _policy(style: str, script: str) -> str:
     )
     return (
         f"default-src 'none'; style-src {own_style}; script-src {own_script}; "
-        "base-uri 'none'; form-action 'none'"
+        # A figure is drawn once more to be saved as a picture.
+        "img-src blob:; base-uri 'none'; form-action 'none'"
     )
 
 
@@ -208,7 +214,7 @@ blocks of them, or None
     >>> model = ThreeCPO(3, random_state=0).fit(X)
     >>> report = Report(model, X, labels=truth, called={"rows": "sites"})
     >>> report
-    Report(300 sites in 3 clusters: the largest has 106 sites (35 %), the smallest 95.)
+    Report(300 sites in 3 clusters, told apart by 2 of 6 columns.)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     report.save(Path(folder, "report.html"))
     ...     Path(folder, "report.html").read_text() == report.html
@@ -231,6 +237,8 @@ blocks of them, or None
     ) -> None:
         if names is not None:
             model = model.name_clusters(names, X if isinstance(X, CountTable) else None)
+        from ..io.blocks import are_blocks
+
         k_path = getattr(model, "k_path_", None)
         titles = X.row_titles if isinstance(X, CountTable) else None
         self.summary = summarise(
@@ -245,6 +253,7 @@ blocks of them, or None
             called=called,
             choice=None if k_path is None else choice_facts(k_path),
             stability=stability,
+            counts=None if X is None or are_blocks(X) else X,
         )
 
     @cached_property
@@ -266,14 +275,14 @@ blocks of them, or None
     def _repr_html_(self) -> str:
         """Show the page in a frame that reaches nothing outside it."""
         return (
-            '<iframe title="Report about clusters" sandbox="allow-scripts" '
-            'width="100%" height="720" style="border: 1px solid #8888; resize: '
-            f'vertical" srcdoc="{escape(self.html)}"></iframe>'
+            '<iframe title="Report about clusters" width="100%" height="720" '
+            'sandbox="allow-scripts allow-downloads" style="border: 1px solid #8888; '
+            f'resize: vertical" srcdoc="{escape(self.html)}"></iframe>'
         )
 
     def __repr__(self) -> str:
         """Say the first finding."""
-        return f"Report({self.summary['findings'][0]})"
+        return f"Report({self.summary['lead']})"
 
 
 def _rows(model: ThreeCPO, X: Any, row_names: Iterable[Any] | None) -> Table:

@@ -7,17 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES, NOISE, OUTLIER, SHARED
+from .._core.codes import OUTLIER, RELEVANT
 from .._plain import plain
+from .._validation import check_counts
 from ..results import figure_data
-from ..results.fitted import column_names_of, record_of, rows_of
+from ..results.fitted import (
+    SURE,
+    column_names_of,
+    in_words,
+    record_of,
+    row_confidence,
+    rows_of,
+)
 from ..results.label_comparison import labels_in
-from ._clusters import clusters, label_parts, n_top, tree_part
+from ._clusters import clusters, label_parts, tree_part
 from ._findings import (
     about_columns,
     about_rows,
     about_separation,
-    spread,
+    how_sure,
+    lead,
     trusted_nodes,
 )
 from .words import Noun, cut, finite, nouns, number, one_line, shown
@@ -35,6 +44,8 @@ if TYPE_CHECKING:
     Part = dict[str, Any]
 
 _NONE = 0xFFFF
+# Words of confidence as numbers; -1 outside of clusters.
+_SURE = {word: code for code, word in enumerate(SURE)} | {"": -1}
 
 
 def pack(values: NDArray[np.float64]) -> str:
@@ -77,14 +88,11 @@ def path_part(
     }
 
 
-HEAT_MAP_COLUMNS = 50
+# Markers in the heat map; two for each cluster where there are many.
+HEAT_MAP_COLUMNS = 30
 OUTLIERS_LISTED = 20
-# Scores that differ by less, in nats, are equal.
-ROUNDING = 1e-6
 # Parameters that do not change the result.
 WITHOUT_EFFECT = ("n_jobs", "verbose")
-# Less than a factor of 20 between the likelihoods of the two best clusters.
-UNCLEAR_MARGIN = 3.0
 
 
 def summarise(
@@ -100,8 +108,9 @@ def summarise(
     called: Mapping[str, str] | None = None,
     choice: Mapping[str, Any] | None = None,
     stability: Table | None = None,
+    counts: Any = None,
 ) -> dict[str, Any]:
-    """Collect the content of a report about a fit, without the counts.
+    """Collect the content of a report about a fit.
 
     Parameters
     ----------
@@ -133,6 +142,8 @@ def summarise(
         the next larger number of clusters would change.
     stability : dict of str to ndarray or frame, default=None
         What ``ThreeCPO.stability`` returns, or a file of it read back.
+    counts : CountTable, array-like, frame or sparse matrix, default=None
+        The counts of the rows, to colour the map by columns.
 
     Returns
     -------
@@ -146,52 +157,46 @@ def summarise(
     >>> X, _ = make_synth(300, random_state=0)
     >>> model = ThreeCPO(3, random_state=0).fit(X)
     >>> summary = report.summarise(model, results.row_table(model, X))
-    >>> summary["findings"][1]
-    'Of 6 columns, 2 tell the clusters apart, 2 only follow the size of a row and 2 \
-are noise.'
+    >>> summary["lead"]
+    '300 rows in 3 clusters, told apart by 2 of 6 columns.'
     """
     record = record_of(model)
     _check_rows(record, rows)
     row_noun, column_noun = nouns(called)
     names = _names(record, column_names, column_noun)
     row_names = _row_names(rows, row_noun)
-    titles = row_names if row_titles is None else [shown(str(t)) for t in row_titles]
+    titles = _titles(rows, row_titles)
     given = labels_in(rows) if labels is None else labels
     beside = label_parts(given, rows["cluster"], record.n_clusters, row_noun)
     trusted = trusted_nodes(record, stability)
     chosen = path_part(path, choice, row_noun)
+    tree = tree_part(model, names, trusted)
     return {
         "title": shown(title) or "Clusters of counts",
         "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},
-        "findings": [
-            about_rows(record, row_noun, chosen["doubts"] if chosen else ""),
+        "lead": lead(record, row_noun, column_noun, chosen),
+        "about_rows": about_rows(record, row_noun),
+        "about_columns": [
             about_columns(record, row_noun, column_noun),
             *about_separation(record, column_noun),
         ],
-        "clusters": clusters(record, rows, names, titles, beside, trusted),
-        "tree": tree_part(model, names, trusted),
+        "clusters": clusters(record, rows, names, titles, beside, trusted, tree),
+        "tree": tree,
         "labels": [
             {key: value for key, value in part.items() if key != "codes"}
             for part in beside
         ],
         "path": chosen,
-        "map": _map(record, rows, row_names, beside),
+        "map": _map(record, rows, titles or row_names, beside, counts),
         "outliers": _outliers(record, rows, row_names),
-        "spread": spread(record, row_noun, column_noun),
+        "sure": how_sure(record, row_noun, column_noun),
         "run": _flat(run or {}),
-        **_of_columns(record, names),
-        **_of_the_fit(record),
-    }
-
-
-def _of_columns(record: FitRecord, names: list[str]) -> Part:
-    """Groups of columns, the best ones, and all of them."""
-    return {
-        "heat_map": figure_data.heat_map(record, HEAT_MAP_COLUMNS, names),
+        "heat_map": figure_data.heat_map(
+            record, max(HEAT_MAP_COLUMNS, 2 * record.n_clusters), names
+        ),
         "groups": figure_data.column_groups(record),
-        "group_columns": _group_columns(record, names),
-        "lone_shared": int((record.groups == SHARED).sum()) == 1,
         "columns": _columns(record, names),
+        **_of_the_fit(record),
     }
 
 
@@ -203,8 +208,8 @@ def _of_the_fit(record: FitRecord) -> Part:
         "n_rows": record.n_rows,
         "n_columns": record.n_columns,
         "n_clusters": record.n_clusters,
+        "order": list(record.tree.leaves),
         "sizes": figure_data.cluster_sizes(record),
-        "unclear": _unclear(record),
         "convergence": figure_data.convergence(record)
         | {"loss_text": number(record.loss)},
         "parameters": _parameters(record),
@@ -213,19 +218,37 @@ def _of_the_fit(record: FitRecord) -> Part:
 
 
 def _map(
-    record: FitRecord, rows: Table, row_names: Sequence[str], labels: list[Part]
+    record: FitRecord,
+    rows: Table,
+    titles: Sequence[str],
+    labels: list[Part],
+    counts: Any,
 ) -> Part | None:
-    placed = figure_data.row_map(rows, record.n_clusters)
-    return placed and _described(placed, row_names, labels)
-
-
-def _described(part: Part, row_names: Sequence[str], labels: list[Part]) -> Part:
-    """The map with names and labels of its points."""
-    shown_rows = part.pop("shown")
+    """Points of the map with what a person may ask of each."""
+    part = figure_data.row_map(rows, record.n_clusters)
+    if part is None:
+        return None
+    drawn = np.array(part.pop("shown"))
+    sure = row_confidence(record)
+    by_column = None
+    if counts is not None:
+        by_column = figure_data.map_columns(
+            record, check_counts(counts).matrix(), drawn
+        )
     return part | {
-        "names": [cut(row_names[i], 60) for i in shown_rows],
-        "labels": [label["codes"][shown_rows].tolist() for label in labels],
+        "names": [cut(titles[i], 60) for i in drawn.tolist()],
+        "labels": [label["codes"][drawn].tolist() for label in labels],
+        "sure": None if sure is None else [_SURE[in_words(p)] for p in sure[drawn]],
+        "by_column": by_column,
     }
+
+
+def _titles(rows: Table, given: Iterable[Any] | None) -> list[str] | None:
+    """What people know rows by: titles, else names; None for numbers."""
+    titles = rows.get("title", rows["row"]) if given is None else given
+    listed = [shown(str(title)) for title in titles]
+    numbered = all(title == str(i) for i, title in enumerate(listed))
+    return None if numbered else listed
 
 
 def _row_names(rows: Table, noun: Noun) -> list[str]:
@@ -252,42 +275,29 @@ def _names(record: FitRecord, given: Iterable[Any] | None, noun: Noun) -> list[s
     ]
 
 
-def _group_columns(record: FitRecord, names: list[str]) -> list[Part]:
-    """Largest columns of C0 and of C-."""
-    counts = record.markers.expected.overall
-    out = []
-    for group in (SHARED, NOISE):
-        places = np.flatnonzero(record.groups == group)
-        order = np.argsort(-counts[places], kind="stable")[: n_top(record)]
-        columns = [
-            {"name": names[j], "overall": finite(counts[j])} for j in places[order]
-        ]
-        out.append({"group": GROUP_NAMES[group], "columns": columns})
-    return out
-
-
 def _columns(record: FitRecord, names: list[str]) -> Part:
-    """All columns: group, how far behind the best group each is, typical counts."""
-    scores = record.column_scores
-    with np.errstate(invalid="ignore"):
-        behind = scores.max(axis=1, keepdims=True) - scores
-    behind[behind < ROUNDING] = 0.0
+    """All columns: group, evidence that they mark a cluster, typical counts."""
     expected = record.markers.expected
+    evidence = np.where(
+        record.groups == RELEVANT, record.markers.evidence.max(axis=0), 0.0
+    )
     return {
         "names": names,
         "groups": record.groups.tolist(),
+        "evidence": pack(evidence),
         "overall": pack(expected.overall),
-        "behind": [pack(behind[:, place]) for place in (2, 1, 0)],
         "rates": [pack(rates) for rates in expected.clusters],
     }
 
 
-def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part:
+def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part | None:
+    """Rows that fit no cluster; None where they were not asked for."""
+    if record.settings.outliers is None:
+        return None
     scores = rows["outlier_score"]
     order = np.argsort(-scores, kind="stable")[:OUTLIERS_LISTED]
     part = figure_data.outliers(rows, record.settings.threshold)
     return part | {
-        "rule": record.settings.outliers,
         "marked": int((rows["cluster"] == OUTLIER).sum()),
         "listed": [
             {
@@ -300,11 +310,6 @@ def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part:
             if scores[i] > part["threshold"] or rows["cluster"][i] == OUTLIER
         ],
     }
-
-
-def _unclear(record: FitRecord) -> Part:
-    count = int((rows_of(record).margins < UNCLEAR_MARGIN).sum())
-    return {"rows": count, "share": count / record.n_rows}
 
 
 def _parameters(record: FitRecord) -> list[list[str]]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, floor, log10, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plot.style import CLUSTERS, CRITERION_TITLES, cluster_style
+from ..plot.style import CRITERION_TITLES, cluster_styles
 from .words import on_axis
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Chart:
         css: str,
         y: tuple[float, float] | None = None,
     ) -> None:
-        """A line with a mark at every point: round ones, or squares for ``css`` c1."""
+        """A line with a mark at every point: round ones, or squares for the second."""
         places = [
             (self.at_x(a), self.at_y(b, y))
             for a, b in zip(xs, ys, strict=True)
@@ -76,10 +77,10 @@ class Chart:
         ]
         joined = "L".join(f"{a:g} {b:g}" for a, b in places)
         dots = "".join(
-            f"M{a - 3:g} {b - 3:g}h6v6h-6z" if css == "c1" else f"M{a:g} {b:g}h0"
+            f"M{a - 3:g} {b - 3:g}h6v6h-6z" if css == "second" else f"M{a:g} {b:g}h0"
             for a, b in places
         )
-        shape = "square" if css == "c1" else "round"
+        shape = "square" if css == "second" else "round"
         self.marks.append(f'<path d="M{joined}" class="curve {css}"/>')
         self.marks.append(f'<path d="{dots}" class="{shape} {css}"/>')
 
@@ -146,7 +147,7 @@ def around(
     return low - (0.0 if zero else 0.04 * (high - low)), high + 0.04 * (high - low)
 
 
-WIDTH, HEIGHT, EDGE = 640, 480, 14
+MAP_WIDTH, MAP_HEIGHT, EDGE = 800, 680, 14
 # A mark from the middle of its point, by matplotlib's name of the marker.
 _SHAPES = {
     "o": "h0",
@@ -166,23 +167,42 @@ _CROSS = "m-2.5-2.5l5 5m0-5l-5 5"
 # Room of a label: a digit, and a line.
 _LETTER, _LINE = 11, 20
 _FEW = 80
+# A map of so few points has larger marks.
+_SMALL_MAP, _LARGE = 800, 1.6
 
 
-def mark(cluster: int) -> tuple[str, str]:
-    """Style classes and shape of the mark of a cluster; -1 is an outlier."""
-    if cluster < 0:
-        return "cross gone", _CROSS
-    _, marker, filled = cluster_style(cluster)
-    colour = f"c{cluster % len(CLUSTERS)}"
-    if not filled:
-        shape = _HOLLOW_CIRCLE if marker == "o" else _SHAPES[marker]
-        return f"hollow {colour}", shape
-    return f"{'round' if marker == 'o' else 'shape'} {colour}", _SHAPES[marker]
+# Style classes of a mark, and its shape.
+Mark = tuple[str, str]
+OUTLIER_MARK: Mark = ("cross gone", _CROSS)
 
 
-def mark_svg(cluster: int) -> str:
+def marks_of(order: Sequence[int]) -> list[Mark]:
+    """Marks of clusters, from their order in the tree."""
+    out = []
+    for slot, marker, filled in cluster_styles(order):
+        kind, shape = "round" if marker == "o" else "shape", _SHAPES[marker]
+        if not filled:
+            kind, shape = "hollow", _HOLLOW_CIRCLE if marker == "o" else shape
+        out.append((f"{kind} c{slot}", shape))
+    return out
+
+
+def on_the_map(marks: Iterable[Mark], n_points: int) -> list[Mark]:
+    """Marks as large as so many points leave room for."""
+    if n_points > _SMALL_MAP:
+        return list(marks)
+    number = re.compile(r"-?\d*\.?\d+")
+    return [
+        (f"{css} large", number.sub(lambda n: f"{_LARGE * float(n[0]):g}", shape))
+        if "a" not in shape
+        else (css, shape)
+        for css, shape in marks
+    ]
+
+
+def mark_svg(mark: Mark) -> str:
     """One mark by itself, for a legend."""
-    css, shape = mark(cluster)
+    css, shape = mark
     return (
         '<svg class="mark" viewBox="-5 -5 10 10" aria-hidden="true" focusable="false">'
         f'<path d="M0 0{shape}" class="point {css}"/></svg>'
@@ -192,42 +212,46 @@ def mark_svg(cluster: int) -> str:
 def on_canvas(part: dict[str, Any]) -> tuple[list[float], list[float]]:
     """Places of the points on the canvas; both axes have the same scale."""
     xs = _placed(part, 0, np.asarray(part["x"], dtype=np.float64))
-    ys = HEIGHT - _placed(part, 1, np.asarray(part["y"], dtype=np.float64))
+    ys = MAP_HEIGHT - _placed(part, 1, np.asarray(part["y"], dtype=np.float64))
     return xs.round(1).tolist(), ys.round(1).tolist()
 
 
-def row_map(part: dict[str, Any]) -> str:
-    """Points by cluster and the number of each cluster at its median."""
+def row_map(part: dict[str, Any], order: Sequence[int]) -> str:
+    """Points by cluster, and the number of each cluster in its large parts."""
+    # The last one is that of -1.
+    marks = on_the_map([*marks_of(order), OUTLIER_MARK], len(part["x"]))
     points: dict[int, list[str]] = {}
     xs, ys = on_canvas(part)
     for x, y, cluster in zip(xs, ys, part["cluster"], strict=True):
-        shape = mark(cluster)[1]
-        points.setdefault(cluster, []).append(f"M{x:g} {y:g}{shape}")
-    marks = [
-        f'<path d="{"".join(points[cluster])}" class="point {mark(cluster)[0]}"/>'
+        points.setdefault(cluster, []).append(f"M{x:g} {y:g}{marks[cluster][1]}")
+    drawn = [
+        f'<path d="{"".join(points[cluster])}" class="point {marks[cluster][0]}"/>'
         for cluster in sorted(points)
     ]
     return (
-        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" aria-hidden="true" focusable="false">'
-        f'<g id="points">{"".join(marks)}</g><g id="centres">{_labels(part)}</g></svg>'
+        f'<svg viewBox="0 0 {MAP_WIDTH} {MAP_HEIGHT}" aria-hidden="true" '
+        f'focusable="false"><g id="points">{"".join(drawn)}</g>'
+        f'<g id="centres">{_labels(part)}</g></svg>'
     )
 
 
 def _labels(part: dict[str, Any]) -> str:
     """Numbers of the clusters, with a line to the place of those that had to move."""
     drawn = Counter(part["cluster"])
-    wanted = {
-        str(cluster): (
-            _at_x(part, centre[0]),
-            # A number would hide few points: it stands above them.
-            _at_y(part, centre[1]) - (_LINE if drawn[cluster] < _FEW else 0),
+    wanted = [
+        (
+            str(cluster),
+            (
+                _at_x(part, centre[0]),
+                # A number would hide few points: it stands above them.
+                _at_y(part, centre[1]) - (_LINE if drawn[cluster] < _FEW else 0),
+            ),
         )
-        for cluster, centre in enumerate(part["centres"])
-        if centre is not None
-    }
+        for cluster, centres in enumerate(part["centres"])
+        for centre in centres
+    ]
     out = []
-    for text, (x, y) in apart(wanted).items():
-        from_x, from_y = wanted[text]
+    for (text, (from_x, from_y)), (x, y) in zip(wanted, apart(wanted), strict=True):
         if abs(x - from_x) + abs(y - from_y) > _LINE:
             line = f"M{from_x:g} {from_y:g}L{x:g} {y:g}"
             out.append(f'<path d="{line}" class="axis"/>')
@@ -235,20 +259,23 @@ def _labels(part: dict[str, Any]) -> str:
     return "".join(out)
 
 
-def apart(places: dict[str, tuple[float, float]]) -> dict[str, tuple[float, float]]:
+Place = tuple[float, float]
+
+
+def apart(labels: list[tuple[str, Place]]) -> list[Place]:
     """Move labels, each by as little as it takes, until no two overlap."""
-    out: dict[str, tuple[float, float]] = {}
+    out: list[tuple[str, Place]] = []
     steps = [(ring, turn) for ring in range(40) for turn in _RING[: 8 if ring else 1]]
-    for text, (x, y) in places.items():
+    for text, (x, y) in labels:
         for ring, (right, down) in steps:
             there = (
-                min(max(x + 8 * ring * right, EDGE), WIDTH - EDGE),
-                min(max(y + 8 * ring * down, EDGE), HEIGHT - EDGE),
+                min(max(x + 8 * ring * right, EDGE), MAP_WIDTH - EDGE),
+                min(max(y + 8 * ring * down, EDGE), MAP_HEIGHT - EDGE),
             )
-            if not any(_overlap(text, there, *other) for other in out.items()):
+            if not any(_overlap(text, there, *other) for other in out):
                 break
-        out[text] = (round(there[0], 1), round(there[1], 1))
-    return out
+        out.append((text, (round(there[0], 1), round(there[1], 1))))
+    return [place for _, place in out]
 
 
 _RING = ((0, -1), (0, 1), (1, 0), (-1, 0), (0.7, -0.7), (-0.7, 0.7), (0.7, 0.7),
@@ -267,7 +294,7 @@ def _at_x(part: dict[str, Any], value: float) -> float:
 
 
 def _at_y(part: dict[str, Any], value: float) -> float:
-    return float((HEIGHT - _placed(part, 1, np.array(value))).round(1))
+    return float((MAP_HEIGHT - _placed(part, 1, np.array(value))).round(1))
 
 
 def _placed(
@@ -275,11 +302,11 @@ def _placed(
 ) -> NDArray[np.float64]:
     """Places along an axis, from the left or from below, inside the frame."""
     sizes = [high - low for low, high in part["limits"]]
-    room = (WIDTH - 2 * EDGE, HEIGHT - 2 * EDGE)
+    room = (MAP_WIDTH - 2 * EDGE, MAP_HEIGHT - 2 * EDGE)
     scale = min(room[0] / sizes[0], room[1] / sizes[1])
     low, high = part["limits"][axis]
     inside = np.clip(values, low, high)
-    return (WIDTH, HEIGHT)[axis] / 2 + scale * (inside - (low + high) / 2)
+    return (MAP_WIDTH, MAP_HEIGHT)[axis] / 2 + scale * (inside - (low + high) / 2)
 
 
 # Room for the number of the last join, in percent.
@@ -294,7 +321,9 @@ def tree(part: dict[str, Any]) -> str:
     n, highest = len(part["leaves"]), part["highest"] or 1.0
 
     def at(place: float, height: float) -> tuple[str, str]:
-        return f"{LAST * height / highest:.2f}%", f"{100 * (place + 0.5) / n:.2f}%"
+        # Low joins are read as well as high ones.
+        along = LAST * sqrt(height / highest)
+        return f"{along:.2f}%", f"{100 * (place + 0.5) / n:.2f}%"
 
     lines, numbers = [], []
     for node in part["nodes"]:
@@ -322,7 +351,7 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
     words = {key: escape(word["many"]) for key, word in summary["words"].items()}
     drawings: dict[str, Draw] = {
         "groups": _groups,
-        "map": lambda part, _: row_map(part),
+        "map": lambda part, _: row_map(part, summary["order"]),
         "outliers": _outliers,
         "path": path_figure,
         "tree": lambda part, _: tree(part),
@@ -346,7 +375,7 @@ def _groups(part: dict[str, Any], words: Words) -> str:
     for line, (title, widths) in enumerate(shares):
         top, left = 8 + 38 * line, 0.0
         chart.text(chart.left - 10, top + 19, title, "end")
-        for css, width in zip(("c0", "c1", "gone"), widths, strict=True):
+        for css, width in zip(("first", "second", "gone"), widths, strict=True):
             if width > 0:
                 start, stop = chart.at_x(100 * left), chart.at_x(100 * (left + width))
                 chart.bar(start, stop - 1, top, top + 28, css)
@@ -361,7 +390,7 @@ def _outliers(part: dict[str, Any], words: Words) -> str:
     chart.x_axis("outlier score in nats", ticks(*chart.x, most=8))
     for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:
-            css = "c1" if left >= part["threshold"] else "c0"
+            css = "second" if left >= part["threshold"] else "first"
             start, stop = chart.at_x(left), chart.at_x(right) - 1
             chart.bar(start, stop, chart.at_y(count), chart.at_y(0), css)
     place = chart.at_x(part["threshold"])
@@ -388,8 +417,8 @@ def _two_curves(
     for words, values in curves[1:]:
         y = around(values, zero=True)
         chart.other_axis(f"{words} (■)", ticks(*y, most=5, least=1.0), y)
-        chart.curve(places, values, "c1", y)
-    chart.curve(places, curves[0][1], "c0")
+        chart.curve(places, values, "second", y)
+    chart.curve(places, curves[0][1], "first")
     return chart.svg()
 
 

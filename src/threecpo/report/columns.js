@@ -24,21 +24,16 @@
     }
     return values;
   };
-  const behind = data.behind.map((packed) => numbers(packed).map((value) => -value));
-  const lead = new Float64Array(n);
-  for (let j = 0; j < n; j++) {
-    lead[j] = NaN;
-    for (let g = 0; g < 3; g++) {
-      const away = -behind[g][j];
-      if (g !== 1 - data.groups[j] && !(away >= lead[j])) lead[j] = Number.isNaN(away) ? lead[j] : away;
-    }
-  }
+  const evidence = numbers(data.evidence);
+  const overall = numbers(data.overall);
   const rates = data.rates.map(numbers);
   const strongest = new Float64Array(n);
+  const ratio = new Float64Array(n);
   for (let j = 0; j < n; j++) {
     let best = 0;
     for (let k = 1; k < rates.length; k++) if (rates[k][j] > rates[best][j]) best = k;
     strongest[j] = best;
+    ratio[j] = overall[j] > 0 ? rates[best][j] / overall[j] : NaN;
   }
 
   const whole = (value) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, "\u202f");
@@ -57,16 +52,15 @@
   const fields = [
     { title: words.columns.one[0].toUpperCase() + words.columns.one.slice(1), css: "name" },
     { title: "Group", css: "kind", values: Float64Array.from(data.groups, (group) => -group) },
-    { title: "Lead", values: lead, down: true },
-    { title: "Overall count", values: numbers(data.overall), down: true },
-    { title: "Highest in cluster", values: strongest, text: String },
-    ...["Relevant", "Shared", "Noise"].map((title, g) => (
-      { title: `As ${title.toLowerCase()}`, values: behind[g], down: true, extra: true })),
+    { title: "Evidence", values: evidence, down: true },
+    { title: "Highest in", values: strongest, text: (k) => `cluster ${k}` },
+    { title: "Ratio there", values: ratio, down: true, text: (value) => (Number.isNaN(value) ? "–" : `× ${format(value)}`) },
+    { title: "Overall count", values: overall, down: true },
     ...rates.map((values, k) => ({ title: `Cluster ${k}`, values, down: true, extra: true })),
   ];
 
   const base = Array.from({ length: n }, (_, j) => j).sort((a, b) => (
-    data.groups[b] - data.groups[a] || (lead[b] || 0) - (lead[a] || 0) || a - b));
+    data.groups[b] - data.groups[a] || evidence[b] - evidence[a] || a - b));
   const baseRank = new Int32Array(n);
   base.forEach((j, rank) => { baseRank[j] = rank; });
   let lowered = null;
@@ -212,7 +206,25 @@
     viewport.scrollTop = ends[event.key];
   });
   new ResizeObserver(() => draw(false)).observe(viewport);
-  byId("search").addEventListener("input", filter);
+  byId("search").addEventListener("input", () => {
+    document.dispatchEvent(new CustomEvent("colour-column", { detail: byId("search").value }));
+    filter();
+  });
+  document.addEventListener("search-columns", ({ detail }) => {
+    byId("search").value = detail;
+    filter();
+  });
+  const take = document.createElement("button");
+  take.type = "button";
+  take.className = "take";
+  take.textContent = "CSV";
+  take.addEventListener("click", () => {
+    const line = (j) => fields.map((field) => (field.css === "name" ? data.names[j]
+      : field.css === "kind" ? spoken.get(data.groups[j]) : String(field.values[j])));
+    document.dispatchEvent(new CustomEvent("save-columns", {
+      detail: [fields.map((field) => field.title), ...Array.from(shown, line)] }));
+  });
+  byId("tools").append(take);
   byId("group").addEventListener("change", filter);
   byId("tools").addEventListener("submit", (event) => event.preventDefault());
   addEventListener("beforeprint", () => {

@@ -1,7 +1,7 @@
 
-// The map: what a point is, groups by themselves, colours by cluster or by a label.
+// The map: what a point is, groups by themselves, colours by cluster, label, confidence or column.
 {
-  const { map: data, words } = JSON.parse(document.getElementById("data").textContent);
+  const { map: data, clusters, columns } = JSON.parse(document.getElementById("data").textContent);
   if (data) {
     const byId = (id) => document.getElementById(id);
     const area = byId("map-area");
@@ -11,11 +11,16 @@
     const tip = byId("map-tip");
     const status = byId("map-status");
     const select = byId("colour-by");
+    const typed = byId("colour-column");
     const n = data.x.length;
     const NEAR = 14;
+    const STEPS = 8;
+    const SURE = ["clear", "likely", "doubtful"];
     let at = -1;
     let pinned = false;
     let alone = null;
+    let over = null;
+    let column = -1;
 
     const svg = (name, attributes) => {
       const element = document.createElementNS(drawing.namespaceURI, name);
@@ -25,38 +30,71 @@
     const ring = svg("circle", { r: 8, class: "ring", visibility: "hidden" });
     drawing.append(ring);
 
-    const clusterName = (k) => (k < 0 ? "outlier" : `${k} ${data.clusters[k]}`);
-    const labelName = (label, i) => (label.codes[i] < 0 ? "no value" : label.values[label.codes[i]]);
-    // What the points are coloured by: a number for each, -1 for none, and its names.
+    const packed = new Map((data.by_column?.columns ?? []).map((j, place) => [columns.names[j].toLowerCase(), place]));
+    const steps = (place) => {
+      const bytes = atob(data.by_column.values[place]);
+      return Int16Array.from({ length: n }, (_, i) => Math.ceil((bytes.charCodeAt(i) * STEPS) / 255));
+    };
+    const clusterName = (k) => (k < 0 ? "outlier" : `${k} ${clusters[k]}`);
+    const labelName = (label, k) => (k < 0 ? "no value" : label.values[k]);
+    const dot = "h0";
+    const large = data.marks[0][0].endsWith("large") ? " large" : "";
+    // What the points are coloured by: a code for each, with its mark and its name.
+    let shown = null;
     const colouring = () => {
-      if (select.value === "") return { codes: data.cluster, name: clusterName };
+      if (column >= 0) {
+        const codes = steps(column);
+        return {
+          codes,
+          mark: (k) => [`round step s${k}${large}`, dot],
+          name: (k) => (k === 0 ? "none" : k === STEPS ? "most" : ""),
+        };
+      }
+      if (select.value === "cluster") {
+        return { codes: data.cluster, mark: (k) => data.marks[k] ?? data.none, name: clusterName };
+      }
+      if (select.value === "sure") {
+        return {
+          codes: data.sure,
+          mark: (k) => [`round ${k < 0 ? "gone" : SURE[k]}${large}`, dot],
+          name: (k) => SURE[k] ?? "in no cluster",
+        };
+      }
       const label = data.labels[Number(select.value)];
-      return { codes: label.codes, name: (k) => (k < 0 ? "no value" : label.values[k]) };
+      return { codes: label.codes, mark: (k) => label.marks[k] ?? data.none, name: (k) => labelName(label, k) };
     };
 
     const draw = () => {
-      const { codes } = colouring();
+      const { codes, mark } = shown;
       const paths = new Map();
+      const faded = (i, k) => (alone !== null && k !== alone) || (over !== null && data.cluster[i] !== over);
       for (let i = 0; i < n; i++) {
-        if (!paths.has(codes[i])) paths.set(codes[i], []);
-        paths.get(codes[i]).push(`M${data.x[i]} ${data.y[i]}${data.marks[codes[i] + 1][1]}`);
+        const key = `${codes[i]} ${faded(i, codes[i]) ? 1 : 0}`;
+        if (!paths.has(key)) paths.set(key, []);
+        paths.get(key).push(`M${data.x[i]} ${data.y[i]}${mark(codes[i])[1]}`);
       }
-      // A group by itself lies on top of the others.
-      const order = [...paths.keys()].sort((a, b) => (a === alone) - (b === alone) || a - b);
-      points.replaceChildren(...order.map((k) => svg("path", {
-        d: paths.get(k).join(""),
-        class: `point ${data.marks[k + 1][0]}${alone !== null && k !== alone ? " faded" : ""}`,
+      // What is not faded lies on top, and of counts the highest.
+      const keys = [...paths.keys()].map((key) => [...key.split(" ").map(Number), key]);
+      keys.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+      points.replaceChildren(...keys.map(([k, dim, key]) => svg("path", {
+        d: paths.get(key).join(""), class: `point ${mark(k)[0]}${dim ? " faded" : ""}`,
       })));
-      byId("centres").setAttribute("visibility", select.value === "" ? "visible" : "hidden");
+      byId("centres").setAttribute("visibility", column < 0 && select.value === "cluster" ? "visible" : "hidden");
     };
 
     const describe = (i) => [
       data.names[i],
       data.cluster[i] < 0 ? "outlier" : `cluster ${clusterName(data.cluster[i])}`,
-      ...data.labels.map((label) => `${label.name}: ${labelName(label, i)}`),
+      ...(data.sure?.[i] >= 0 ? [SURE[data.sure[i]]] : []),
+      ...data.labels.map((label) => `${label.name}: ${labelName(label, label.codes[i])}`),
+      ...(data.by_column?.strongest[i].length
+        ? [`most telling: ${data.by_column.strongest[i].map((j) => columns.names[j]).join(", ")}`] : []),
     ];
 
     const show = (i) => {
+      if (i !== at) {
+        document.dispatchEvent(new CustomEvent("over-point", { detail: i < 0 ? null : data.cluster[i] }));
+      }
       at = i;
       tip.hidden = i < 0;
       ring.setAttribute("visibility", i < 0 ? "hidden" : "visible");
@@ -78,23 +116,20 @@
     };
 
     const announce = () => {
-      status.textContent = at < 0 ? "" : `${describe(at).join(" · ")}`;
+      status.textContent = at < 0 ? "" : describe(at).join(" · ");
       if (at >= 0 && data.cluster[at] >= 0) {
-        const link = document.createElement("a");
-        link.href = `#cluster-${data.cluster[at]}`;
-        link.textContent = `What marks cluster ${data.cluster[at]}`;
-        status.append(" ", link);
+        document.dispatchEvent(new CustomEvent("pick-cluster", { detail: data.cluster[at] }));
       }
     };
 
+    const chosen = (i) => alone === null || shown.codes[i] === alone;
     const nearest = (event) => {
       const box = drawing.getBoundingClientRect();
       const scale = drawing.viewBox.baseVal.width / box.width;
       const [x, y] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
       let [best, least] = [-1, (NEAR * Math.max(scale, 1)) ** 2];
-      const { codes } = colouring();
       for (let i = 0; i < n; i++) {
-        if (alone !== null && codes[i] !== alone) continue;
+        if (!chosen(i)) continue;
         const away = (data.x[i] - x) ** 2 + (data.y[i] - y) ** 2;
         if (away < least) [best, least] = [i, away];
       }
@@ -104,9 +139,8 @@
     // The nearest point in the direction of an arrow key, not far beside it.
     const beyond = (right, down) => {
       let [best, least] = [at, Infinity];
-      const { codes } = colouring();
       for (let i = 0; i < n; i++) {
-        if (alone !== null && codes[i] !== alone) continue;
+        if (!chosen(i)) continue;
         const [x, y] = [data.x[i] - data.x[at], data.y[i] - data.y[at]];
         const along = right * x + down * y;
         const across = Math.abs(right * y) + Math.abs(down * x);
@@ -115,12 +149,6 @@
         }
       }
       return best;
-    };
-
-    const middle = () => {
-      const { codes } = colouring();
-      for (let i = 0; i < n; i++) if (alone === null || codes[i] === alone) return i;
-      return 0;
     };
 
     area.addEventListener("pointermove", (event) => { if (!pinned) show(nearest(event)); });
@@ -139,30 +167,36 @@
       } else if (arrows[event.key]) {
         event.preventDefault();
         pinned = true;
-        show(at < 0 ? middle() : beyond(...arrows[event.key]));
+        const first = [...data.x.keys()].find(chosen) ?? 0;
+        show(at < 0 ? first : beyond(...arrows[event.key]));
       } else {
         return;
       }
       announce();
     });
+    document.addEventListener("over-cluster", ({ detail }) => {
+      over = detail;
+      draw();
+    });
 
-    const mark = (k) => {
-      const icon = svg("svg", { class: "mark", viewBox: "-5 -5 10 10", "aria-hidden": "true", focusable: "false" });
-      icon.append(svg("path", { d: `M0 0${data.marks[k + 1][1]}`, class: `point ${data.marks[k + 1][0]}` }));
-      return icon;
+    const icon = ([css, shape]) => {
+      const made = svg("svg", { class: "mark", viewBox: "-5 -5 10 10", "aria-hidden": "true", focusable: "false" });
+      made.append(svg("path", { d: `M0 0${shape}`, class: `point ${css}` }));
+      return made;
     };
+    // Clusters are explained by the table beside the map.
     const explain = () => {
-      const { codes, name } = colouring();
-      const sizes = new Map();
-      for (const k of codes) sizes.set(k, (sizes.get(k) ?? 0) + 1);
-      const order = [...sizes.keys()].sort((a, b) => (a < 0) - (b < 0) || a - b);
-      legend.replaceChildren(...order.map((k) => {
+      const { codes, mark, name } = shown;
+      const clustered = column < 0 && select.value === "cluster";
+      legend.hidden = clustered;
+      const order = [...new Set(codes)].sort((a, b) => (a < 0) - (b < 0) || a - b);
+      legend.replaceChildren(...(clustered ? [] : order).map((k) => {
         const button = document.createElement("button");
         button.type = "button";
         button.setAttribute("aria-pressed", String(k === alone));
         const text = document.createElement("bdi");
-        text.textContent = k < 0 && select.value === "" ? "outliers" : name(k);
-        button.append(mark(k), " ", text);
+        text.textContent = name(k);
+        button.append(icon(mark(k)), " ", text);
         button.addEventListener("click", () => {
           alone = k === alone ? null : k;
           draw();
@@ -175,19 +209,45 @@
         return item;
       }));
     };
-
-    select.addEventListener("change", () => {
-      alone = null;
-      pinned = false;
+    const recolour = () => {
+      [alone, over, pinned] = [null, null, false];
       show(-1);
+      shown = colouring();
       draw();
       explain();
+    };
+
+    select.addEventListener("change", () => {
+      column = -1;
+      if (typed) typed.value = "";
+      recolour();
     });
+    if (typed) {
+      const typing = () => {
+        const before = column;
+        column = packed.get(typed.value.trim().toLowerCase()) ?? -1;
+        if (column !== before) recolour();
+      };
+      typed.addEventListener("input", () => {
+        typing();
+        document.dispatchEvent(new CustomEvent("search-columns", { detail: typed.value }));
+      });
+      document.addEventListener("colour-column", ({ detail }) => {
+        typed.value = detail;
+        typing();
+      });
+      // A long list is slow to open, and nobody reads it.
+      byId("packed").append(...data.by_column.columns.slice(0, 200).map((j) => {
+        const option = document.createElement("option");
+        option.value = columns.names[j];
+        return option;
+      }));
+    }
     byId("map-tools").addEventListener("submit", (event) => event.preventDefault());
     byId("map-tools").hidden = false;
-    select.parentElement.hidden = data.labels.length === 0;
     area.tabIndex = 0;
     area.setAttribute("aria-describedby", "map-status");
+    shown = colouring();
     explain();
   }
 }

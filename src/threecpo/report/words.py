@@ -109,17 +109,6 @@ def on_scale(ratio: float | None, end: float) -> float:
     return min(math.log(ratio) / math.log(end), 1.0)
 
 
-def touching(shares: Sequence[float], own: int) -> str:
-    """Which clusters are neighbours of one in the map, in words."""
-    order = sorted(range(len(shares)), key=lambda k: -shares[k])
-    others = [k for k in order if k != own and shares[k] >= 0.005][:3]
-    if not sum(shares):
-        return "not drawn"
-    if not others:
-        return "none: it lies by itself"
-    return ", ".join(f"cluster {k} ({percent(shares[k])})" for k in others)
-
-
 def plural(count: int, one: str, many: str = "") -> str:
     return f"{whole(count)} {one if count == 1 else many or one + 's'}"
 

@@ -23,6 +23,7 @@ from .fitted import (
     record_of,
     row_names_of,
     rows_of,
+    sizes_of,
 )
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def cluster_table(
     record = record_of(model)
     columns = column_names_of(record, column_names)
     given = columns if column_names is not None else None
-    markers, sizes = record.markers, record.cluster_sizes
+    markers, sizes = record.markers, sizes_of(record)
     listed = np.empty(record.n_clusters, dtype=object)
     listed[:] = [
         SEPARATOR.join(columns[markers.best(k, MARKERS_LISTED)])

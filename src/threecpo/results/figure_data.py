@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
-from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER
+from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT
 from .._plain import plain
 from ..select import choice_of
-from .fitted import column_names_of, rows_of, shown_labels
+from .fitted import column_names_of, rows_of, shown_labels, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,16 +27,23 @@ if TYPE_CHECKING:
 
 # A map of more points shows no more, and makes a report heavy.
 MAP_POINTS = 4000
+# Counts of its points that a page holds, a byte each.
+MAP_VALUES = 1_200_000
+# Columns that are named for one row.
+STRONGEST = 3
 # Enough of a cluster's rows to find where most of them are.
-CENTRE_ROWS = 200
+CENTRE_ROWS = 400
+# A part of a cluster with a smaller share of its rows, or with fewer of the drawn
+# ones, has no label of its own.
+LARGE_PART = 0.2
+PART_ROWS = 40
 
 
 def cluster_sizes(record: FitRecord) -> Part:
     """Rows in each cluster, outliers, and rows without counts."""
     labels, _ = shown_labels(record, rows_of(record))
-    counted = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
     return {
-        "sizes": counted.tolist(),
+        "sizes": sizes_of(record).tolist(),
         "outliers": int((labels == OUTLIER).sum()),
         "without_counts": int((labels == NO_COUNTS).sum()),
     }
@@ -58,18 +68,20 @@ def heat_map(
     """Ratios of the clusters' best columns to the overall count, as powers of 2.
 
     Every cluster gives its best columns in turn until there are enough of them; they
-    stand in the order of the cluster that they are highest in.
+    stand in the order of the cluster that they are highest in, and clusters in that of
+    the tree.
     """
     names = column_names_of(record, column_names)
     markers = record.markers
     best = [markers.best(k, n_columns) for k in range(record.n_clusters)]
     places = _in_turn(best)[:n_columns]
     with np.errstate(divide="ignore"):
-        powers = np.log2(markers.expected.ratios[:, places])
+        powers = np.log2(markers.expected.ratios[record.tree.leaves][:, places])
     powers = np.clip(powers, -10.0, 10.0)
     order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
     return {
         "columns": [names[j] for j in places[order]],
+        "clusters": list(record.tree.leaves),
         "powers": powers[:, order].round(3).tolist(),
     }
 
@@ -125,9 +137,9 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
     if not known.any() or not (np.ptp(x[known]) or np.ptp(y[known])):
         return None
     shown = np.flatnonzero(known)
-    centres = [_centre(x, y, known & (nearest == k)) for k in range(n_clusters)]
+    centres = [_centres(x, y, known & (nearest == k)) for k in range(n_clusters)]
     limits = [
-        _limits(values[known], [centre[axis] for centre in centres if centre])
+        _limits(values[known], [centre[axis] for found in centres for centre in found])
         for axis, values in enumerate((x, y))
     ]
     if len(shown) > MAP_POINTS:
@@ -143,51 +155,100 @@ def row_map(rows: Table, n_clusters: int) -> Part | None:
         "centres": centres,
         "limits": limits,
         "rows": int((rows["cluster"] != NO_COUNTS).sum()),
-        "touching": _touching(places, rows["cluster"][shown], n_clusters),
         "shown": shown.tolist(),
     }
 
 
-def _centre(
+def _centres(
     x: NDArray[np.float64], y: NDArray[np.float64], here: NDArray[np.bool_]
-) -> list[float] | None:
-    """The row of a cluster that has a quarter of it nearest around it.
+) -> list[list[float]]:
+    """Where a cluster is labelled: in the middle of each of its large parts."""
+    rows = np.flatnonzero(here)
+    if not len(rows):
+        return []
+    some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
+    places = np.column_stack([x[some], y[some]])
+    tree = cKDTree(places)
+    # Points of one part are linked over the distance to a few neighbours.
+    near = np.asarray(tree.query(places, [min(6, len(some))])[0])[:, 0]
+    pairs = tree.query_pairs(3.0 * float(np.median(near)), output_type="ndarray")
+    linked = sp.coo_array(
+        (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(some), len(some))
+    )
+    _, parts = connected_components(linked, directed=False)
+    sizes = np.bincount(parts)
+    large = sizes >= max(LARGE_PART * len(some), PART_ROWS)
+    large[sizes.argmax()] = True
+    return [_middle(places[parts == part]) for part in np.flatnonzero(large)]
+
+
+def _middle(places: NDArray[np.float64]) -> list[float]:
+    """The point that has a quarter of the others nearest around it.
 
     A median may lie between two groups, where there is nothing.
     """
-    rows = np.flatnonzero(here)
-    if not len(rows):
-        return None
-    some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
-    places = np.column_stack([x[some], y[some]])
-    away = np.asarray(cKDTree(places).query(places, [max(1, len(some) // 4)])[0])
+    away = np.asarray(cKDTree(places).query(places, [max(1, len(places) // 4)])[0])
     middle: list[float] = places[int(away.argmin())].tolist()
     return middle
 
 
-def _touching(
-    places: NDArray[np.float64], clusters: NDArray[np.int64], n_clusters: int
-) -> list[list[float]]:
-    """For each cluster, the share of its neighbours in the map of every cluster.
+def map_columns(
+    record: FitRecord, counts: sp.csr_array, shown: NDArray[np.intp]
+) -> Part:
+    """Counts of the points of the map, for the columns people look for first.
 
-    The six nearest points of each point count.
+    ``columns`` are markers of all clusters, then those with the most evidence;
+    ``values`` their counts in a row of mean size, as logarithms in 255 steps, one text
+    a column; ``strongest`` the columns that speak most for the cluster of each point.
     """
-    n_nearest = min(7, len(places))
-    found = cKDTree(places).query(places, n_nearest)[1].reshape(len(places), -1)
-    near = np.zeros((n_clusters, n_clusters))
-    for column in found.T[1:]:
-        both = (clusters >= 0) & (clusters[column] >= 0)
-        np.add.at(near, (clusters[both], clusters[column][both]), 1.0)
-    totals = np.maximum(near.sum(axis=1, keepdims=True), 1.0)
-    return [[round(share, 4) for share in line] for line in (near / totals).tolist()]
+    counts = counts[shown]
+    sizes = np.asarray(counts.sum(axis=1), dtype=np.float64)
+    markers = record.markers
+    most = min(record.n_columns, max(1, MAP_VALUES // max(1, len(shown))))
+    best = [markers.best(k, most) for k in range(record.n_clusters)]
+    evident = np.argsort(-markers.evidence.max(axis=0), kind="stable")
+    columns = _in_turn([*best, evident[:most]])[:most]
+    scaled = sp.csc_array(
+        sp.diags_array(sizes.mean() / np.maximum(sizes, 1.0)) @ counts
+    )
+    values = []
+    for j in columns.tolist():
+        inside = slice(scaled.indptr[j], scaled.indptr[j + 1])
+        steps = np.zeros(len(shown), dtype=np.uint8)
+        logs = np.log1p(scaled.data[inside])
+        highest = logs.max(initial=0.0) or 1.0
+        steps[scaled.indices[inside]] = np.maximum(np.rint(255 * logs / highest), 1)
+        values.append(b64encode(steps.tobytes()).decode())
+    return {
+        "columns": columns.tolist(),
+        "values": values,
+        "strongest": _strongest(record, counts, shown),
+    }
+
+
+def _strongest(
+    record: FitRecord, counts: sp.csr_array, shown: NDArray[np.intp]
+) -> list[list[int]]:
+    """Columns whose counts speak most for the cluster of each row."""
+    with np.errstate(divide="ignore"):
+        logs = np.log(record.markers.expected.ratios)
+    logs[:, record.groups != RELEVANT] = 0.0
+    out = []
+    for i, cluster in enumerate(rows_of(record).nearest_labels[shown].tolist()):
+        inside = slice(counts.indptr[i], counts.indptr[i + 1])
+        columns = counts.indices[inside]
+        gains = counts.data[inside] * logs[cluster, columns]
+        order = np.argsort(-gains, kind="stable")[:STRONGEST]
+        out.append(columns[order[gains[order] > 0]].tolist())
+    return out
 
 
 def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
     """Frame of nearly all points and all clusters: far rows would squeeze the rest."""
     low, high = np.percentile(values, [5, 95])
     low, high = (
-        min(low - 0.75 * (high - low), *centres),
-        max(high + 0.75 * (high - low), *centres),
+        min([low - 0.75 * (high - low), *centres]),
+        max([high + 0.75 * (high - low), *centres]),
     )
     low, high = max(low, values.min()), min(high, values.max())
     return [float(low), float(high if high > low else low + 1.0)]

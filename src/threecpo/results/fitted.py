@@ -29,13 +29,16 @@ OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 __all__ = [
     "column_names_of",
     "held_columns",
+    "in_words",
     "mean_confidence",
     "names_array",
     "names_of_rows",
     "record_of",
+    "row_confidence",
     "row_names_of",
     "rows_of",
     "shown_labels",
+    "sizes_of",
     "table_of_rows",
     "with_rows_of_record",
 ]
@@ -70,21 +73,49 @@ def with_rows_of_record(record: FitRecord, counts: Counts) -> Counts:
     return counts.with_rows(info)
 
 
+# Least probability of the own cluster that is called so.
+SURE = {"clear": 0.9, "likely": 0.6, "doubtful": 0.0}
+
+
+def in_words(confidence: float | None) -> str:
+    """A probability of the own cluster as a word; nothing where it is not known."""
+    if confidence is None or np.isnan(confidence):
+        return ""
+    return next(word for word, least in SURE.items() if confidence >= least)
+
+
+def row_confidence(record: FitRecord) -> NDArray[np.float64] | None:
+    """Probability of its own cluster for each row, NaN outside of clusters.
+
+    None where it was not measured.
+    """
+    sure = record.confidence
+    found = None if sure is None else sure.probabilities
+    if found is None or record.rows is None:
+        return None
+    labels, _ = shown_labels(record, record.rows)
+    own = found[np.arange(len(labels)), np.maximum(labels, 0)]
+    return np.where(labels >= 0, own, np.nan)
+
+
 def mean_confidence(record: FitRecord) -> list[float | None]:
     """Mean probability of the own cluster, for each; None where it is not known."""
-    unknown: list[float | None] = [None] * record.n_clusters
-    sure = record.confidence
-    if sure is None or sure.probabilities is None or record.rows is None:
-        return unknown
-    labels = record.rows.labels
-    inside = np.flatnonzero(labels >= 0)
-    own = sure.probabilities[inside, labels[inside]]
-    sizes, sums = (
-        np.bincount(labels[inside], weights, record.n_clusters)
-        for weights in (None, own)
-    )
-    means = zip(sums.tolist(), sizes.tolist(), strict=True)
-    return [total / size if size else None for total, size in means]
+    own = row_confidence(record)
+    if own is None:
+        return [None] * record.n_clusters
+    inside = ~np.isnan(own)
+    labels = rows_of(record).labels[inside]
+    sums = np.bincount(labels, own[inside], record.n_clusters).tolist()
+    sizes = np.bincount(labels, minlength=record.n_clusters).tolist()
+    return [total / n if n else None for total, n in zip(sums, sizes, strict=True)]
+
+
+def sizes_of(record: FitRecord) -> NDArray[np.int64]:
+    """Rows of each cluster; rows without counts are in none."""
+    if record.rows is None:
+        return record.cluster_sizes
+    labels, _ = shown_labels(record, record.rows)
+    return np.bincount(labels[labels >= 0], minlength=record.n_clusters)
 
 
 def shown_labels(
