@@ -149,7 +149,8 @@ def write_results(
     facts = plain(facts)
     write_run(folder, facts)
     if with_report:
-        write_report(folder, model, rows, path, facts)
+        in_memory = None if isinstance(counts, FileInBlocks) else counts
+        write_report(folder, model, rows, path, facts, in_memory)
     return facts
 
 
@@ -231,8 +232,9 @@ def write_report(
     rows: Table,
     path: Table | None,
     facts: dict[str, Any],
+    counts: CountTable | None = None,
 ) -> None:
-    """Write report.html from what the other files hold."""
+    """Write report.html from what the other files hold, and the counts if at hand."""
     from .. import report, results
 
     measured = folder / STABILITY
@@ -249,6 +251,7 @@ def write_report(
         called=called,
         choice=facts.get("choice"),
         stability=results.read_table(measured) if measured.exists() else None,
+        counts=counts,
     )
     report.write_page(summary, folder / REPORT)
 

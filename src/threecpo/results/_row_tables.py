@@ -15,8 +15,10 @@ from .._validation import check_counts
 from ..cluster.fitting import info_of_new_rows
 from ..table import CountTable, find_columns
 from .fitted import (
+    in_words,
     names_array,
     record_of,
+    row_confidence,
     row_names_of,
     rows_of,
     table_of_rows,
@@ -153,7 +155,8 @@ def row_table(
         ``row``, ``cluster`` (-1 for an outlier, -2 for a row without counts in relevant
         or shared columns, such as a text without known words) and its ``name``,
         ``nearest``, ``margin``, ``outlier_score``, ``scale``, ``map_x`` and ``map_y``
-        (see :func:`row_map`), and ``title`` where X is a table with ``row_titles``.
+        (see :func:`row_map`); ``confidence`` and ``sure`` (clear, likely or doubtful)
+        where the fit has probabilities; ``title`` where X has ``row_titles``.
 
     Examples
     --------
@@ -192,8 +195,18 @@ def placed_rows(
         "map_x": places[:, 0],
         "map_y": places[:, 1],
         **({} if rows.row_weights is None else {"weight": rows.row_weights}),
+        **_sure(record),
         **_titles(X),
     }
+
+
+def _sure(record: FitRecord) -> Table:
+    """Confidence of each row, as a number and as a word, where it was measured."""
+    own = row_confidence(record)
+    if own is None:
+        return {}
+    words = np.array([in_words(p) for p in own.tolist()], dtype=object)
+    return {"confidence": own, "sure": words}
 
 
 def predicted_rows(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEXT = frozenset(
     {
         *("row", "column", "criterion", "name", "markers", "part", "title"),
-        *("kind", "label", "clusters"),
+        *("kind", "label", "clusters", "sure"),
     }
 )
 WHOLE = frozenset(
