@@ -92,9 +92,9 @@ class TestLabels:
             report(adata, names=["T", "B"])
 
     def test_rows_are_cells_unless_they_are_called_otherwise(self, adata):
-        assert "cells in 3 clusters" in report(adata).summary["findings"][0]
+        assert "cells in 3 clusters" in report(adata).summary["lead"]
         nuclei = report(adata, called={"rows": "nuclei"})
-        assert "nuclei in 3 clusters" in nuclei.summary["findings"][0]
+        assert "nuclei in 3 clusters" in nuclei.summary["lead"]
 
     @pytest.mark.parametrize("asked", ["type", ["cell_type", "type"]])
     def test_a_column_that_is_not_there_is_named(self, adata, asked):

@@ -133,7 +133,13 @@ class TestRows:
     def test_columns_are_those_of_the_file(self, any_model):
         table = results.row_table(any_model, X)
         expected = "row,cluster,name,nearest,margin,outlier_score,scale,map_x,map_y"
-        assert ",".join(table) == expected
+        assert ",".join(table) == f"{expected},confidence,sure"
+        inside = any_model.labels_ >= 0
+        own = any_model.probabilities_[inside, any_model.labels_[inside]]
+        np.testing.assert_array_equal(table["confidence"][inside], own)
+        assert np.isnan(table["confidence"][~inside]).all()
+        assert set(table["sure"][inside]) <= {"clear", "likely", "doubtful"}
+        assert ((table["sure"] == "clear") == (table["confidence"] >= 0.9)).all()
         for name, attribute in [
             ("cluster", "labels_"),
             ("nearest", "nearest_labels_"),

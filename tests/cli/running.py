@@ -20,6 +20,7 @@ ROWS = [f"cell {i}" for i in range(len(X))]
 KINDS = ["background", "a", "b", "c"]
 FILES = {
     "labels.csv",
+    "map_counts.json",
     "clusters.csv",
     "columns.csv",
     "top_columns.csv",

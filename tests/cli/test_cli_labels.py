@@ -61,7 +61,7 @@ class TestSeveralKinds:
         csv.unlink()
         for place, kind in enumerate(SEVERAL):
             assert f'<option value="{place}">{kind}</option>' in page
-            assert f'<h3 id="label-{place}"><bdi>{kind}</bdi></h3>' in page
+            assert f'<h3 id="label-{place}"><bdi>{kind.capitalize()}</bdi></h3>' in page
         assert run("report", "out").code == 0
         assert Path("out/report.html").read_text() == page
 

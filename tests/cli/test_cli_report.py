@@ -19,6 +19,22 @@ class TestReport:
         assert done == (0, "Report: cells.threecpo/report.html\n", "")
         assert contents("cells.threecpo") == before
 
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "[]",
+            '{"columns": [0], "values": ["AA=="], "strongest": [[0], [0]]}',
+            '{"columns": [99], "values": [""], "strongest": []}',
+            '{"columns": [true], "values": ["AA=="], "strongest": [[]]}',
+        ],
+    )
+    def test_damaged_counts_of_the_map_are_refused(self, run, text):
+        assert run("fit", "cells.npz", "-k", 2).code == 0
+        Path("cells.threecpo/map_counts.json").write_text(text)
+        done = run("report", "cells.threecpo")
+        assert_one_line(done, "map_counts.json is damaged. Delete it, or run")
+
     @pytest.mark.parametrize("name", ["nowhere", "cells.npz"])
     def test_what_is_no_result(self, name, run):
         assert_one_line(run("report", name), "no folder of results")

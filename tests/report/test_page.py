@@ -9,10 +9,12 @@ from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
+import scipy.sparse as sp
 from report_models import EDGES, HOSTILE, fitted, hostile, long, wide
 
 from containers import planted
 from threecpo import report, results
+from threecpo.results import figure_data
 
 VOID = {"meta", "input", "br", "img", "col", "link", "hr"}
 
@@ -59,6 +61,9 @@ def render(model, X, **options):
         options["path"] = results.path_table(model.k_path_)
         options["choice"] = results.choice_facts(model.k_path_)
     rows = results.row_table(model, X, row_names=options.pop("row_names", None))
+    if options.pop("coloured", False):
+        counts = sp.csr_array(X)
+        options["map_counts"] = figure_data.map_counts(model.record_, rows, counts)
     return report.render(report.summarise(model, rows, **options))
 
 
@@ -170,7 +175,7 @@ class TestWrite:
         model, X = EDGES["chosen"]
         report.write(model, X, tmp_path / "report.html", title="Sites & <species>")
         text = (tmp_path / "report.html").read_text(encoding="utf-8")
-        assert text == render(model, X, title="Sites & <species>", counts=X)
+        assert text == render(model, X, title="Sites & <species>", coloured=True)
         assert "<h1>Sites &amp; &lt;species&gt;</h1>" in text
 
     def test_counts_are_not_needed(self, tmp_path):
@@ -196,4 +201,4 @@ class TestWrite:
 @pytest.mark.parametrize(("make", "size"), [(wide, 6e6), (long, 450_000)])
 def test_large_tables_make_pages_that_can_be_mailed(make, size):
     model, X = make()
-    assert len(render(model, X, counts=X).encode()) < size
+    assert len(render(model, X, coloured=True).encode()) < size

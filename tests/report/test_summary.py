@@ -147,8 +147,7 @@ def test_all_columns_have_three_digits_of_their_numbers(planted_model):
 
 def test_the_map_can_be_coloured_by_columns(planted_model):
     model, X = planted_model
-    part = summary_of(model, X, counts=X)["map"]
-    by_column = part["by_column"]
+    by_column = report.Report(model, X).summary["map"]["by_column"]
     # Every column fits into a small page; markers come first.
     assert sorted(by_column["columns"]) == list(range(10))
     steps = [

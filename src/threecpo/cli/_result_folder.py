@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import warnings
+from base64 import b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from ._input_file import GivenRows
 
 STABILITY = "stability.csv"
+# Counts that colour the map of the report.
+MAP_COUNTS = "map_counts.json"
 # The rest of run.json the report knows from the model.
 REPORTED = (
     "command",
@@ -149,8 +152,7 @@ def write_results(
     facts = plain(facts)
     write_run(folder, facts)
     if with_report:
-        in_memory = None if isinstance(counts, FileInBlocks) else counts
-        write_report(folder, model, rows, path, facts, in_memory)
+        write_report(folder, model, rows, path, facts)
     return facts
 
 
@@ -180,6 +182,8 @@ def write_tables(
         rows |= label_columns(in_memory, len(rows["row"]))
     # The report shows the same, now and when it is written again.
     rows = write_rounded(rows, folder / "labels.csv")
+    if in_memory is not None:
+        _write_map_counts(folder, model, rows, in_memory)
     tables = {
         "columns.csv": results.column_table(model),
         "top_columns.csv": results.top_table(model),
@@ -193,6 +197,38 @@ def write_tables(
     for name, table in tables.items():
         write_rounded(table, folder / name)
     return rows, path
+
+
+def _write_map_counts(
+    folder: Path, model: ThreeCPO, rows: Table, counts: CountTable
+) -> None:
+    """Write the counts that colour the map, so that a report can be made again."""
+    from ..results import figure_data
+
+    found = figure_data.map_counts(model.record_, rows, counts.counts.matrix())
+    if found is not None:
+        (folder / MAP_COUNTS).write_text(json.dumps(found), encoding="utf-8")
+
+
+def _read_map_counts(folder: Path, model: ThreeCPO) -> dict[str, Any] | None:
+    """Read what ``_write_map_counts`` wrote; anything else is refused."""
+    path, n_columns = folder / MAP_COUNTS, model.record_.n_columns
+    if not path.exists():
+        return None
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        places = [*found["columns"], *(j for row in found["strongest"] for j in row)]
+        fits = all(type(j) is int and 0 <= j < n_columns for j in places)
+        fits &= len(found["values"]) == len(found["columns"])
+        fits &= {len(b64decode(text)) for text in found["values"]} <= {
+            len(found["strongest"])
+        }
+    except (ValueError, TypeError, KeyError, RecursionError):
+        fits = False
+    if not fits:
+        message = f"{path} is damaged. Delete it, or run `threecpo fit` again."
+        raise ValueError(message)
+    return {name: found[name] for name in ("columns", "values", "strongest")}
 
 
 def write_stability(
@@ -232,13 +268,11 @@ def write_report(
     rows: Table,
     path: Table | None,
     facts: dict[str, Any],
-    counts: CountTable | None = None,
 ) -> None:
-    """Write report.html from what the other files hold, and the counts if at hand."""
+    """Write report.html from what the other files hold."""
     from .. import report, results
 
     measured = folder / STABILITY
-
     title = facts["input"].get("name", "")
     run = {name: facts[name] for name in REPORTED if facts.get(name)}
     called = facts.get("called")
@@ -251,7 +285,7 @@ def write_report(
         called=called,
         choice=facts.get("choice"),
         stability=results.read_table(measured) if measured.exists() else None,
-        counts=counts,
+        map_counts=_read_map_counts(folder, model),
     )
     report.write_page(summary, folder / REPORT)
 

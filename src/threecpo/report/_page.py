@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._extras import require
+from .._validation import check_counts
 from .._writing import replaced
 from ..plot.style import BLUE, CLUSTERS, GREY, ORANGE
-from ..results import block_row_table, choice_facts, path_table, row_table
+from ..results import block_row_table, choice_facts, figure_data, path_table, row_table
+from ..results.fitted import record_of
 from ..table import CountTable
 from . import words
 from ._summary import summarise
@@ -241,9 +243,13 @@ blocks of them, or None
 
         k_path = getattr(model, "k_path_", None)
         titles = X.row_titles if isinstance(X, CountTable) else None
+        rows, map_counts = _rows(model, X, row_names), None
+        if X is not None and not are_blocks(X):
+            counts = check_counts(X).matrix()
+            map_counts = figure_data.map_counts(record_of(model), rows, counts)
         self.summary = summarise(
             model,
-            _rows(model, X, row_names),
+            rows,
             column_names=column_names,
             path=None if k_path is None else path_table(k_path),
             run=run,
@@ -253,7 +259,7 @@ blocks of them, or None
             called=called,
             choice=None if k_path is None else choice_facts(k_path),
             stability=stability,
-            counts=None if X is None or are_blocks(X) else X,
+            map_counts=map_counts,
         )
 
     @cached_property

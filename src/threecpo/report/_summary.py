@@ -9,7 +9,6 @@ import numpy as np
 
 from .._core.codes import OUTLIER, RELEVANT
 from .._plain import plain
-from .._validation import check_counts
 from ..results import figure_data
 from ..results.fitted import (
     SURE,
@@ -108,7 +107,7 @@ def summarise(
     called: Mapping[str, str] | None = None,
     choice: Mapping[str, Any] | None = None,
     stability: Table | None = None,
-    counts: Any = None,
+    map_counts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Collect the content of a report about a fit.
 
@@ -142,8 +141,8 @@ def summarise(
         the next larger number of clusters would change.
     stability : dict of str to ndarray or frame, default=None
         What ``ThreeCPO.stability`` returns, or a file of it read back.
-    counts : CountTable, array-like, frame or sparse matrix, default=None
-        The counts of the rows, to colour the map by columns.
+    map_counts : mapping, default=None
+        Counts to colour the map by columns, as ``figure_data.map_counts`` gives them.
 
     Returns
     -------
@@ -187,7 +186,7 @@ def summarise(
             for part in beside
         ],
         "path": chosen,
-        "map": _map(record, rows, titles or row_names, beside, counts),
+        "map": _map(record, rows, titles or row_names, beside, map_counts),
         "outliers": _outliers(record, rows, row_names),
         "sure": how_sure(record, row_noun, column_noun),
         "run": _flat(run or {}),
@@ -222,7 +221,7 @@ def _map(
     rows: Table,
     titles: Sequence[str],
     labels: list[Part],
-    counts: Any,
+    map_counts: Mapping[str, Any] | None,
 ) -> Part | None:
     """Points of the map with what a person may ask of each."""
     part = figure_data.row_map(rows, record.n_clusters)
@@ -230,16 +229,11 @@ def _map(
         return None
     drawn = np.array(part.pop("shown"))
     sure = row_confidence(record)
-    by_column = None
-    if counts is not None:
-        by_column = figure_data.map_columns(
-            record, check_counts(counts).matrix(), drawn
-        )
     return part | {
         "names": [cut(titles[i], 60) for i in drawn.tolist()],
         "labels": [label["codes"][drawn].tolist() for label in labels],
         "sure": None if sure is None else [_SURE[in_words(p)] for p in sure[drawn]],
-        "by_column": by_column,
+        "by_column": map_counts,
     }
 
 

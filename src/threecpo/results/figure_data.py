@@ -192,15 +192,17 @@ def _middle(places: NDArray[np.float64]) -> list[float]:
     return middle
 
 
-def map_columns(
-    record: FitRecord, counts: sp.csr_array, shown: NDArray[np.intp]
-) -> Part:
+def map_counts(record: FitRecord, rows: Table, counts: sp.csr_array) -> Part | None:
     """Counts of the points of the map, for the columns people look for first.
 
     ``columns`` are markers of all clusters, then those with the most evidence;
     ``values`` their counts in a row of mean size, as logarithms in 255 steps, one text
     a column; ``strongest`` the columns that speak most for the cluster of each point.
     """
+    drawn = row_map(rows, record.n_clusters)
+    if drawn is None:
+        return None
+    shown = np.array(drawn["shown"])
     counts = counts[shown]
     sizes = np.asarray(counts.sum(axis=1), dtype=np.float64)
     markers = record.markers
