@@ -15,7 +15,7 @@ from block_fits import assert_same_bits, counts_of, fit
 
 from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
-from threecpo.io.blocks import _hierarchy, open_blocks
+from threecpo.io.blocks import _streams, open_blocks
 
 pytest.importorskip("h5py")
 SMALL = {"max_memory": "100kB"}
@@ -46,13 +46,13 @@ def scratch(tmp_path):
 @pytest.fixture
 def reads(monkeypatch):
     """Rows of the blocks that the file was read for."""
-    seen, real = [], _hierarchy._lines
+    seen, real = [], _streams._lines
 
     def lines(path, place, cuts):
         seen.extend(cuts)
         return real(path, place, cuts)
 
-    monkeypatch.setattr(_hierarchy, "_lines", lines)
+    monkeypatch.setattr(_streams, "_lines", lines)
     return seen
 
 
@@ -163,13 +163,13 @@ def test_a_process_that_is_ended_leaves_nothing_behind(path, scratch, number):
 
 
 def test_an_error_while_it_is_read_leaves_nothing_behind(path, scratch, monkeypatch):
-    real = _hierarchy._lines
+    real = _streams._lines
 
     def lines(path, place, cuts):
         yield next(real(path, place, cuts))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(_hierarchy, "_lines", lines)
+    monkeypatch.setattr(_streams, "_lines", lines)
     options = {"scratch": scratch, "shared": True, "block_counts": 100}
     with pytest.raises(KeyboardInterrupt), open_blocks(path, **options):
         pass

@@ -92,12 +92,11 @@ def fit(
         ``n_clusters="auto"`` the best of a path is kept, as in
         :func:`select_n_clusters`, which is ``k_path_``.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5``, a folder of npz or
-        parquet files (one block of rows each, in the order of their names), a
-        MatrixMarket file or 10x folder (which is sorted into a temporary folder first,
-        as is a matrix of an AnnData that is stored by columns); a Dask array cut along
-        its rows; functions without arguments that return a block each; or a
-        CountTable, array, frame or sparse matrix.
+        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
+        MatrixMarket file, or a folder of npz or parquet files (in the order of the
+        numbers in their names); all but uncompressed npz files are read once into a
+        scratch store. Or a Dask array cut along its rows, functions without arguments
+        that return a block each, a CountTable, array, frame or sparse matrix.
     layer : str, default=None
         Matrix of an AnnData, as in :func:`threecpo.read_counts`.
     client : distributed.Client, default=None
@@ -115,10 +114,10 @@ def fit(
         from there after a crash, and ends with the same result (under
         ``assignment="paper"``, a run in a cycle may end elsewhere in it).
     scratch : str or path-like, default=None
-        Existing folder with room for the counts of an h5ad, zarr or 10x file without
-        compression, about 4 bytes a stored count (logger ``threecpo.io.blocks`` tells
-        how much). They are unpacked once, at the first look, instead of in every pass,
-        and removed at the end. On a cluster all workers must see the folder.
+        Existing folder for the scratch store that files are read into once, about 1.5
+        bytes a stored count (logger ``threecpo.io.blocks`` tells how much), and which
+        is removed at the end; None for the system's folder for temporary files. On a
+        cluster all workers must see the folder.
     sample_rows : int or None, default=20000
         Number of rows to start from, drawn at random by their number; None for all
         rows, which must fit into memory then.

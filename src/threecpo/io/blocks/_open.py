@@ -5,20 +5,26 @@ from __future__ import annotations
 import os
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..._errors import DataFormatError
+from ..._validation import check_counts
+from ...table import CountTable
 from .. import formats
+from ..errors import block_errors
 from ..zarr_folders import is_zarr
 from ._chunks import is_dask_array, of_dask_array
-from ._from_memory import in_memory, of_readers
+from .block_source import BlockSource, HeldBlock, counts_of, largest_of, row_cuts
 from .store import RowStream, Scratch, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from .block_source import BlockSource
+    from ..._core.counts import Counts
 
 BLOCK_COUNTS = 1 << 22
 
@@ -77,9 +83,9 @@ def open_blocks(
     elif is_dask_array(blocks):
         yield of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
-        yield of_readers(blocks)
+        yield _of_readers(blocks)
     else:
-        yield in_memory(blocks, block_counts)
+        yield _in_memory(blocks, block_counts)
 
 
 def are_blocks(X: Any) -> bool:
@@ -103,7 +109,7 @@ def _on_disk(
     path: Path, layer: str | None, block_counts: int, scratch: Scratch
 ) -> BlockSource | RowStream:
     from ._folder import SUFFIXES, files_of, of_files
-    from ._hierarchy import of_anndata, of_tenx
+    from ._streams import of_anndata, of_market, of_tenx
 
     if not path.exists():
         message = f"{path} does not exist; check the name and the folder."
@@ -122,8 +128,6 @@ def _on_disk(
         if files:
             return of_files(files, str(path), block_counts, scratch)
     if _is_market(path):
-        from ._market import of_market
-
         return of_market(path, block_counts, scratch)
     message = (
         f"{path} cannot be read in blocks: that is for h5ad, zarr, 10x, MatrixMarket "
@@ -137,3 +141,38 @@ def _is_market(path: Path) -> bool:
     if path.is_dir():
         return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
     return formats.of_suffix(path) == "mtx"
+
+
+@dataclass(frozen=True)
+class _Called:
+    """What a function of the user returns, as counts."""
+
+    number: int
+    read: Callable[[], Any]
+
+    def __call__(self) -> Counts:
+        block = self.read()
+        with block_errors(f"Block {self.number}"):
+            return counts_of(block)
+
+
+def _in_memory(X: Any, block_counts: int) -> BlockSource:
+    named = isinstance(X, CountTable)
+    names = X.column_names if named else getattr(X, "columns", None)
+    counts = check_counts(X)
+    cuts = row_cuts(counts.indptr, block_counts)
+    if names is not None and not all(isinstance(name, str) for name in names):
+        names = None
+    return BlockSource(
+        tuple(HeldBlock(counts.between(*cut)) for cut in cuts),
+        "X",
+        None if names is None else np.array(list(names), dtype=object),
+        largest=largest_of(counts.indptr, cuts),
+        row_names=X.row_names if named else None,
+    )
+
+
+def _of_readers(readers: Sequence[Callable[[], Any]]) -> BlockSource:
+    return BlockSource(
+        tuple(_Called(i, read) for i, read in enumerate(readers)), "blocks"
+    )

@@ -1,7 +1,8 @@
-"""Matrices of AnnData or 10x on disk, in HDF5 or zarr, as streams of rows."""
+"""Files as streams of rows: AnnData, 10x and MatrixMarket, stored by rows or not."""
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,27 +11,30 @@ import scipy.sparse as sp
 
 from ..._core.matrices import from_sparse
 from ..._errors import DataFormatError
+from .. import _mtx, _tenx
 from .._file_content import check_names
 from .._h5ad import labels_found
-from .._tenx import gene_names, matrix_file, read_cell_names
 from ..errors import block_errors
 from ..isolated import anndata, gathered, isolated, matrices, tenx
 from ..zarr_folders import is_zarr, limits_of
-from ._sorting import sorted_blocks
 from .block_source import row_cuts
-from .store import RowStream
+from .store import PackedFile, RowStream
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from ..._core.counts import Counts
-    from ._sorting import Entries
     from .store import Scratch
 
     # Lengths of some rows, or columns, and the indices and values in them.
     Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    # Rows, columns and counts of some entries.
+    Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+# Bytes of an entry until it is sorted, rather too many.
+_OF_ENTRY = 4
 
 
 def of_anndata(
@@ -68,7 +72,7 @@ def of_tenx(path: Path, layer: str | None, block_counts: int) -> RowStream:
         shape, taken = tuple(found["shape"]), found["taken"]
         ends = _pointers(found, shape)
         check_names(found["rows"], shape[0], "row")
-    genes = np.array(gene_names(found["ids"], found["symbols"]), dtype=object)
+    genes = np.array(_tenx.gene_names(found["ids"], found["symbols"]), dtype=object)
     cuts = row_cuts(ends, block_counts)
     blocks = _blocks(path, found["place"], cuts, shape[1], taken)
     columns = genes if taken is None else genes[taken]
@@ -148,6 +152,101 @@ def _entries(
             yield rows, np.repeat(np.arange(start, stop), lengths), data
 
 
+def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
+    """Rows of a file whose entries come in any order.
+
+    The names and the orientation of 10x folders are those of ``read_counts``.
+    """
+    with block_errors(path):
+        turned = path.is_dir() or _tenx.is_part(path)
+        matrix = _tenx.matrix_file(path)
+        with _mtx.open_matrix(matrix) as (header, _):
+            n_entries = header.n_entries
+        shape = header.shape[::-1] if turned else header.shape
+        rows, columns = None, None
+        if turned:
+            columns = np.array(_tenx.read_gene_names(matrix), dtype=object)
+            rows = np.array(_tenx.read_cell_names(matrix), dtype=object)
+            if shape != (len(rows), len(columns)):
+                message = (
+                    f"{matrix.name} has {shape[1]} rows and {shape[0]} columns for "
+                    f"{len(columns)} genes and {len(rows)} cells"
+                )
+                raise DataFormatError(message)
+
+    def entries() -> Iterator[Entries]:
+        with block_errors(path), _mtx.open_matrix(matrix) as (_, parts):
+            for lines, places, counts in parts:
+                yield (places, lines, counts) if turned else (lines, places, counts)
+
+    blocks = sorted_blocks(entries(), shape, n_entries, block_counts, scratch)
+    n_blocks = -(-n_entries // block_counts)
+    return RowStream(str(path), blocks, n_blocks, columns, rows)
+
+
+def sorted_blocks(
+    parts: Iterable[Entries],
+    shape: tuple[int, int],
+    n_entries: int,
+    block_counts: int,
+    scratch: Scratch,
+) -> Generator[Counts]:
+    """Rows of a matrix of this shape, about so many counts at a time.
+
+    A part is sorted into rows in memory; what it has for each block waits in a file.
+    """
+    n_rows, n_columns = shape
+    n_blocks = max(1, min(n_rows, -(-n_entries // block_counts)))
+    step = max(1, -(-n_rows // n_blocks))
+    scratch.check_room(n_entries * _OF_ENTRY, f"{n_entries} entries")
+    starts = range(0, n_rows, step)
+    waiting: list[list[Any]] = [[] for _ in starts]
+    with closing(PackedFile(scratch._replace(shared=False))) as file:
+        for part in _gathered(parts, block_counts):
+            rows, columns, values = part
+            counts = from_sparse(sp.coo_array((values, (rows, columns)), shape=shape))
+            for start, chunks in zip(starts, waiting, strict=True):
+                chunk = counts.between(start, min(n_rows, start + step))
+                if len(chunk.data):
+                    chunks.append(file.add(chunk))
+        for start, chunks in zip(starts, waiting, strict=True):
+            block_shape = min(n_rows, start + step) - start, n_columns
+            yield _added([read() for read in chunks], block_shape)
+
+
+def _gathered(parts: Iterable[Entries], n_wanted: int) -> Iterator[Entries]:
+    """Entries of several parts at a time, about as many as a block has."""
+    begun: list[Entries] = []
+    n_begun = 0
+    for part in parts:
+        begun.append(part)
+        n_begun += len(part[0])
+        if n_begun >= n_wanted:
+            yield _together(begun)
+            begun, n_begun = [], 0
+    if begun:
+        yield _together(begun)
+
+
+def _together(parts: Sequence[Entries]) -> Entries:
+    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return rows, columns, values
+
+
+def _added(chunks: Sequence[Counts], shape: tuple[int, int]) -> Counts:
+    """Counts of chunks of the same rows; those of the same place are added."""
+    if len(chunks) == 1:
+        return chunks[0]
+    rows = [np.repeat(np.arange(shape[0]), np.diff(chunk.indptr)) for chunk in chunks]
+    none: Any = np.empty(0, np.int32)
+    places = tuple(
+        np.concatenate([none, *each]).astype(np.int32)
+        for each in (rows, [chunk.indices for chunk in chunks])
+    )
+    values = np.concatenate([np.empty(0), *(chunk.data for chunk in chunks)])
+    return from_sparse(sp.coo_array((values, places), shape=shape))
+
+
 def read_row_labels(path: Path, column: str) -> list[str | None]:
     """Read a column of the rows of an AnnData on disk; the counts stay there.
 
@@ -190,7 +289,7 @@ def read_row_names(path: Path) -> list[str]:
         if path.suffix.lower() == ".h5":
             names = _asked(tenx.describe, path, layer=None)["rows"]
         elif path.is_dir() and not is_zarr(path):
-            names = read_cell_names(matrix_file(path))
+            names = _tenx.read_cell_names(_tenx.matrix_file(path))
         else:
             _check_has_rows(path)
             names = _asked(anndata.read_obs, path, labels=[])["rows"]
