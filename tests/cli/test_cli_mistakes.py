@@ -41,12 +41,12 @@ ON_THE_COMMAND_LINE = {
     ),
     "points for two things": (
         ["fit", "t.csv", *K, "--decimal", ".", "--thousands", "."],
-        "are both '.'; pass different ones",
+        "--thousands must differ, but both are '.'",
         ["fit", "t.csv", *K, "--decimal", ".", "--thousands", ","],
     ),
     "words of a table": (
         ["fit", "reviews.csv", *K, "--min-documents", "3"],
-        "to which --min-documents of texts does not apply; pass --text with",
+        "--min-documents applies to texts, but this is a table of counts. Name a",
         ["fit", "reviews.csv", *K, "--min-documents", "3", "--text", "what"],
     ),
     "words that are too rare": (
@@ -77,12 +77,12 @@ ON_THE_COMMAND_LINE = {
     ),
     "known clusters that are not there": (
         ["fit", "t.csv", *K, "--known", "zebra"],
-        "it has no column 'zebra' for --known, but",
+        "it has no column 'zebra' for --known. Available",
         ["fit", "batches.csv", *K, "--known", "day"],
     ),
     "a batch that is not there": (
         ["fit", "t.csv", *K, "--batch", "zebra"],
-        "it has no column 'zebra' for --batch, but",
+        "it has no column 'zebra' for --batch. Available",
         ["fit", "names.csv", *K, "--batch", "town"],
     ),
     "only what is matched, in blocks": (
@@ -122,7 +122,7 @@ ON_THE_COMMAND_LINE = {
     "a model that is none": (["predict", "t.csv", "t.csv"], "is not a model file"),
     "a column of names counted": (
         ["fit", "names.csv", *K],
-        "--drop 'town' or pass it as --labels",
+        "--drop 'town', or compare clusters with it by --labels 'town'",
         ["fit", "names.csv", *K, "--drop", "town"],
         ["fit", "names.csv", *K, "--labels", "town", "--force"],
     ),

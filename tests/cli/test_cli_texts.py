@@ -25,7 +25,7 @@ def test_fit_and_predict_of_a_column_of_text(run, reviews, tmp_path):
     done = run("fit", reviews, "-k", 2, *given, "-o", "out", "--no-report", "--json")
     assert done.code == 0, done.err
     facts = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert facts["input"]["options"]["text"] == "review"
+    assert facts["input"]["options"]["text"] == ["review"]
     new = tmp_path / "new.csv"
     new.write_text('id,review,stars\n9,"what a bland and cold soup that was",1\n')
     done = run("predict", "out", new, "--language", "none", "--json")
@@ -48,6 +48,6 @@ def test_advice_names_options_of_commands(run, tmp_path):
     path.write_text("id,what,who,n\n1,red wool,ann,3\n2,blue silk,bob,4\n")
     done = run("fit", path, "-k", 1)
     assert "--drop 'what' --drop 'who'" in done.err
-    assert "pass --text 'what'" in done.err
+    assert "or pass --labels 'what' --labels 'who'" in done.err
     done = run("fit", path, "-k", 1, "--drop", "what", "--drop", "who", "--no-report")
     assert done.code == 0, done.err

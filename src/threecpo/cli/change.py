@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ._input_file import InputFile
 from ._known_options import names_option, read_names
 from ._output_paths import new_folder, read_run
+from ._remembered import counts_of_fit, remembered
 from ._run_facts import remembered_warnings, run_facts
 from ._shared_options import (
     AT_LEAST_ONE,
@@ -143,7 +143,7 @@ def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
 
 def _file_of(folder: Path) -> Path:
     """The file that the counts of a fit were read from."""
-    known = Path(read_run(folder).get("input", {}).get("path", ""))
+    known = remembered(folder).path
     if known == Path() or not known.exists():
         place = "" if known == Path() else f", and {known} is not there"
         message = f"split needs the counts of the fit{place}; pass --counts FILE."
@@ -216,8 +216,7 @@ def _change(
         if counts is None:
             kept = read_table(folder / "labels.csv")
         else:
-            of_rows = known.get("batch"), known.get("known")
-            source = InputFile(counts, known.get("options", {}), *of_rows)
+            source = counts_of_fit(folder, counts)
             table, rows = source.parted(read_for(model, source))
             batch = rows.get("batch")
             table, _ = aligned(model, table, counts, zero=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from ._block_input import READING_OPTIONS, block_input, reading_options
 from ._input_file import InputFile, source_options
 from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
+from ._remembered import like_the_fit, read_without_absent
 from ._shared_options import (
     batch_option,
     examples,
@@ -24,6 +24,8 @@ from ._shared_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..cluster import ThreeCPO
     from ..results import Table
     from ..table import CountTable
@@ -68,22 +70,26 @@ def command(
     MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are found by
     their names; those that the model does not know are listed and left out; a FILE that
     is read in blocks (--max-memory) must have just those of the model, unless --missing
-    is zero. Of texts the words of the model are counted.
+    is zero. Of texts the words of the model are counted. FILE is read as the table of
+    the fit was; options of reading given here override those of the fit.
     """
     from ..persistence import load
 
+    asked = {name: options.pop(name) for name in READING_OPTIONS}
+    typed = source.options | ({} if batch_column is None else {"batch": batch_column})
+    in_blocks = any(value is not None for value in asked.values())
     source = source._replace(batch=batch_column)
-    blocks = block_input(source, {name: options.pop(name) for name in READING_OPTIONS})
+    source = like_the_fit(source, model, in_blocks=in_blocks)
+    blocks = block_input(source, asked)
     with table_file(output, force=force) as write:
         fitted = load(model / "model.npz" if model.is_dir() else model)
-        _check_transform(model, source)
         fitted.set_params(n_jobs=n_jobs)
         facts: dict[str, Any] = {}
         if blocks is not None:
             file, given = blocks.read_rows()
             rows = file.predict(fitted, given.get("batch"), missing)
         else:
-            rows, facts = _in_memory(fitted, source, zero=missing == "zero")
+            rows, facts = _in_memory(fitted, source, typed, zero=missing == "zero")
         write(rows)
     if as_json:
         extra = {"labels": rows} if output is None else {"output": output.absolute()}
@@ -95,13 +101,14 @@ def command(
 
 
 def _in_memory(
-    model: ThreeCPO, source: InputFile, *, zero: bool
+    model: ThreeCPO, source: InputFile, typed: Mapping[str, Any], *, zero: bool
 ) -> tuple[Table, dict[str, Any]]:
     """Table of the rows of a file, and what was missing in it or extra."""
     from ..results import predicted_rows
     from ..results.label_comparison import label_columns
 
-    table, given = source.parted(read_for(model, source))
+    source, table = read_without_absent(source, typed, partial(read_for, model))
+    table, given = source.parted(table)
     table, facts = aligned(model, table, source.path, zero=zero)
     rows = predicted_rows(model, table, batch=given.get("batch"))
     return rows | label_columns(table, len(rows["row"])), facts
@@ -118,22 +125,6 @@ def _done(model: ThreeCPO, rows: Table) -> str:
         if code in labels:
             found.append(f"{labels.count(code)} {what}")
     return f"{number_of(len(labels), 'row')}, {listed(found)}"
-
-
-def _check_transform(model: Path, source: InputFile) -> None:
-    """Refuse counts that are not transformed as those of the model's folder were."""
-    run = model / "run.json"
-    if not run.is_file():
-        return
-    with suppress(ValueError, AttributeError):
-        options = json.loads(run.read_text("utf-8")).get("input", {}).get("options", {})
-        before, now = (each.get("transform") for each in (options, source.options))
-        if before != now:
-            advice = "leave out --transform"
-            if before is not None:
-                advice = f"pass --transform {before}"
-            message = f"The model in {model} was fitted to other values: {advice}."
-            raise click.UsageError(message)
 
 
 def read_for(model: ThreeCPO, source: InputFile) -> CountTable:

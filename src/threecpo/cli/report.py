@@ -12,6 +12,7 @@ from ._input_file import METADATA_OPTIONS, labels_of_rows
 from ._known_options import names_option, read_names
 from ._output_paths import REPORT, digest, read_run, write_rounded
 from ._printing import print_json, print_line
+from ._remembered import remembered
 from ._shared_options import (
     examples,
     given,
@@ -21,6 +22,8 @@ from ._shared_options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from ..cluster import ThreeCPO
     from ..results import Table
 
@@ -93,7 +96,7 @@ def command(
     rows_called: str | None,
     columns_called: str | None,
     as_json: bool,
-    **metadata: str | None,
+    **metadata: Any,
 ) -> None:
     """Write report.html again, from the other files in DIR.
 
@@ -103,6 +106,7 @@ def command(
     from ..persistence import load
     from ..report.words import nouns
     from ..results import read_table
+    from ..results.label_comparison import labels_in
     from ._result_folder import write_report, write_run
 
     facts = read_run(folder)
@@ -113,6 +117,8 @@ def command(
         if names_file is not None:
             names = read_names(names_file, model.n_clusters_, facts["cluster_sizes"])
             model, rows = rename(folder, model, rows, facts, names)
+        if metadata["metadata"] is None and not {*labels} <= {*labels_in(rows)}:
+            metadata = remembered(folder).options
         rows = _with_labels(rows, labels, metadata)
         called = given({"rows": rows_called, "columns": columns_called})
         if called:
@@ -134,14 +140,14 @@ def command(
 
 
 def _with_labels(
-    rows: Table, asked: tuple[str, ...], metadata: dict[str, str | None]
+    rows: Table, asked: tuple[str, ...], metadata: Mapping[str, Any]
 ) -> Table:
     """The table of rows with the labels that are asked for, in this order."""
     from ..results.label_comparison import label_columns, labels_in
 
     known: dict[str, Any] = dict(labels_in(rows))
     columns = label_columns(known, len(rows["row"]))
-    if metadata["metadata"] is not None:
+    if metadata.get("metadata") is not None:
         known |= labels_of_rows(rows["row"].tolist(), asked, metadata)
     if not asked:
         return rows
