@@ -25,11 +25,11 @@ from sklearn.metrics import adjusted_rand_score
 from _common import HERE, Report, add_data_option, load, missing_data, say
 from paper import methods
 from paper.kmeans import COSINE
+from paper.poisson import PoissonC, PoissonL
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
 from threecpo._core.workers import Workers
 from threecpo._validation import check_counts
-from threecpo.cluster import PoissonC, PoissonL
 
 SETS = ("wholesales", "sporta", "bbcsports", "bbcnews", "newsgroups20")
 PEERS = ("PoissonL", "PoissonC", "SKM")

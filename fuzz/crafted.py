@@ -43,7 +43,6 @@ def _few(n_clusters: int = 2) -> dict[str, Any]:
 def doors() -> dict[str, Callable[[Any], Any]]:
     """Public functions and methods that take counts, by name."""
     from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
-    from threecpo.cluster import PoissonC, PoissonL
     from threecpo.preprocessing import SublinearCounts
 
     fitted = ThreeCPO(**_few()).fit(sound())
@@ -55,8 +54,6 @@ def doors() -> dict[str, Callable[[Any], Any]]:
         "ThreeCPO.row_scores": fitted.row_scores,
         "ThreeCPO.transform": fitted.transform,
         "ThreeCPO.score": fitted.score,
-        "PoissonL.fit": lambda X: PoissonL(**_few()).fit(X),
-        "PoissonC.fit": lambda X: PoissonC(**_few()).fit(X),
         "SublinearCounts": lambda X: SublinearCounts().fit_transform(X),
         "CountTable": CountTable,
         "select_n_clusters": lambda X: select_n_clusters(X, [2, 3], n_init=2),

@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from threecpo.cluster import PoissonC, PoissonL, ThreeCPO
+from threecpo import ThreeCPO
 
 from .cocluster import ELBM, SELBM, CoclustInfo, CoclustMod, CoclustSpecMod, TauCC
 from .kmeans import SphericalKMeans
+from .poisson import PoissonC, PoissonL
 from .transforms import k_means_pipeline
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from fuzz.crafted import matrices
 from fuzz.lies import N_COLUMNS, N_ROWS, sound
+from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, read_counts
 from threecpo._core.matrices import DamagedMatrixError
-from threecpo.cluster import PoissonL
 from threecpo.io import DataFormatError
 from threecpo.io.blocks import open_blocks, write_blocks
 

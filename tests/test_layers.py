@@ -51,7 +51,7 @@ DOORS = {
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),
     ("select/_path.py", "_repr_html_", "report"),
-    ("select/_select.py", "_over_blocks", "distributed"),
+    ("select/selection.py", "_over_blocks", "distributed"),
     ("select/_path.py", "plot", "plot"),
 }
 

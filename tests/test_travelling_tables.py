@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from containers import planted
+from paper.poisson import PoissonL
 from threecpo import (
     CountTable,
     ThreeCPO,
@@ -17,7 +18,6 @@ from threecpo import (
 from threecpo._core.loops import inspection as inspection_loops
 from threecpo._core.matrices import from_dense
 from threecpo._validation import check_counts
-from threecpo.cluster import PoissonL
 from threecpo.io.blocks import open_blocks
 from threecpo.preprocessing import SublinearCounts
 

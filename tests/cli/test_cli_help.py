@@ -140,7 +140,7 @@ def test_choices_are_all_that_the_estimator_takes(option, more):
 
 
 def test_defaults_are_shown_as_they_are(capsys):
-    from threecpo.select._select import empty_path
+    from threecpo.select.selection import empty_path
 
     def shown_default(command, option):
         assert threecpo.cli.main([command, "--help"]) == 0

@@ -7,11 +7,11 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 import oracle_batches
+from paper.poisson import PoissonC, PoissonL
 from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
 from threecpo._core.workers import SERIAL
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.starting import placed_by
-from threecpo.cluster import PoissonC, PoissonL
 from threecpo.cluster.fitting import as_table
 
 

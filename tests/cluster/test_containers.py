@@ -16,9 +16,9 @@ from containers import (
     snapshot,
     with_spare_room,
 )
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
 from threecpo._validation import check_counts
-from threecpo.cluster import PoissonC, PoissonL
 
 SMALL, _ = planted(n_rows=15)
 SMALL[3] = 0

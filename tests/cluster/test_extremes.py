@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
-from threecpo.cluster import PoissonC, PoissonL
 
 Y = np.random.default_rng(0).poisson(3, (40, 6)).astype(float)
 CASES = {

@@ -7,8 +7,8 @@ one of these on purpose names it under *Changed* in CHANGELOG.md.
 import numpy as np
 import pytest
 
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
-from threecpo.cluster import PoissonC, PoissonL
 from threecpo.datasets import make_synth
 
 GOLDEN = {

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from fitting import TRUE, X
+from paper.poisson import PoissonC, PoissonL
 from threecpo import CountTable, ThreeCPO, load, select_n_clusters
-from threecpo.cluster import PoissonC, PoissonL
 
 CLASSES = np.unique(TRUE[TRUE >= 0]).tolist()
 NAMES = ["moss", "fern", "alga"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
 from threecpo._core import search
-from threecpo.cluster import PoissonC, PoissonL
 from threecpo.datasets import make_synth
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import threecpo
+from paper.poisson import PoissonC, PoissonL
 from strategies import planted
 from threecpo import ThreeCPO, select_n_clusters
-from threecpo.cluster import PoissonC, PoissonL
 
 
 @pytest.fixture(scope="module")

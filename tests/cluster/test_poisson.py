@@ -6,8 +6,8 @@ import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
 from containers import planted
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
-from threecpo.cluster import PoissonC, PoissonL
 
 
 def chi_squared_labels(X, labels):

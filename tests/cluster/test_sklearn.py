@@ -15,8 +15,8 @@ from sklearn.utils import shuffle
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from fitting import EXPECTED_FAILURES
+from paper.poisson import PoissonC, PoissonL
 from threecpo import ThreeCPO
-from threecpo.cluster import PoissonC, PoissonL
 
 NEGATIVE = ("check_clustering",)
 

@@ -10,9 +10,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices, planted
 from threecpo import ThreeCPO, distributed, load, select_n_clusters
-from threecpo.cluster import PoissonC, PoissonL
 
 MODELS = [
     ThreeCPO(3, random_state=0),

@@ -182,8 +182,8 @@ class TestForeign:
             kept(X, begun, **{option: value})
 
     def test_other_estimators(self, X, begun):
+        from paper.poisson import PoissonL
         from threecpo import distributed
-        from threecpo.cluster import PoissonL
 
         with pytest.raises(ValueError, match="belongs to a fit with"):
             distributed.fit(PoissonL(5), X, checkpoint=begun)

@@ -6,8 +6,8 @@ from block_fits import counts_of, evenly, model_of, write
 from sklearn.exceptions import NotFittedError
 
 import threecpo
+from paper.poisson import PoissonL
 from threecpo import ThreeCPO, distributed
-from threecpo.cluster import PoissonL
 
 KINDS = ("plain", "outliers", "final", "joined", "batches", "poisson-l")
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from block_fits import assert_same_path, counts_of, evenly, shapeless, write
 
+from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
 from threecpo._fit.blocks import BlockFit
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.checkpoint import Checkpoint
-from threecpo.cluster import PoissonL
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 OPTIONS = {"n_init": 2, "random_state": 0}
@@ -260,5 +260,5 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_k_means_is_refused():
     from sklearn.cluster import KMeans
 
-    with pytest.raises(TypeError, match="none of ThreeCPO, PoissonL and PoissonC"):
+    with pytest.raises(TypeError, match="is not a ThreeCPO"):
         path_of(counts_of()[0], estimator=KMeans())

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from block_fits import assert_same_bits, evenly, model_of, shapeless, write
 from sklearn.metrics import adjusted_rand_score
 
+from paper.poisson import PoissonL
 from threecpo import distributed
-from threecpo.cluster import PoissonL
 from threecpo.distributed import local_client
 
 RNG = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from k_paths import ALL, TRUE, Restarted, X, assert_same_fit, assert_same_path, 
 
 import oracle
 from containers import CONTAINERS, names, planted, snapshot
-from threecpo.cluster import PoissonC, PoissonL
+from paper.poisson import PoissonC, PoissonL
 
 OPTIONS = {
     "default": {},

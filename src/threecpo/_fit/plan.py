@@ -295,7 +295,7 @@ def check_rows(
     if info.n_batches > 1 and plan.settings.rule is not EXACT:
         message = (
             f"The rule {plan.settings.rule.name!r} does not support batches; with "
-            "batch= use assignment='exact' (of PoissonC and PoissonL: PoissonL)."
+            "batch= use assignment='exact'."
         )
         raise ValueError(message)
     n_kept = n_rows if info.kept is None else len(info.kept)

@@ -1,7 +1,6 @@
 """Estimators that cluster rows."""
 
-from ._poisson import PoissonC, PoissonL
 from ._threecpo import ThreeCPO
 from .naming import ClusterDescription
 
-__all__ = ["ClusterDescription", "PoissonC", "PoissonL", "ThreeCPO"]
+__all__ = ["ClusterDescription", "ThreeCPO"]

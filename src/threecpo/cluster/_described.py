@@ -1,9 +1,10 @@
-"""What a fitted model says of its clusters: names, and columns that mark them."""
+"""What a fitted model says of clusters, batches and what was downweighted."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,18 +13,17 @@ from .._extras import frame
 from .._parameters import MARKER_ORDERS
 from ._base import PoissonClusterer
 from .naming import cluster_names_of, given_names, names_array
-from .tables import marker_table
+from .tables import batch_columns, downweighted_columns, lightest, marker_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Self
 
-    import numpy as np
     from numpy.typing import NDArray
 
 
 class DescribedClusters(PoissonClusterer):
-    """A clusterer whose clusters have names and marking columns."""
+    """A clusterer that describes what it found."""
 
     @property
     def cluster_names_(self) -> NDArray[np.object_]:
@@ -120,3 +120,91 @@ class DescribedClusters(PoissonClusterer):
         if feature_names is not None:
             names = names_array("feature_names", feature_names, record.n_columns)
         return frame(marker_table(record, n, order=order, column_names=names))
+
+    @property
+    def column_weights_(self) -> NDArray[np.float64]:
+        """How much the likelihood of each column counts, 1 or less."""
+        check_is_fitted(self)
+        weights = self.record_.sums.column_weights
+        return np.ones(self.record_.n_columns) if weights is None else weights
+
+    @property
+    def row_weights_(self) -> NDArray[np.float64]:
+        """How often each row counts by ``robust``, 1 or less."""
+        check_is_fitted(self)
+        rows = self.record_.rows
+        if rows is None:
+            message = "The results of the rows were written to files."
+            raise AttributeError(message)
+        weights = rows.row_weights
+        return np.ones(len(rows.labels)) if weights is None else weights
+
+    def batch_columns(self, n: int = 10) -> Any:
+        """Columns that differ most between batches.
+
+        Parameters
+        ----------
+        n : int, default=10
+            Most columns to list.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            ``column``; ``batch`` that has the most of it and ``effect``, how many times
+            more than a mean batch; ``least_batch`` and ``least_effect``; ``evidence``,
+            the likelihood in nats that the batches explain, by which they are ordered.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> X = [[9, 1, 5], [8, 2, 5], [1, 7, 5], [2, 9, 5]] * 5
+        >>> X = [[a, b, c * (1 + i % 2)] for i, (a, b, c) in enumerate(X)]
+        >>> model = ThreeCPO(2, random_state=0).fit(X, batch=["old", "new"] * 10)
+        >>> model.batch_columns(1)["batch"][0]
+        'new'
+        """
+        check_is_fitted(self)
+        n = _options.check_integer("n", n, 1)
+        return frame(batch_columns(self.record_, n))
+
+    def downweighted_columns(self) -> Any:
+        """Columns that ``robust`` downweights.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            ``column``; ``group`` (1, 0 or -1); ``dispersion``, how many times more it
+            varied in the first fit than Poisson counts; ``weight`` of its likelihood.
+            The least weight comes first.
+
+        Examples
+        --------
+        >>> from threecpo import ThreeCPO
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(random_state=0)
+        >>> model = ThreeCPO(3, robust={"columns": 10}, random_state=0).fit(X)
+        >>> list(model.downweighted_columns())
+        ['column', 'group', 'dispersion', 'weight']
+        """
+        check_is_fitted(self)
+        return frame(downweighted_columns(self.record_, self.column_weights_))
+
+    def downweighted_rows(self) -> Any:
+        """Rows that ``robust`` downweights.
+
+        Returns
+        -------
+        pandas.DataFrame or dict of str to list
+            ``row``, its ``label`` and ``weight``; the least weight comes first.
+        """
+        weights = self.row_weights_
+        rows, names = self.record_.rows, self.record_.row_names
+        assert rows is not None
+        held = lightest(weights)
+        return frame(
+            {
+                "row": [int(i) if names is None else names[i] for i in held],
+                "label": rows.labels[held].tolist(),
+                "weight": weights[held].tolist(),
+            }
+        )

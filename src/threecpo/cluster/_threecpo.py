@@ -10,10 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._arrivals import ArrivingRows
 from ._described import DescribedClusters
-from ._nuisance import NuisanceEffects
-from ._stability import ClusterStability
+from ._incremental import IncrementalMixin
 from .fitting import as_table
 
 if TYPE_CHECKING:
@@ -27,9 +25,7 @@ if TYPE_CHECKING:
     from ..select import KPath
 
 
-class ThreeCPO(
-    SelectorMixin, DescribedClusters, ClusterStability, ArrivingRows, NuisanceEffects
-):
+class ThreeCPO(SelectorMixin, DescribedClusters, IncrementalMixin):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:

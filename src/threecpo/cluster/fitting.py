@@ -51,7 +51,7 @@ Model = TypeVar("Model", bound=PoissonClusterer)
 def check_estimator(estimator: Any) -> None:
     """Refuse what is not of the Poisson family."""
     if not isinstance(estimator, PoissonClusterer):
-        message = f"{estimator!r} is none of ThreeCPO, PoissonL and PoissonC."
+        message = f"{estimator!r} is not a ThreeCPO."
         raise TypeError(message)
 
 

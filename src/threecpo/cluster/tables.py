@@ -1,18 +1,21 @@
-"""Tables of a fit: columns that mark clusters, and joins of the tree."""
+"""Tables of a fit: markers, joins of the tree, batches, weights, stability."""
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core.codes import GROUP_NAMES, NOISE, RELEVANT, SHARED
+from .._options import check_robust
 from .naming import cluster_names_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
+    from .._fit.stability import Stability
 
 COLUMNS = (
     *("group", "cluster", "name", "rank", "column"),
@@ -117,3 +120,75 @@ def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
     price, n_rows = record.settings.price, record.sums.total_weight
     each = [price(totals, k, n_rows).sum() for k in range(record.n_clusters, 0, -1)]
     return -np.diff(np.array(each))
+
+
+def lightest(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of weights below 1, the least first."""
+    order = np.argsort(weights, kind="stable")
+    return order[weights[order] < 1]
+
+
+def downweighted_columns(
+    record: FitRecord, weights: NDArray[np.float64]
+) -> dict[str, list[Any]]:
+    held, names = lightest(weights), record.column_names
+    most = check_robust(record.parameters.get("robust")).columns or np.nan
+    return {
+        "column": [int(j) if names is None else names[j] for j in held],
+        "group": record.groups[held].tolist(),
+        "dispersion": (most / weights[held]).tolist(),
+        "weight": weights[held].tolist(),
+    }
+
+
+def batch_columns(record: FitRecord, n: int) -> dict[str, list[Any]]:
+    """List the columns whose batches explain the most likelihood."""
+    from .._core.model import log
+
+    names, effects = record.batch_names, record.batch_effects
+    if record.sums.n_batches == 1:
+        keys = ("column", "batch", "effect", "least_batch", "least_effect", "evidence")
+        return {key: [] for key in keys}
+    evidence = (record.sums.batch_totals * log(effects)).sum(axis=0)
+    best = np.argsort(-evidence, kind="stable")[:n]
+    most, least = effects.argmax(axis=0), effects.argmin(axis=0)
+    columns = record.column_names
+    return {
+        "column": [int(j) if columns is None else columns[j] for j in best],
+        "batch": [names[most[j]] for j in best],
+        "effect": [float(effects[most[j], j]) for j in best],
+        "least_batch": [names[least[j]] for j in best],
+        "least_effect": [float(effects[least[j], j]) for j in best],
+        "evidence": [float(evidence[j]) for j in best],
+    }
+
+
+def stability_table(found: Stability) -> dict[str, Any]:
+    """Return what was measured as columns."""
+    splits = found.splits
+    missing = np.full(len(found.members), np.nan)
+    mean, spread = missing, missing
+    if len(found.jaccards):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # nodes in no half
+            mean = np.nanmean(found.jaccards, axis=0)
+            spread = np.nanstd(found.jaccards, axis=0)
+
+    def of_splits(name: str) -> Any:
+        return np.array([np.nan if s is None else getattr(s, name) for s in splits])
+
+    return {
+        "node": np.arange(len(found.members)),
+        "clusters": np.array(
+            [" ".join(map(str, sorted(below))) for below in found.members], dtype=object
+        ),
+        "rows": found.sizes,
+        "jaccard": mean,
+        "jaccard_sd": spread,
+        "gain": of_splits("gain"),
+        "expected": of_splits("null_mean"),
+        "z": of_splits("z"),
+        "p_value": of_splits("p_value"),
+        "p_adjusted": found.adjusted,
+        "real": found.real,
+    }

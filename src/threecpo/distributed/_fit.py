@@ -87,7 +87,7 @@ def fit(
 
     Parameters
     ----------
-    estimator : ThreeCPO, PoissonL or PoissonC
+    estimator : ThreeCPO
         What to fit. With ``init=model`` or labels there is no sample and one run. With
         ``n_clusters="auto"`` the best of a path is kept, as in
         :func:`select_n_clusters`, which is ``k_path_``.

@@ -9,7 +9,7 @@ from .._fit import driver
 from .._options import check_integer, check_non_negative
 from .._progress import RunBar
 from ..cluster.fitting import check_estimator, keep, parameters_of
-from ..select.fitting import (
+from ..select.selection import (
     empty_path,
     largest_of_auto,
     numbers_of_auto,
@@ -74,7 +74,7 @@ def select_n_clusters(
         As in :func:`fit`.
     n_clusters, n_init, criterion, random_state, n_jobs, verbose, progress
         As in :func:`threecpo.select_n_clusters`.
-    estimator : ThreeCPO, PoissonL, PoissonC or None, default=None
+    estimator : ThreeCPO or None, default=None
         Its options are kept. None is ``ThreeCPO()``.
     layer, client, max_memory, sample_rows, tol, scratch
         As in :func:`fit`.

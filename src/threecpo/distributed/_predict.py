@@ -47,7 +47,7 @@ def predict(
 
     Parameters
     ----------
-    model : ThreeCPO, PoissonL or PoissonC
+    model : ThreeCPO
         A fitted model, of a fit in memory or over blocks.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         Counts of the same columns, as in :func:`fit`.

@@ -1,15 +1,7 @@
-"""How many clusters: paths of fits, and criteria that choose among them."""
+"""Fits of several numbers of clusters, and criteria that choose among them."""
 
 from ._path import KPath
-from ._select import auto_path, select_n_clusters
-from ._stability import stability
 from .choice import KChoice, choice_of
+from .selection import auto_path, select_n_clusters
 
-__all__ = [
-    "KChoice",
-    "KPath",
-    "auto_path",
-    "choice_of",
-    "select_n_clusters",
-    "stability",
-]
+__all__ = ["KChoice", "KPath", "auto_path", "choice_of", "select_n_clusters"]

@@ -154,7 +154,7 @@ class PoissonFit:
 
 
 class PoissonFitter:
-    """How ThreeCPO, PoissonL or PoissonC is fitted for each K."""
+    """How an estimator is fitted for each K."""
 
     def __init__(self, estimator: PoissonClusterer) -> None:
         self.estimator = estimator

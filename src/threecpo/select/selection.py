@@ -1,4 +1,4 @@
-"""The door: counts in, a path over the number of clusters out."""
+"""Fits of several numbers of clusters, and the choice among them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def select_n_clusters(
         is 20, or 4 where ``init`` is ``"merge"``. ``"auto"`` makes runs for each K
         until two agree, as in :class:`ThreeCPO`.
     estimator : estimator or None, default=None
-        ThreeCPO, PoissonL or PoissonC, whose options are kept. None is ``ThreeCPO()``.
+        A ThreeCPO, whose options are kept. None is ``ThreeCPO()``.
     criterion : str or None, default=None
         ``"mdl"``, the description length of the paper, or ``"mdl-dispersion"`` (the
         default), which allows for counts that vary more than Poisson counts.
@@ -209,33 +209,7 @@ def auto_path(
 ) -> KPath:
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
 
-    Parameters
-    ----------
-    estimator : ThreeCPO
-        Its options, ``max_clusters`` and ``criterion``.
-    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
-        Counts, 0 or more.
-    sample_weight, batch, known_labels : array-like of shape (n_rows,) or None, \
-default=None
-        As in :meth:`ThreeCPO.fit`; the path begins with the number of known clusters.
-    hold_labels : bool, default=True
-        Whether rows stay in their known clusters.
-    progress : Progress or None, default=None
-        Listens to the runs; None shows a bar if the estimator is ``verbose``.
-
-    Returns
-    -------
-    KPath
-        Fits for 1 to ``max_clusters`` clusters, and never more than there are rows.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.select import auto_path
-    >>> X, _ = make_synth(random_state=0)
-    >>> auto_path(ThreeCPO("auto", max_clusters=5, random_state=0), X)
-    KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters.
+    It begins with the number of known clusters, and has no more than there are rows.
     """
     largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)

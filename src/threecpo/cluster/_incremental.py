@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
 
 
-class ArrivingRows(RowConfidence):
+class IncrementalMixin(RowConfidence):
     """A clusterer that takes more rows, and can make an ordinary fit of them."""
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ._base import PoissonClusterer
+from threecpo.cluster.fitting import PoissonClusterer
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -14,7 +14,8 @@ class PoissonL(PoissonClusterer):
     """Poisson clustering by likelihood (PoissonL).
 
     Every column has its own rate in every cluster, and a row goes to the cluster where
-    its likelihood is largest: :class:`ThreeCPO` with every column in C1 and no price.
+    its likelihood is largest: :class:`threecpo.ThreeCPO` with every column in C1 and
+    no price.
 
     Parameters
     ----------
@@ -22,7 +23,7 @@ class PoissonL(PoissonClusterer):
         Number of clusters to start with. Clusters that lose all rows are dropped.
     init : str, array-like of shape (n_rows,) or fitted model, \
 default="poisson-k-means++"
-        Start of the rows, as in :class:`ThreeCPO`, with all columns.
+        Start of the rows, as in :class:`threecpo.ThreeCPO`, with all columns.
     n_init : int or "auto", default=10
         Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
         to at most 20, until two share the lowest loss (within 1e-9 of it).
@@ -72,7 +73,7 @@ default="poisson-k-means++"
 
     Examples
     --------
-    >>> from threecpo.cluster import PoissonL
+    >>> from paper.poisson import PoissonL
     >>> PoissonL(2, random_state=0).fit_predict([[9, 1], [8, 2], [1, 7], [20, 1]])
     array([0, 0, 1, 0], dtype=int32)
     """
@@ -112,7 +113,7 @@ class PoissonC(PoissonL):
         Number of clusters to start with. Clusters that lose all rows are dropped.
     init : str, array-like of shape (n_rows,) or fitted model, \
 default="poisson-k-means++"
-        Start of the rows, as in :class:`ThreeCPO`, with all columns.
+        Start of the rows, as in :class:`threecpo.ThreeCPO`, with all columns.
     n_init : int or "auto", default=10
         Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
         to at most 20, until two share the lowest loss (within 1e-9 of it).
@@ -140,7 +141,7 @@ n_clusters_, n_features_in_, feature_names_in_
 
     Examples
     --------
-    >>> from threecpo.cluster import PoissonC
+    >>> from paper.poisson import PoissonC
     >>> PoissonC(2, random_state=0).fit_predict([[9, 1], [8, 2], [1, 7], [20, 1]])
     array([0, 0, 1, 0], dtype=int32)
     """
