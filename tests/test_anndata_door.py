@@ -21,6 +21,7 @@ from anndata_cells import (
 from containers import planted
 from threecpo import ThreeCPO
 from threecpo.anndata import cluster
+from threecpo.results import row_map
 
 
 @pytest.mark.parametrize(
@@ -81,12 +82,17 @@ def test_groups_have_all_three_categories_and_columns_keep_their_names():
 @pytest.mark.parametrize(
     ("adata", "options", "kind", "part"),
     [
-        (made(), {"layer": "raw"}, ValueError, "no layer 'raw'.*it has none"),
+        (made(), {"layer": "raw"}, ValueError, "no layer 'raw'.*keep the counts in"),
+        (made(), {"use_raw": True}, ValueError, "use_raw=True, but adata.raw is not"),
+        (made(), {"use_raw": True, "layer": "X"}, ValueError, "two matrices"),
+        (made(), {"k": 3}, TypeError, "no parameter 'k'. Use n_clusters= instead"),
+        (made(), {"outlier": 3}, TypeError, "'outlier'. Use outliers= instead"),
+        (made(), {"batch_key": "lab"}, ValueError, "batch_key='lab' is not a column"),
         (
             made(layers={"spliced": X}),
             {"layer": "raw"},
             ValueError,
-            "it has 'spliced'",
+            "pass layer='spliced', or",
         ),
         (anndata.AnnData(obs=made().obs), {}, ValueError, "X of this AnnData is empty"),
         (X, {}, TypeError, "takes an AnnData, not a ndarray"),
@@ -140,9 +146,9 @@ def test_a_copy_of_a_view_leaves_the_view_alone():
     assert not list(view.obs)
 
 
-def test_the_number_of_clusters_may_be_chosen():
+def test_the_number_of_clusters_is_chosen():
     adata = made()
-    cluster(adata, "auto", max_clusters=5)
+    cluster(adata, max_clusters=5)
     model = expected("auto", max_clusters=5)
     check(adata, model)
     path = adata.uns["threecpo"]["k_path"]
@@ -188,3 +194,13 @@ def test_the_path_comes_back_from_a_file(tmp_path):
     again = anndata.read_h5ad(tmp_path / "clustered.h5ad")
     read, facts = (a.uns["threecpo"]["k_path"] for a in (again, adata))
     np.testing.assert_array_equal(read["total"], facts["total"])
+
+
+@pytest.mark.parametrize("outliers", [None, "final"])
+def test_cells_have_a_confidence_and_a_place_in_the_map(outliers):
+    adata = made()
+    cluster(adata, 3, outliers=outliers)
+    model = expected(outliers=outliers)
+    own = model.probabilities_[np.arange(len(X)), model.nearest_labels_]
+    np.testing.assert_array_equal(adata.obs["threecpo_confidence"], own)
+    np.testing.assert_array_equal(adata.obsm["X_threecpo"], row_map(model, X))

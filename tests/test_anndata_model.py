@@ -8,11 +8,19 @@ import threecpo.anndata
 from anndata_cells import (
     Price,
     X,
+    anndata,
+    check,
     expected,
+    log_normalised,
     made,
     through_a_file,
 )
-from threecpo.anndata import cluster
+from containers import planted
+from threecpo import ThreeCPO
+from threecpo.anndata import cluster, write
+from threecpo.results import row_map
+
+NAMED = made().to_df()
 
 
 class TestStoredModel:
@@ -39,9 +47,9 @@ class TestStoredModel:
 
     def test_what_is_no_model_is_refused(self):
         for held, part in (
-            (None, r"holds no model under uns\['threecpo'\]; call threecpo.anndata"),
-            ("text", "holds no model"),
-            ({"loss": 1.0}, "holds no model"),
+            (None, r"has no model under uns\['threecpo'\]; call threecpo.anndata"),
+            ("text", "has no model"),
+            ({"loss": 1.0}, "has no model"),
             ({"model": "text"}, "is not a model that threecpo.anndata.cluster stored"),
             (
                 {"model": np.zeros(9, np.uint8)},
@@ -63,7 +71,13 @@ class TestPredict:
         new = made()[::-1, ::-1].copy()
         threecpo.anndata.predict(new, through_a_file(adata, tmp_path))
         assert list(new.obs) == list(adata.obs)
-        pd.testing.assert_frame_equal(new.obs.loc[adata.obs_names], adata.obs)
+        again = new.obs.loc[adata.obs_names]
+        sure = "threecpo_confidence"
+        pd.testing.assert_frame_equal(
+            again.drop(columns=sure), adata.obs.drop(columns=sure)
+        )
+        shares = threecpo.anndata.model(adata).predict_proba(adata.to_df())
+        np.testing.assert_array_equal(again[sure], shares.max(axis=1))
         assert not new.uns
 
     def test_genes_are_found_by_name(self):
@@ -85,3 +99,139 @@ class TestPredict:
             threecpo.anndata.predict(made(), expected(), missing="none")
         with pytest.raises(TypeError, match="predict takes an AnnData"):
             threecpo.anndata.predict(X, expected())
+
+    def test_batches_are_those_of_the_column_of_the_fit(self):
+        adata, new = in_batches(), in_batches()
+        cluster(adata, 3, batch_key="lab")
+        threecpo.anndata.predict(new, adata)
+        margins = "threecpo_margin"
+        np.testing.assert_allclose(new.obs[margins], adata.obs[margins])
+        model, lab = threecpo.anndata.model(adata), adata.obs["lab"].to_numpy()
+        shares = model.predict_proba(adata.to_df(), batch=lab).max(axis=1)
+        np.testing.assert_array_equal(new.obs["threecpo_confidence"], shares)
+        del new.obs["lab"]
+        threecpo.anndata.predict(new, adata)  # of an average batch
+        assert not np.allclose(new.obs[margins], adata.obs[margins])
+
+
+def in_batches():
+    """Cells of which half have nine times the molecules of half of the genes."""
+    array, _ = planted(n_clusters=3, n_background=0)
+    lab = np.arange(len(array)) % 2
+    array[np.ix_(lab == 1, np.arange(0, array.shape[1], 2))] *= 9
+    adata = made(array)
+    adata.obs["lab"] = np.array(["a", "b"])[lab]
+    return adata
+
+
+class TestWrite:
+    """A model that was changed replaces all that the first one wrote."""
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda model: model.merge([[0, 1]]),
+            lambda model: model.cut(2),
+            lambda model: model.cut(2, X=NAMED),
+            lambda model: model.split(NAMED, 0),
+            lambda model: model.name_clusters(["T", "B", "NK"]),
+        ],
+        ids=["merge", "cut", "refit", "split", "rename"],
+    )
+    def test_it_is_written_whole(self, tmp_path, change):
+        adata = made()
+        cluster(adata, 3)
+        changed = change(threecpo.anndata.model(adata))
+        write(adata, changed)
+        adata = through_a_file(adata, tmp_path)
+        check(adata, changed)
+        assert list(adata.obs["threecpo_name"].cat.categories) == list(
+            changed.cluster_names_
+        )
+        own = changed.probabilities_[np.arange(len(X)), changed.labels_]
+        np.testing.assert_array_equal(adata.obs["threecpo_confidence"], own)
+        np.testing.assert_array_equal(adata.obsm["X_threecpo"], row_map(changed, X))
+        tree = adata.uns["dendrogram_threecpo"]
+        np.testing.assert_array_equal(tree["linkage"], changed.tree_)
+        markers = adata.uns["rank_genes_groups_threecpo"]["names"]
+        tops = changed.top_columns(1)
+        assert list(markers[0]) == tops["column"][tops["group"] == 1].tolist()
+        page = threecpo.anndata.report(adata).html
+        assert f"cells in {changed.n_clusters_} clusters" in page
+        for name in changed.cluster_names_:
+            assert f"<bdi>{name}</bdi>" in page
+        again = threecpo.anndata.model(adata)
+        np.testing.assert_array_equal(again.labels_, changed.labels_)
+
+    def test_cells_may_come_in_another_order(self):
+        adata, other = made(), made()[::-1, ::-1].copy()
+        cluster(adata, 3)
+        write(other, threecpo.anndata.model(adata))
+        pd.testing.assert_frame_equal(other.obs.loc[adata.obs_names], adata.obs)
+        pd.testing.assert_frame_equal(other.var.loc[adata.var_names], adata.var)
+        np.testing.assert_array_equal(
+            other.obsm["X_threecpo"][::-1], adata.obsm["X_threecpo"]
+        )
+
+    def test_a_model_without_names_is_of_these_cells(self):
+        adata = made()
+        write(adata, expected(), key_added="mine")
+        check(adata, expected(), "mine")
+        assert list(
+            threecpo.anndata.model(adata, key_added="mine").feature_names_in_
+        ) == (list(adata.var_names))
+
+    def test_the_matrix_is_that_of_the_results_it_replaces(self):
+        adata = made(layers={"counts": X + 1, "molecules": X})
+        adata.X = log_normalised(X)
+        cluster(adata, 3, layer="molecules")
+        write(adata, threecpo.anndata.model(adata).cut(2))
+        assert adata.uns["threecpo"]["layer"] == "layers['molecules']"
+
+    def test_nothing_of_earlier_results_stays(self):
+        adata = made()
+        cluster(adata, 3, outliers="iterative")
+        model = ThreeCPO(3, random_state=0, robust={"columns": 1.0}).fit(X)
+        write(adata, model)
+        assert "threecpo_nearest" not in adata.obs
+        # Not measured where columns are downweighted.
+        assert "threecpo_confidence" not in adata.obs
+
+    def test_batches_stay_with_the_results(self):
+        adata = in_batches()
+        cluster(adata, 3, batch_key="lab")
+        places = adata.obsm["X_threecpo"]
+        write(adata, threecpo.anndata.model(adata).name_clusters(["x", "y", "z"]))
+        assert adata.uns["threecpo"]["batch_key"] == "lab"
+        np.testing.assert_array_equal(adata.obsm["X_threecpo"], places)
+        lab = adata.obs["lab"].to_numpy()
+        assert neighbours_alike(places, lab) < 0.65
+        cluster(adata, 3)
+        assert neighbours_alike(adata.obsm["X_threecpo"], lab) > 0.65
+        assert "batch_key" not in adata.uns["threecpo"]
+
+    def test_models_of_other_cells_are_refused(self):
+        adata, part = made(), made()[:100].copy()
+        cluster(part, 3)
+        with pytest.raises(
+            ValueError, match=r"on 100 cells, but adata has 155; .*predict"
+        ):
+            write(adata, threecpo.anndata.model(part))
+        with pytest.raises(
+            ValueError, match="155 x 10 counts without names, but adata"
+        ):
+            write(part, expected())
+        assert not list(adata.obs)
+
+
+def neighbours_alike(places, kinds):
+    """Share of the ten nearest neighbours that are of the same kind."""
+    from scipy.spatial import cKDTree
+
+    _, near = cKDTree(places).query(places, k=11)
+    return float(np.mean(kinds[near[:, 1:]] == kinds[:, None]))
+
+
+def test_a_fit_of_an_anndata_names_the_function():
+    with pytest.raises(TypeError, match=r"use threecpo.anndata.cluster\(adata\)"):
+        ThreeCPO(3).fit(anndata.AnnData(X.astype(np.float32)))

@@ -27,7 +27,7 @@ class TestReport:
     @pytest.mark.parametrize(
         ("change", "part"),
         [
-            (lambda adata: adata[5:], r"holds \d+ of the \d+ cells"),
+            (lambda adata: adata[5:], r"has \d+ of the \d+ cells"),
             (lambda adata: adata[:, 2:], r"lacks 2 of the \d+ genes"),
         ],
     )
@@ -81,16 +81,6 @@ class TestLabels:
         for place, name in enumerate(both):
             assert f'<option value="{place}">{name}</option>' in pages[0]
 
-    def test_clusters_may_be_named(self, adata, tmp_path):
-        assert report(adata, tmp_path / "a.html", names=["T", "B", "NK"]) is None
-        assert "<bdi>NK</bdi>" in (tmp_path / "a.html").read_text("utf-8")
-        by_size = report(adata, names=lambda each: f"{each.size} cells")
-        sizes = np.bincount(threecpo.anndata.model(adata).labels_)
-        names = [part["name"] for part in by_size.summary["clusters"]]
-        assert names == [f"{n} cells" for n in sizes]
-        with pytest.raises(ValueError, match="There are 2 names for 3 clusters"):
-            report(adata, names=["T", "B"])
-
     def test_rows_are_cells_unless_they_are_called_otherwise(self, adata):
         assert "cells in 3 clusters" in report(adata).summary["lead"]
         nuclei = report(adata, called={"rows": "nuclei"})
@@ -98,5 +88,17 @@ class TestLabels:
 
     @pytest.mark.parametrize("asked", ["type", ["cell_type", "type"]])
     def test_a_column_that_is_not_there_is_named(self, adata, asked):
-        with pytest.raises(ValueError, match=r"^labels='type' is no column of obs, "):
+        with pytest.raises(
+            ValueError, match=r"^labels='type' is not a column of obs, "
+        ):
             report(adata, labels=asked)
+
+
+def test_a_report_may_have_another_key():
+    adata = made()
+    cluster(adata, 2, key_added="two")
+    assert "cells in 2 clusters" in repr(report(adata, key_added="two"))
+    with pytest.raises(
+        ValueError, match=r"no model under uns\['threecpo'\].*key_added="
+    ):
+        report(adata)

@@ -18,39 +18,61 @@ import matplotlib
 matplotlib.use("Agg")
 import numpy as np
 import scanpy as sc
-from threecpo.anndata import cluster
+import threecpo.anndata
 
 adata = sc.read_h5ad({path!r})
 adata.layers["counts"] = adata.X.copy()
 sc.pp.normalize_total(adata)
 sc.pp.log1p(adata)
-cluster(adata, 3, outliers="iterative")
-adata.obsm["X_umap"] = np.random.default_rng(0).normal(size=(adata.n_obs, 2))
-sc.pl.umap(adata, color=["threecpo", "threecpo_outlier_score"], show=False)
-assert len(adata.uns["threecpo_colors"]) == 4
+threecpo.anndata.cluster(adata, 3{options})
+merged = threecpo.anndata.model(adata).merge([[0, 1]])
+threecpo.anndata.cluster(adata, 3, key_added="merged"{options})
+threecpo.anndata.write(adata, merged, key_added="merged")
+sc.pp.neighbors(adata, use_rep="X")
+sc.tl.umap(adata)
+for key, n in (("threecpo", 3), ("merged", 2)):
+    sc.pl.umap(adata, color=[key, key + "_confidence"], show=False)
+    assert len(adata.uns[key + "_colors"]) == n + {outliers}
+    for color in (key, key + "_name", key + "_confidence", "gene 0"):
+        sc.pl.embedding(adata, key, color=color, show=False)
+    markers = adata.uns["rank_genes_groups_" + key]["names"]
+    assert len(markers.dtype.names) == n
+    drawn = sc.pl.rank_genes_groups_dotplot(
+        adata, key="rank_genes_groups_" + key, n_genes=2, return_fig=True,
+        **({{"dendrogram": False}} if {outliers} else {{}})
+    )
+    names = list(drawn.var_names)
+    assert names[:2] == list(markers["0"][:2]) or not {outliers}
+    assert set(names) <= set(adata.var_names)
+    if not {outliers}:
+        sc.pl.dendrogram(adata, key, show=False)
+        sc.pl.correlation_matrix(adata, key, show=False)
+        assert adata.uns["dendrogram_" + key]["use_rep"] == "threecpo"
+    table = sc.get.rank_genes_groups_df(adata, "0", key="rank_genes_groups_" + key)
+    tops = adata.uns[key]["top_columns"]
+    best = tops["column"][(tops["cluster"] == 0) & (tops["rank"] <= 2)]
+    assert set(table["names"][:2]) == set(best)
 sc.tl.rank_genes_groups(adata, "threecpo", groups=["0", "1", "2"])
-table = sc.get.rank_genes_groups_df(adata, "0")
-first = set(table["names"][:2])
-sc.tl.dendrogram(adata, "threecpo", use_rep="X_umap")
-sc.pl.dotplot(adata, ["gene 0", "gene 1"], groupby="threecpo", show=False)
 sc.pl.umap(adata[:, adata.var["threecpo_group"] == "relevant"], color="gene 0",
            show=False)
-tops = adata.uns["threecpo"]["top_columns"]
-assert first == set(tops["column"][(tops["cluster"] == 0) & (tops["rank"] <= 2)])
 adata.write_h5ad({path!r})
 print(sc.read_h5ad({path!r}).obs["threecpo"].cat.categories.tolist())
 """
 
 
-def test_scanpy_draws_and_ranks_the_clusters(tmp_path):
+@pytest.mark.parametrize("outliers", [None, "iterative"])
+def test_scanpy_draws_the_clusters_of_a_fit_and_of_a_merged_model(tmp_path, outliers):
     pytest.importorskip("scanpy")
     path = str(tmp_path / "cells.h5ad")
     made().write_h5ad(path)
+    options = "" if outliers is None else f", outliers={outliers!r}"
+    code = SCANPY.format(path=path, options=options, outliers=int(bool(outliers)))
     # A process of its own: scanpy and what it loads warn about each other.
-    command = [sys.executable, "-W", "ignore", "-c", SCANPY.format(path=path)]
+    command = [sys.executable, "-W", "ignore", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "['0', '1', '2', 'outlier']"
+    expected_names = ["0", "1", "2"] + ["outlier"] * bool(outliers)
+    assert done.stdout.splitlines()[-1] == str(expected_names)
 
 
 class TestForScanpy:

@@ -139,5 +139,5 @@ def test_anndata_cells_whose_type_is_known():
     held = adata.obs["threecpo_name"][KNOWN != ""].astype(str)
     assert held.tolist() == KNOWN[KNOWN != ""].tolist()
     assert adata.var["threecpo_group"].iloc[0] == "noise"
-    with pytest.raises(ValueError, match="known_key='kind' is no column of obs"):
+    with pytest.raises(ValueError, match="known_key='kind' is not a column of obs"):
         cluster(adata, 3, known_key="kind")

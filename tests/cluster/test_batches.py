@@ -249,7 +249,7 @@ def test_the_anndata_door_takes_batches(data, fitted):
     adata.obs["lab"] = batch
     cluster(adata, 3, batch_key="lab", random_state=0)
     np.testing.assert_array_equal(adata.obs["threecpo"].astype(int), fitted.labels_)
-    with pytest.raises(ValueError, match="'donor' is no column of obs"):
+    with pytest.raises(ValueError, match="'donor' is not a column of obs"):
         cluster(adata, 3, batch_key="donor")
 
 

@@ -1,7 +1,6 @@
-"""The scverse door: clusters of the cells of an AnnData, written back into it."""
+"""Clusters of the cells of an AnnData, written back into it for scanpy."""
 
 from ._fitting import cluster, predict
-from ._results import to_anndata
-from ._stored_model import model, report
+from ._model import model, report, to_anndata, write
 
-__all__ = ["cluster", "model", "predict", "report", "to_anndata"]
+__all__ = ["cluster", "model", "predict", "report", "to_anndata", "write"]

@@ -1,36 +1,29 @@
-"""Which matrix of an AnnData holds the counts, and the table that it makes."""
+"""What is read from an AnnData: its counts, columns of ``obs``, the cells of a fit."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .._extras import require
+from ..table import CountTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from anndata import AnnData
+    from numpy.typing import NDArray
 
-    from ..table import CountTable
+    from ..cluster import ThreeCPO
 
 _logger = logging.getLogger("threecpo.anndata")
 
 
-class Matrix(NamedTuple):
-    """A matrix of an AnnData, the names of its genes, and what it is called."""
-
-    values: Any
-    genes: Sequence[str]
-    called: str
-    asked: bool
-
-
-def check_anndata(adata: Any, function: str, *, written: bool = False) -> None:
-    """Refuse what is no AnnData, or one that cannot hold results."""
+def check_anndata(
+    adata: Any, function: str, key_added: Any, *, written: bool = False
+) -> None:
+    """Refuse other types, an AnnData that cannot hold results, and bad keys."""
     anndata = require("anndata", "anndata", "threecpo.anndata")
     if not isinstance(adata, anndata.AnnData):
         message = (
@@ -38,6 +31,9 @@ def check_anndata(adata: Any, function: str, *, written: bool = False) -> None:
             "for other tables of counts use threecpo.ThreeCPO."
         )
         raise TypeError(message)
+    if not isinstance(key_added, str) or not key_added:
+        message = f"key_added={key_added!r} must be a name."
+        raise ValueError(message)
     if written and adata.isbacked and adata.is_view:
         message = (
             "A view of a backed AnnData cannot hold results; "
@@ -46,82 +42,120 @@ def check_anndata(adata: Any, function: str, *, written: bool = False) -> None:
         raise ValueError(message)
 
 
-def check_key(name: str, key: Any) -> None:
-    """Refuse what is no name of results."""
-    if not isinstance(key, str) or not key:
-        message = f"{name}={key!r} must be a name."
+def column_of(adata: AnnData, parameter: str, key: str) -> Any:
+    """A column of ``obs``."""
+    if key not in adata.obs:
+        known = ", ".join(map(repr, adata.obs.columns)) or "no columns"
+        message = f"{parameter}={key!r} is not a column of obs, which has {known}."
         raise ValueError(message)
+    return adata.obs[key].to_numpy(dtype=object)
 
 
-def counts_of(adata: AnnData, layer: str | None) -> CountTable:
-    """Table of the cells with the counts of the chosen matrix, which is logged.
-
-    ``description`` is what the matrix is called.
-    """
+def counts_of(
+    adata: AnnData, layer: str | None = None, *, use_raw: bool = False
+) -> CountTable:
+    """Table of the chosen matrix, which is logged; its name is the description."""
     from .._validation import check_counts
-    from ..table import CountTable
 
-    matrix = _chosen(adata, layer)
-    if matrix.values is None:
-        message = f"{matrix.called} of this AnnData is empty; {_advice(adata)}"
+    called, matrix, genes = _chosen(adata, layer, use_raw=use_raw)
+    if matrix is None:
+        message = f"{called} of this AnnData is empty; {_advice(adata)}"
         raise ValueError(message)
-    counts = check_counts(_in_memory(matrix.values))
-    if not matrix.asked and counts.fractional:
-        message = (
-            f"{matrix.called} holds values that are not whole numbers; {_advice(adata)}"
-        )
+    counts = check_counts(_in_memory(matrix))
+    if called == "X" and layer is None and counts.fractional:
+        message = f"X contains values that are not integers; {_advice(adata)}"
         raise ValueError(message)
-    _logger.info("Taking the counts of adata.%s.", matrix.called)
+    _logger.info("Using the counts of adata.%s.", called)
     return CountTable(
         counts,
         row_names=adata.obs_names.astype(str),
-        column_names=matrix.genes,
-        description=matrix.called,
+        column_names=genes.astype(str),
+        description=called,
     )
 
 
-def counts_called(adata: AnnData, called: str) -> CountTable:
-    """Table of the matrix that an earlier call has taken."""
-    layers = {f"layers[{name!r}]": name for name in adata.layers}
-    layer = (layers | {"raw.X": "raw", "X": "X"}).get(called)
-    if layer is None or (layer == "raw" and adata.raw is None):
+def _chosen(
+    adata: AnnData, layer: str | None, *, use_raw: bool
+) -> tuple[str, Any, Any]:
+    """Name, values and genes of a matrix."""
+    if use_raw and layer is not None:
         message = (
-            f"{called}, which the clusters were made of, is not in this AnnData; "
-            "keep it there for the report."
+            f"use_raw=True and layer={layer!r} name two matrices; pass one of them."
         )
         raise ValueError(message)
-    return counts_of(adata, layer)
-
-
-def _chosen(adata: AnnData, layer: str | None) -> Matrix:
-    genes = adata.var_names.astype(str)
+    if use_raw and adata.raw is None:
+        message = f"use_raw=True, but adata.raw is not set; {_advice(adata)}"
+        raise ValueError(message)
+    if use_raw:
+        return "raw.X", adata.raw.X, adata.raw.var_names
     if layer is None and "counts" in adata.layers:
         layer = "counts"
-    if layer is not None and layer in adata.layers:
-        return Matrix(adata.layers[layer], genes, f"layers[{layer!r}]", asked=True)
-    if layer == "raw" and adata.raw is not None:
-        of_raw = adata.raw.var_names.astype(str)
-        return Matrix(adata.raw.X, of_raw, "raw.X", asked=True)
-    if layer not in (None, "X"):
-        message = (
-            f"There is no layer {layer!r} in this AnnData; it has {_layers(adata)}."
-        )
-        raise ValueError(message)
-    return Matrix(adata.X, genes, "X", asked=layer is not None)
-
-
-def _layers(adata: AnnData) -> str:
-    raw = ["raw"] if adata.raw is not None else []
-    return ", ".join(map(repr, [*adata.layers, *raw])) or "none"
+    if layer in adata.layers:
+        return f"layers[{layer!r}]", adata.layers[layer], adata.var_names
+    if layer in (None, "X"):
+        return "X", adata.X, adata.var_names
+    message = f"There is no layer {layer!r} in this AnnData; {_advice(adata)}"
+    raise ValueError(message)
 
 
 def _advice(adata: AnnData) -> str:
-    layers = _layers(adata)
-    others = f" (one of {layers})" if layers != "none" else ""
-    return (
-        f"pass layer= with the layer of the raw counts{others}, "
-        "or layer='X' to use X as it is."
+    ways = [f"layer={name!r}" for name in adata.layers]
+    ways += ["use_raw=True"] if adata.raw is not None else []
+    if not ways:
+        return "keep the counts in adata.layers['counts'], or pass layer='X' to use X."
+    return f"pass {', '.join(ways)}, or layer='X' to use X as it is."
+
+
+def counts_again(adata: AnnData, called: str) -> CountTable:
+    """Table of the matrix that an earlier call has used."""
+    layers = {f"layers[{name!r}]": name for name in adata.layers}
+    if called in layers or called == "X":
+        return counts_of(adata, layers.get(called, "X"))
+    if called == "raw.X" and adata.raw is not None:
+        return counts_of(adata, use_raw=True)
+    message = f"{called}, which the clusters were made of, is not in this AnnData."
+    raise ValueError(message)
+
+
+def counts_of_fit(model: ThreeCPO, table: CountTable) -> CountTable:
+    """Counts of the cells and genes of a fit, in its order, from a table with names."""
+    from ..results import match_columns
+
+    cells = cells_of_fit(model, table)
+    genes: Any = model.record_.column_names
+    matched = match_columns(genes, table)
+    if matched.missing:
+        message = (
+            f"This AnnData lacks {len(matched.missing)} of the {len(genes)} genes that "
+            "the model was fitted on; use the AnnData of the fit."
+        )
+        raise ValueError(message)
+    if len(cells) == table.shape[0] and (np.diff(cells) == 1).all():
+        return matched.table
+    return CountTable(
+        matched.table.counts.rows(cells),
+        row_names=model.record_.row_names,
+        column_names=genes,
+        description=table.description,
     )
+
+
+def cells_of_fit(model: ThreeCPO, table: CountTable) -> NDArray[np.int64]:
+    """Place of each cell of a fit in a table that may have another order."""
+    fitted: Any = model.record_.row_names
+    names: Any = table.row_names
+    if list(names) == list(fitted):
+        return np.arange(len(fitted))
+    places = {name: i for i, name in enumerate(names)}
+    found = np.array([places.get(name, -1) for name in fitted], dtype=np.int64)
+    if (found < 0).any() or len(places) < len(names):
+        message = (
+            f"This AnnData has {int((found >= 0).sum())} of the {len(fitted)} cells "
+            "that the model was fitted on, or equal names of cells; use the AnnData of "
+            "the fit."
+        )
+        raise ValueError(message)
+    return found
 
 
 def _in_memory(matrix: Any) -> Any:

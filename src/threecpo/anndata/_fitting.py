@@ -1,18 +1,33 @@
-"""Cluster the cells of an AnnData, and place new ones."""
+"""Cluster the cells of an AnnData, and assign new ones."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
-from ._counts import check_anndata, check_key, counts_of
-from ._results import write_cells, write_fit
-from ._stored_model import model as stored_model
+from ._counts import check_anndata, column_of, counts_of
+from ._model import model
+from ._results import write_cells, write_model
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from anndata import AnnData
 
     from ..cluster import ThreeCPO
     from ..table import CountTable
+
+# Names of other tools' parameters, and ours.
+MEANT = {
+    "k": "n_clusters",
+    "resolution": "n_clusters",
+    "key": "key_added",
+    "batch": "batch_key",
+    "known_labels": "known_key",
+    "layers": "layer",
+    "seed": "random_state",
+}
 
 
 def cluster(
@@ -20,6 +35,7 @@ def cluster(
     n_clusters: int | str = "auto",
     *,
     layer: str | None = None,
+    use_raw: bool = False,
     batch_key: str | None = None,
     known_key: str | None = None,
     hold_labels: bool = True,
@@ -30,8 +46,8 @@ def cluster(
 ) -> AnnData | None:
     """Cluster the cells of an AnnData and find the genes that tell them apart.
 
-    Takes raw counts and writes the results beside them; ``X`` and the layers stay as
-    they are. Which matrix was taken is logged (logger ``threecpo.anndata``, level info)
+    Uses raw counts and writes the results beside them; ``X`` and the layers stay as
+    they are. Which matrix was used is logged (logger ``threecpo.anndata``, level info)
     and kept in ``uns``.
 
     Parameters
@@ -42,9 +58,11 @@ def cluster(
     n_clusters : int or "auto", default="auto"
         Number of clusters; ``"auto"`` chooses it.
     layer : str or None, default=None
-        Layer of the raw counts, ``"X"``, or ``"raw"`` for ``adata.raw``, whose genes
-        may be others than those of ``X``. None takes ``layers["counts"]`` if there is
-        one, else ``X`` if it holds whole numbers.
+        Layer of the raw counts, or ``"X"``. None uses ``layers["counts"]`` if there is
+        one, else ``X`` if it contains integers.
+    use_raw : bool, default=False
+        Whether to use the counts of ``adata.raw``, whose genes may differ from those of
+        ``X``.
     batch_key : str or None, default=None
         Column of ``obs`` with the batch of each cell (donor, sample, protocol), as
         ``batch`` of :meth:`threecpo.ThreeCPO.fit`.
@@ -74,34 +92,38 @@ def cluster(
             ``"outlier"``.
         ``obs[f"{key_added}_name"]``
             The same by the names of the clusters, made of the genes that mark them.
+        ``obs[f"{key_added}_confidence"]``
+            Probability of the cell's cluster (of the nearest one for outliers).
         ``obs[f"{key_added}_margin"]``
             How much better the cell fits its cluster than the second best, in nats.
         ``obs[f"{key_added}_outlier_score"]``
             How much better the cell fits all cells together than its cluster, in nats.
         ``obs[f"{key_added}_nearest"]``
-            Nearest cluster of each cell, outliers too; only where ``outliers`` are
-            asked for.
+            Nearest cluster of each cell, including outliers; only with ``outliers``.
+        ``obsm[f"X_{key_added}"]``
+            Map of the cells (:func:`threecpo.results.row_map`), for
+            ``scanpy.pl.embedding(adata, key_added, color=key_added)``.
         ``var[f"{key_added}_group"]``
             ``"relevant"``, ``"shared"`` or ``"noise"`` for each gene that was counted.
         ``varm[f"{key_added}_rates"]``
             Rate of each gene (rows) in each cluster (columns).
         ``uns[key_added]``
-            ``params``, ``layer`` (the matrix that was taken), ``n_clusters``, ``loss``,
+            ``params``, ``layer`` (the matrix that was used), ``n_clusters``, ``loss``,
             ``restart_losses``, ``history``, ``top_columns`` (the genes that mark each
-            cluster), ``model`` (for :func:`model`, :func:`predict` and :func:`report`)
-            ``cluster_names`` and, for ``"auto"``, ``k_path``.
+            cluster), ``cluster_names``, ``model`` (for :func:`model`, :func:`predict`
+            and :func:`report`) and, where they apply, ``batch_key`` and ``k_path``.
         ``uns[f"dendrogram_{key_added}"]``
-            The tree of the clusters as ``scanpy.pl.dendrogram`` takes it; not with
+            The tree of the clusters as ``scanpy.pl.dendrogram`` expects it; not with
             outliers.
         ``uns[f"rank_genes_groups_{key_added}"]``
-            Their markers as ``scanpy.pl.rank_genes_groups_dotplot`` takes them, by
+            Their markers as ``scanpy.pl.rank_genes_groups_dotplot`` expects them, by
             ``key=``.
 
     See Also
     --------
     predict : Clusters of new cells.
-    report : The report about these clusters.
-    model : The fitted model, as an estimator.
+    report : The report on these clusters.
+    write : The results of a model that was merged, cut, split or renamed.
 
     Examples
     --------
@@ -111,7 +133,7 @@ def cluster(
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
     >>> adata = AnnData(X.astype(np.float32))
-    >>> cluster(adata, 3)
+    >>> cluster(adata)
     >>> adata.obs["threecpo"].cat.categories.tolist()
     ['0', '1', '2']
     >>> adata.var["threecpo_group"].tolist()
@@ -119,30 +141,34 @@ def cluster(
     """
     from ..cluster import ThreeCPO
 
-    check_anndata(adata, "cluster", written=not copy)
-    check_key("key_added", key_added)
-    table = counts_of(adata, layer)
-    keys = {"batch": batch_key, "known_labels": known_key}
-    names = {"batch": "batch_key", "known_labels": "known_key"}
-    rows: dict[str, Any] = {
-        argument: column_of(adata, names[argument], key)
-        for argument, key in keys.items()
-        if key is not None
-    }
-    model = ThreeCPO(n_clusters, random_state=random_state, **options)
-    model.fit(table, **rows, hold_labels=hold_labels)
-    target = copied(adata) if copy else adata
-    write_fit(target, model, key_added, table)
+    check_anndata(adata, "cluster", key_added, written=not copy)
+    _refuse_unknown(options, ThreeCPO().get_params(deep=False))
+    rows: dict[str, Any] = {}
+    if batch_key is not None:
+        rows["batch"] = column_of(adata, "batch_key", batch_key)
+    if known_key is not None:
+        rows["known_labels"] = column_of(adata, "known_key", known_key)
+    table = counts_of(adata, layer, use_raw=use_raw)
+    fitted = ThreeCPO(n_clusters, random_state=random_state, **options)
+    fitted.fit(table, **rows, hold_labels=hold_labels)
+    target = _copied(adata) if copy else adata
+    write_model(target, fitted, table, key_added, batch_key)
     return target if copy else None
 
 
-def column_of(adata: Any, parameter: str, key: str) -> Any:
-    """A column of ``obs``."""
-    if key not in adata.obs:
-        known = ", ".join(map(repr, adata.obs.columns)) or "no columns"
-        message = f"{parameter}={key!r} is no column of obs, which has {known}."
-        raise ValueError(message)
-    return adata.obs[key].to_numpy(dtype=object)
+def _refuse_unknown(options: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, [*known, "layer", "use_raw"], 1)
+            meant = MEANT.get(name) or (near[0] if near else None)
+            advice = f" Use {meant}= instead." if meant else ""
+            message = f"cluster has no parameter {name!r}.{advice}"
+            raise TypeError(message)
+
+
+def _copied(adata: AnnData) -> AnnData:
+    """Return a copy in memory."""
+    return adata.to_memory() if adata.isbacked else adata.copy()
 
 
 def predict(
@@ -150,30 +176,32 @@ def predict(
     fitted: AnnData | ThreeCPO,
     *,
     layer: str | None = None,
+    use_raw: bool = False,
     batch_key: str | None = None,
-    key: str = "threecpo",
+    key_added: str = "threecpo",
     missing: str = "error",
     copy: bool = False,
 ) -> AnnData | None:
-    """Put new cells in the clusters of others.
+    """Assign new cells to the clusters of others.
 
     Parameters
     ----------
     adata : AnnData
-        New cells x genes. Genes are found by their names; those that the model does not
+        New cells x genes. Genes are matched by name; those that the model does not
         know are left out.
     fitted : AnnData or ThreeCPO
         Cells that :func:`cluster` was called on, or a model fitted on named genes.
-    layer : str or None, default=None
+    layer, use_raw : str or None, default=None, and bool, default=False
         Matrix of the raw counts of the new cells, as in :func:`cluster`.
     batch_key : str or None, default=None
-        Column of ``obs`` with the batch of each new cell, where the clusters were made
-        with batches; cells of others are taken to be of an average one.
-    key : str, default="threecpo"
+        Column of ``obs`` with the batch of each new cell, for a model with batches.
+        None takes the column of the fit if the new cells have it. Cells of unknown
+        batches are taken to be of an average one.
+    key_added : str, default="threecpo"
         Name of the results in both.
     missing : {"error", "zero"}, default="error"
-        What to do about genes of the model that the new cells lack: refuse, or take
-        them for zeros.
+        What to do about genes of the model that the new cells lack: refuse, or fill in
+        zeros.
     copy : bool, default=False
         Whether to return a copy with the results instead of writing them into
         ``adata``.
@@ -201,29 +229,31 @@ def predict(
     from .._options import check_choice
     from ..cluster.fitting import info_of_new_rows
 
-    check_anndata(adata, "predict", written=not copy)
-    check_key("key", key)
+    check_anndata(adata, "predict", key_added, written=not copy)
     check_choice("missing", missing, ("error", "zero"))
-    model = fitted if hasattr(fitted, "record_") else stored_model(fitted, key=key)
-    table = _with_genes_of(model, counts_of(adata, layer), missing)
+    if hasattr(fitted, "record_"):
+        known = fitted
+    else:
+        known = model(fitted, key_added=key_added)
+        of_fit = fitted.uns[key_added].get("batch_key")
+        batch_key = of_fit if batch_key is None and of_fit in adata.obs else batch_key
     batch = None if batch_key is None else column_of(adata, "batch_key", batch_key)
-    info = info_of_new_rows(model.record_, adata.n_obs, batch=batch)
-    rows = model.record_.describe(table.counts.with_rows(info))
-    target = copied(adata) if copy else adata
-    write_cells(target, model, rows, key)
+    table = _with_genes_of(known, counts_of(adata, layer, use_raw=use_raw), missing)
+    info = info_of_new_rows(known.record_, adata.n_obs, batch=batch)
+    table = replace(table, counts=table.counts.with_rows(info))
+    rows = known.record_.describe(known.record_.in_batches(table.counts))
+    sure = known.record_.confidence
+    shares = None if sure is None else known.predict_proba(table)
+    target = _copied(adata) if copy else adata
+    write_cells(target, known, rows, shares, key_added)
     return target if copy else None
 
 
-def copied(adata: AnnData) -> AnnData:
-    """Return a copy in memory."""
-    return adata.to_memory() if adata.isbacked else adata.copy()
-
-
-def _with_genes_of(model: ThreeCPO, table: CountTable, missing: str) -> CountTable:
+def _with_genes_of(fitted: ThreeCPO, table: CountTable, missing: str) -> CountTable:
     """Counts of the model's genes, in its order."""
     from ..results import match_columns
 
-    wanted: Any = model.record_.column_names
+    wanted: Any = fitted.record_.column_names
     if wanted is None:
         message = "The model has no names of genes; fit it with threecpo.anndata."
         raise ValueError(message)
@@ -233,7 +263,7 @@ def _with_genes_of(model: ThreeCPO, table: CountTable, missing: str) -> CountTab
         more = ", …" if len(matched.missing) > 4 else ""
         message = (
             f"The new cells lack {len(matched.missing)} of the {len(wanted)} genes of "
-            f"the model: {some}{more}; missing='zero' takes them for zeros."
+            f"the model: {some}{more}; pass missing='zero' to fill in zeros."
         )
         raise ValueError(message)
     return matched.table

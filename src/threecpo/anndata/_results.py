@@ -1,16 +1,19 @@
-"""Results as an AnnData holds them."""
+"""What is written into an AnnData: cells, genes, the map, and all of a fitted model."""
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 
 from .._core.codes import GROUP_NAMES
-from .._extras import require
 from .._plain import plain
-from ._stored_model import to_bytes
+from ._counts import cells_of_fit, counts_of_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,9 +26,202 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 MARKERS_KEPT = 100
+_OUTLIER = "outlier"
+_PLAIN = (str, int, float, tuple, list, dict, np.ndarray, np.generic, type(None))
+# What scanpy keeps of a dendrogram.
+_DRAWN = ("icoord", "dcoord", "ivl", "leaves", "color_list", "leaves_color_list")
 
 
-def write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
+def write_model(
+    adata: AnnData, model: ThreeCPO, table: CountTable, key: str, batch_key: str | None
+) -> None:
+    """Write all of a fitted model; ``table`` has the counts of the AnnData."""
+    from ..results import row_map
+    from ..results.fitted import rows_of
+
+    model = _named(model, table)
+    rows = rows_of(model.record_)
+    counts = counts_of_fit(model, table)
+    if len(rows.labels) != adata.n_obs:
+        message = (
+            f"The model was fitted on {len(rows.labels)} cells, but adata has "
+            f"{adata.n_obs}; threecpo.anndata.predict writes clusters of other cells."
+        )
+        raise ValueError(message)
+    order = np.argsort(cells_of_fit(model, table))
+    sure = model.record_.confidence
+    shares = None if sure is None else sure.probabilities
+    write_cells(adata, model, rows, shares, key, order)
+    adata.obsm[f"X_{key}"] = row_map(model, counts)[order]
+    _write_genes(adata, model, key)
+    adata.uns[key] = _facts(model, table.description, batch_key)
+    _write_tree(adata, model, key)
+    _write_markers(adata, model, key)
+
+
+def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
+    """Same fit with the names of the table where it has none."""
+    from ..cluster.fitting import keep
+
+    record = model.record_
+    if record.row_names is not None and record.column_names is not None:
+        return model
+    if table.shape != (record.n_rows, record.n_columns):
+        message = (
+            f"The model was fitted on {record.n_rows} x {record.n_columns} counts "
+            f"without names, but adata is {table.shape[0]} x {table.shape[1]}."
+        )
+        raise ValueError(message)
+    named = replace(
+        record,
+        row_names=table.row_names if record.row_names is None else record.row_names,
+        column_names=(
+            table.column_names if record.column_names is None else record.column_names
+        ),
+    )
+    found = keep(clone(model), named)
+    if hasattr(model, "k_path_"):
+        found.k_path_ = model.k_path_
+    return found
+
+
+def write_cells(
+    adata: AnnData,
+    model: ThreeCPO,
+    rows: RowResults,
+    probabilities: NDArray[np.float64] | None,
+    key: str,
+    order: NDArray[np.intp] | slice = slice(None),
+) -> None:
+    """Write clusters and scores of cells, those of the fit or others."""
+    numbers = [str(k) for k in range(model.n_clusters_)]
+    labels, nearest = rows.labels[order], rows.nearest_labels[order]
+    # An earlier call may have left what this model does not have.
+    for name in (f"{key}_confidence", f"{key}_nearest"):
+        adata.obs.drop(columns=name, errors="ignore", inplace=True)
+    adata.obsm.pop(f"X_{key}", None)
+    adata.obs[key] = _clusters(labels, numbers)
+    adata.obs[f"{key}_name"] = _clusters(labels, model.cluster_names_)
+    if probabilities is not None:
+        own = probabilities[order][np.arange(len(nearest)), nearest]
+        adata.obs[f"{key}_confidence"] = own
+    adata.obs[f"{key}_margin"] = rows.margins[order]
+    adata.obs[f"{key}_outlier_score"] = rows.outlier_scores[order]
+    if model.record_.settings.outliers is not None:
+        adata.obs[f"{key}_nearest"] = _clusters(nearest, numbers)
+
+
+def _clusters(labels: NDArray[Any], names: Iterable[str]) -> Any:
+    """Categories in the order of the clusters' numbers, outliers last."""
+    categories = [str(name) for name in names]
+    if (labels < 0).any():
+        categories.append(_OUTLIER)
+    return _categories(
+        [_OUTLIER if label < 0 else categories[label] for label in labels.tolist()],
+        dict.fromkeys(categories),
+    )
+
+
+def _write_genes(adata: AnnData, model: ThreeCPO, key: str) -> None:
+    """Write groups and rates; genes that were not counted have none."""
+    places = _places(model.record_.column_names, adata.var_names)
+    names = [
+        GROUP_NAMES[group] if place >= 0 else None
+        for group, place in zip(
+            model.record_.groups[places].tolist(), places.tolist(), strict=True
+        )
+    ]
+    rates = model.cluster_rates_.T[places]
+    rates[places < 0] = np.nan
+    adata.var[f"{key}_group"] = _categories(names, GROUP_NAMES.values())
+    adata.varm[f"{key}_rates"] = np.ascontiguousarray(rates)
+
+
+def _places(counted: Any, genes: Any) -> NDArray[np.int64]:
+    """Place of each gene of the AnnData among those that were counted, or -1."""
+    if list(counted) == list(genes.astype(str)):
+        return np.arange(len(counted))
+    first: dict[str, int] = {}
+    for place, name in enumerate(counted):
+        first.setdefault(name, place)
+    return np.array([first.get(str(gene), -1) for gene in genes], dtype=np.int64)
+
+
+def _categories(values: Any, categories: Iterable[str]) -> Any:
+    import pandas as pd
+
+    return pd.Categorical(values, categories=list(categories))
+
+
+def _facts(model: ThreeCPO, layer: str, batch_key: str | None) -> dict[str, Any]:
+    """What is kept of the fit as a whole, in types that h5ad files hold."""
+    parameters = {
+        name: np.asarray(value) if isinstance(value, list) else value
+        for name, value in plain(model.get_params(deep=False)).items()
+        if value is not None
+    }
+    facts = {
+        "params": parameters,
+        "layer": layer,
+        "n_clusters": model.n_clusters_,
+        "loss": model.loss_,
+        "restart_losses": model.restart_losses_,
+        "history": dict(model.history_),
+        "cluster_names": np.array(model.cluster_names_, dtype=object),
+        "top_columns": model.top_columns(),
+        "model": _to_bytes(model),
+    }
+    if batch_key is not None:
+        facts["batch_key"] = batch_key
+    if hasattr(model, "k_path_"):
+        facts["k_path"] = model.k_path_.to_frame()
+    return facts
+
+
+def _to_bytes(model: ThreeCPO) -> NDArray[np.uint8]:
+    """Model file as an array; parameters that files cannot hold have their defaults."""
+    from ..persistence import save
+
+    parameters = model.get_params(deep=False)
+    defaults = type(model)(1).get_params(deep=False)
+    other = {
+        name: defaults[name]
+        for name, value in parameters.items()
+        if not isinstance(value, _PLAIN)
+    }
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model.npz")
+        save(copy.copy(model).set_params(**other) if other else model, path)
+        return np.frombuffer(path.read_bytes(), dtype=np.uint8).copy()
+
+
+def stored_model(adata: AnnData, key: str) -> ThreeCPO:
+    """The model that was written under a key."""
+    from ..persistence import load
+
+    facts, place = adata.uns.get(key), f"uns[{key!r}]['model']"
+    held = facts.get("model") if hasattr(facts, "get") else None
+    if held is None:
+        message = (
+            f"This AnnData has no model under uns[{key!r}]; "
+            "call threecpo.anndata.cluster first, or pass key_added=."
+        )
+        raise ValueError(message)
+    content = np.asarray(held)
+    if content.dtype != np.uint8:
+        message = f"{place} is not a model that threecpo.anndata.cluster stored."
+        raise ValueError(message)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "model.npz")
+        path.write_bytes(content.tobytes())
+        try:
+            return load(path)
+        except ValueError as error:
+            message = str(error).replace(str(path), place)
+            raise ValueError(message) from error
+
+
+def _write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
     """Write what ``scanpy.tl.dendrogram`` would, with the tree of the model.
 
     Outliers are in no tree: with them, or with one cluster, scanpy makes its own.
@@ -51,19 +247,16 @@ def write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
         "linkage_method": "threecpo",
         "categories_ordered": info["ivl"],
         "categories_idx_ordered": info["leaves"],
-        "dendrogram_info": {name: np.asarray(info[name]) for name in _KEPT},
+        "dendrogram_info": {name: np.asarray(info[name]) for name in _DRAWN},
         "correlation_matrix": likeness,
     }
 
 
-_KEPT = ("icoord", "dcoord", "ivl", "leaves", "color_list", "leaves_color_list")
-
-
-def write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
+def _write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
     """Write markers as ``scanpy.tl.rank_genes_groups`` does.
 
     All clusters have the same number of genes there, so the one with the fewest
-    markers says how many; p-values there are none.
+    markers says how many; there are no p-values.
     """
     place = f"rank_genes_groups_{key}"
     adata.uns.pop(place, None)
@@ -90,7 +283,7 @@ def write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
             "groupby": key,
             "reference": "rest",
             "method": "threecpo",
-            "use_raw": False,
+            "use_raw": adata.uns[key]["layer"] == "raw.X",
             "corr_method": "none",
         },
         "names": by_cluster(table["column"].astype(object)),
@@ -99,159 +292,3 @@ def write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
         "pvals": by_cluster(none),
         "pvals_adj": by_cluster(none),
     }
-
-
-_OUTLIER = "outlier"
-
-
-def write_fit(adata: AnnData, model: ThreeCPO, key: str, table: CountTable) -> None:
-    """Write all that a fit found: cells, genes and the fit as a whole."""
-    rows = model.record_.rows
-    assert rows is not None
-    write_cells(adata, model, rows, key)
-    _write_genes(adata, model, key, _places(table.column_names, adata.var_names))
-    adata.uns[key] = _facts(model, table.description)
-    write_tree(adata, model, key)
-    write_markers(adata, model, key)
-
-
-def write_cells(adata: AnnData, model: ThreeCPO, rows: RowResults, key: str) -> None:
-    """Write clusters and scores of cells, those of the fit or others."""
-    n_clusters = model.n_clusters_
-    adata.obs[key] = _clusters(rows.labels, n_clusters)
-    adata.obs[f"{key}_name"] = _named(rows.labels, model.cluster_names_)
-    adata.obs[f"{key}_margin"] = rows.margins
-    adata.obs[f"{key}_outlier_score"] = rows.outlier_scores
-    # An earlier call may have left nearest clusters that are not those of this fit.
-    adata.obs.drop(columns=f"{key}_nearest", errors="ignore", inplace=True)
-    if model.record_.settings.outliers is not None:
-        adata.obs[f"{key}_nearest"] = _clusters(rows.nearest_labels, n_clusters)
-
-
-def _write_genes(
-    adata: AnnData, model: ThreeCPO, key: str, places: NDArray[np.int64]
-) -> None:
-    """Write groups and rates; genes that were not counted have none."""
-    groups = model.record_.groups[places]
-    names = [
-        GROUP_NAMES[group] if place >= 0 else None
-        for group, place in zip(groups.tolist(), places.tolist(), strict=True)
-    ]
-    rates = model.cluster_rates_.T[places]
-    rates[places < 0] = np.nan
-    adata.var[f"{key}_group"] = _categories(names, GROUP_NAMES.values())
-    adata.varm[f"{key}_rates"] = np.ascontiguousarray(rates)
-
-
-def _places(counted: Any, genes: Any) -> NDArray[np.int64]:
-    """Place of each gene of the AnnData among those that were counted, or -1.
-
-    Those of ``raw`` are others than those of ``X``, and found by their names.
-    """
-    if list(counted) == list(genes.astype(str)):
-        return np.arange(len(counted))
-    first: dict[str, int] = {}
-    for place, name in enumerate(counted):
-        first.setdefault(name, place)
-    return np.array([first.get(str(gene), -1) for gene in genes], dtype=np.int64)
-
-
-def _facts(model: ThreeCPO, layer: str) -> dict[str, Any]:
-    """What is kept of the fit as a whole."""
-    facts = {
-        "params": _storable(model.get_params(deep=False)),
-        "layer": layer,
-        "n_clusters": model.n_clusters_,
-        "loss": model.loss_,
-        "restart_losses": model.restart_losses_,
-        "history": dict(model.history_),
-        "cluster_names": np.array(model.cluster_names_, dtype=object),
-        "top_columns": model.top_columns(),
-        "model": to_bytes(model),
-    }
-    if hasattr(model, "k_path_"):
-        facts["k_path"] = model.k_path_.to_frame()
-    return facts
-
-
-def _clusters(labels: NDArray[Any], n_clusters: int) -> Any:
-    """Labels as categories in the order of their numbers, outliers last."""
-    found = [str(k) for k in range(n_clusters)]
-    outliers = [_OUTLIER] if (labels < 0).any() else []
-    names = [_OUTLIER if label < 0 else str(label) for label in labels.tolist()]
-    return _categories(names, [*found, *outliers])
-
-
-def _named(labels: NDArray[Any], cluster_names: Iterable[str]) -> Any:
-    """Names of clusters as categories in the order of their numbers, outliers last."""
-    names = [str(name) for name in cluster_names]
-    values = [_OUTLIER if label < 0 else names[label] for label in labels.tolist()]
-    return _categories(values, [*names, *([_OUTLIER] if (labels < 0).any() else [])])
-
-
-def _categories(values: Any, categories: Iterable[str]) -> Any:
-    import pandas as pd
-
-    return pd.Categorical(values, categories=list(categories))
-
-
-def _storable(parameters: dict[str, Any]) -> dict[str, Any]:
-    """Parameters that are set, in types that h5ad files hold."""
-    values = plain(parameters)
-    return {
-        name: np.asarray(value) if isinstance(value, list) else value
-        for name, value in values.items()
-        if value is not None
-    }
-
-
-def to_anndata(model: ThreeCPO, table: CountTable, *, key: str = "threecpo") -> AnnData:
-    """Return counts and all that a fit found of them as a new AnnData.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A model that was fitted to this table.
-    table : CountTable
-        Counts with their names; labels become the column ``label`` of ``obs``.
-    key : str, default="threecpo"
-        Name of the entries, as in :func:`cluster`.
-
-    Returns
-    -------
-    anndata.AnnData
-        ``X`` are the counts.
-
-    Examples
-    --------
-    >>> import threecpo.anndata
-    >>> from threecpo import CountTable, ThreeCPO
-    >>> table = CountTable([[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]])
-    >>> model = ThreeCPO(2, random_state=0).fit(table)
-    >>> threecpo.anndata.to_anndata(model, table).obs["threecpo"].tolist()
-    ['0', '0', '1', '1']
-    """
-    anndata = require("anndata", "anndata", "An AnnData of results")
-    pandas = require("pandas", "anndata", "An AnnData of results")
-    n_rows, n_columns = table.shape
-    rows, columns = table.row_names, table.column_names
-    obs = pandas.DataFrame(index=_names(rows, n_rows))
-    var = pandas.DataFrame(index=_names(columns, n_columns))
-    if table.labels is not None:
-        codes = table.labels.tolist()
-        named = table.label_names
-        obs["label"] = pandas.Categorical(
-            [
-                None if code < 0 else str(code if named is None else named[code])
-                for code in codes
-            ]
-        )
-    adata: AnnData = anndata.AnnData(table.X.astype("float32"), obs=obs, var=var)
-    write_fit(
-        adata, model, key, replace(table, column_names=var.index.to_numpy(object))
-    )
-    return adata
-
-
-def _names(given: Any, n: int) -> list[str]:
-    return list(map(str, range(n) if given is None else given))
