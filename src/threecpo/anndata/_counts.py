@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._extras import require
-from ..table import CountTable
 
 if TYPE_CHECKING:
     from anndata import AnnData
     from numpy.typing import NDArray
 
     from ..cluster import ThreeCPO
+    from ..table import CountTable
 
 _logger = logging.getLogger("threecpo.anndata")
 
@@ -56,6 +56,7 @@ def counts_of(
 ) -> CountTable:
     """Table of the chosen matrix, which is logged; its name is the description."""
     from .._validation import check_counts
+    from ..table import CountTable
 
     called, matrix, genes = _chosen(adata, layer, use_raw=use_raw)
     if matrix is None:
@@ -120,6 +121,7 @@ def counts_again(adata: AnnData, called: str) -> CountTable:
 def counts_of_fit(model: ThreeCPO, table: CountTable) -> CountTable:
     """Counts of the cells and genes of a fit, in its order, from a table with names."""
     from ..results import match_columns
+    from ..table import CountTable
 
     cells = cells_of_fit(model, table)
     genes: Any = model.record_.column_names

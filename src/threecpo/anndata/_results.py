@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._core.codes import GROUP_NAMES
 from .._plain import plain
@@ -61,6 +60,8 @@ def write_model(
 
 def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
     """Same fit with the names of the table where it has none."""
+    from sklearn.base import clone
+
     from ..cluster.fitting import keep
 
     record = model.record_
