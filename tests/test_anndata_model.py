@@ -8,7 +8,6 @@ import threecpo.anndata
 from anndata_cells import (
     Price,
     X,
-    anndata,
     check,
     expected,
     log_normalised,
@@ -230,8 +229,3 @@ def neighbours_alike(places, kinds):
 
     _, near = cKDTree(places).query(places, k=11)
     return float(np.mean(kinds[near[:, 1:]] == kinds[:, None]))
-
-
-def test_a_fit_of_an_anndata_names_the_function():
-    with pytest.raises(TypeError, match=r"use threecpo.anndata.cluster\(adata\)"):
-        ThreeCPO(3).fit(anndata.AnnData(X.astype(np.float32)))
