@@ -15,7 +15,7 @@ from anndata_cells import (
     through_a_file,
 )
 from containers import planted
-from threecpo import ThreeCPO
+from threecpo import select_n_clusters
 from threecpo.anndata import cluster, write
 from threecpo.results import row_map
 
@@ -190,10 +190,9 @@ class TestWrite:
     def test_nothing_of_earlier_results_stays(self):
         adata = made()
         cluster(adata, 3, outliers="iterative")
-        model = ThreeCPO(3, random_state=0, robust={"columns": 1.0}).fit(X)
-        write(adata, model)
+        path = select_n_clusters(X, [2, 3], random_state=0)
+        write(adata, path.estimator(2))  # of a path, without a measure of confidence
         assert "threecpo_nearest" not in adata.obs
-        # Not measured where columns are downweighted.
         assert "threecpo_confidence" not in adata.obs
 
     def test_batches_stay_with_the_results(self):
