@@ -26,7 +26,7 @@ from ..table import CountTable, find_columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from contextlib import ExitStack
+    from contextlib import AbstractContextManager, ExitStack
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -74,10 +74,8 @@ class Session:
         from ._dask import current_client
 
         budget = budget_of(max_memory)
-        block_counts = budget.block_counts(n_jobs, BLOCK_COUNTS)
-        how: dict[str, Any] = {"layer": layer, "block_counts": block_counts}
-        how |= {"scratch": scratch, "shared": client is not None}
-        source = stack.enter_context(open_blocks(blocks, **how))
+        how: dict[str, Any] = {"layer": layer, "scratch": scratch, "client": client}
+        source = stack.enter_context(open_source(blocks, n_jobs, max_memory, **how))
         if client is None and is_dask_array(blocks):
             client = current_client()
         return cls(source, budget, n_jobs, stack, client, advice)
@@ -121,6 +119,21 @@ class Session:
         if rows.look.fractional:
             message = fractional_message(self.source.readers[0](), name)
             warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+
+
+def open_source(
+    blocks: Any,
+    n_jobs: int,
+    max_memory: int | str | None = None,
+    *,
+    layer: str | None = None,
+    scratch: str | os.PathLike[str] | None = None,
+    client: Any = None,
+) -> AbstractContextManager[BlockSource]:
+    """Open blocks for several calls, as each of them would."""
+    block_counts = budget_of(max_memory).block_counts(n_jobs, BLOCK_COUNTS)
+    how: dict[str, Any] = {"layer": layer, "block_counts": block_counts}
+    return open_blocks(blocks, scratch=scratch, shared=client is not None, **how)
 
 
 def block_request(

@@ -47,7 +47,8 @@ def open_blocks(
         MatrixMarket file or a folder of parquet or compressed npz files, which are
         read once into a scratch store; a folder of npz files as ``write_blocks`` writes
         them, which are read where they are; a Dask array cut along rows; functions
-        that return one block each; or a CountTable, array, frame or sparse matrix.
+        that return one block each; a CountTable, array, frame or sparse matrix; or
+        what this function yields, which stays open.
     layer : str, default=None
         Matrix of an AnnData or of a 10x file, as in ``threecpo.read_counts``.
     block_counts : int
@@ -80,6 +81,8 @@ def open_blocks(
                 yield source
         else:
             yield found
+    elif isinstance(blocks, BlockSource):
+        yield blocks
     elif is_dask_array(blocks):
         yield of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
@@ -102,7 +105,7 @@ def are_blocks(X: Any) -> bool:
         Whether it is to be read in blocks.
     """
     readers = isinstance(X, list | tuple) and bool(X) and all(map(callable, X))
-    return isinstance(X, str | os.PathLike) or is_dask_array(X) or readers
+    return isinstance(X, str | os.PathLike | BlockSource) or is_dask_array(X) or readers
 
 
 def _on_disk(
