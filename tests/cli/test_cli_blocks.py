@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import COLUMNS, X, assert_one_line
+from running import COLUMNS, KINDS, ROWS, TRUE, X, assert_one_line
 
 import threecpo
 from threecpo import ThreeCPO, distributed, results
@@ -144,6 +144,74 @@ def test_rows_of_an_anndata_keep_their_names(run, suffix, tmp_path):
     assert results.read_table("new.csv")["row"].tolist() == names
 
 
+@pytest.mark.filterwarnings("ignore:.*zarr:UserWarning")
+@pytest.mark.parametrize("kind", ["h5ad", "zarr", "10x", "10x.h5"])
+def test_labels_of_rows_in_blocks_are_those_in_memory(run, kind, tmp_path):
+    pytest.importorskip("zarr")
+    anndata = pytest.importorskip("anndata")
+    labels = [KINDS[label] if i else None for i, label in enumerate(TRUE)]
+    path, beside = tmp_path / "cells", ["--labels", "kind"]
+    if kind.startswith("10x"):
+        table = threecpo.CountTable(X, row_names=ROWS, column_names=COLUMNS)
+        lines = [
+            f"{row},{label or ''}" for row, label in zip(ROWS, labels, strict=True)
+        ]
+        Path("known.csv").write_text("\n".join(["cell,kind", *lines]))
+        beside += ["--metadata", "known.csv"]
+        if kind == "10x":
+            threecpo.write_counts(table, path, format="10x")
+        else:
+            path = tmp_path / "cells.h5"
+            write_tenx(path, table)
+    else:
+        path = tmp_path / f"cells.{kind}"
+        cells = anndata.AnnData(X.astype(np.float32))
+        cells.obs_names, cells.var_names, cells.obs["kind"] = ROWS, COLUMNS, labels
+        getattr(cells, f"write_{kind}")(path)
+    found = []
+    for i, more in enumerate([(), ("--max-memory", "1MB")]):
+        options = ["-k", 3, "-o", f"fitted{i}", "--json", *beside, *more]
+        done = run("fit", path, *options)
+        assert done.code == 0, done.err
+        found.append(
+            (done.json["agreement"], results.read_table(f"fitted{i}/labels.csv"))
+        )
+    (ours, rows), (theirs, in_blocks) = found
+    assert ours == theirs
+    assert rows["label_kind"].tolist() == in_blocks["label_kind"].tolist()
+    assert rows["row"].tolist() == in_blocks["row"].tolist() == ROWS
+
+
+def write_tenx(path, table):
+    """A file as Cell Ranger writes it."""
+    h5py = pytest.importorskip("h5py")
+    counts = table.counts
+    with h5py.File(path, "w") as file:
+        group = file.create_group("matrix")
+        group["shape"] = counts.shape[::-1]
+        group["barcodes"] = np.array(table.row_names.tolist(), dtype="S")
+        for name in ("data", "indices", "indptr"):
+            group[name] = getattr(counts, name).astype(np.int64)
+        for name in ("id", "name"):
+            group[f"features/{name}"] = np.array(table.column_names.tolist(), dtype="S")
+
+
+def test_a_command_reads_its_file_once(run, tmp_path, monkeypatch):
+    """For the fit and for the map of its rows."""
+    anndata = pytest.importorskip("anndata")
+    from threecpo.io.blocks import _streams
+
+    anndata.AnnData(X.astype(np.float32)).write_h5ad(tmp_path / "cells.h5ad")
+    real, calls = _streams._lines, []
+    monkeypatch.setattr(
+        _streams, "_lines", lambda *given: calls.append(given) or real(*given)
+    )
+    options = ("--max-memory", "1MB", "--scratch", tmp_path)
+    done = run("fit", tmp_path / "cells.h5ad", "-k", 3, "--sample-rows", 50, *options)
+    assert done.code == 0, done.err
+    assert len(calls) == 1
+
+
 class TestPredict:
     @pytest.fixture
     def model(self, folder, tmp_path):
@@ -186,7 +254,8 @@ class TestPredict:
     ("options", "message"),
     [
         (["--max-memory", "lots"], "must be a size such as '2GB'"),
-        (["--max-memory", "1MB", "--labels", "kind"], "--labels does not go with"),
+        (["--max-memory", "1MB", "--labels", "kind"], "no columns of labels"),
+        (["--max-memory", "1MB", "--drop", "kind"], "--drop"),
         (["--workers", "1", "--dask", "tcp://127.0.0.1:1"], "pass one"),
         (["--workers", "0"], "0"),
         (["--tol", "-1"], "-1"),

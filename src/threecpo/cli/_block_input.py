@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import logging
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from .._extras import require
+from .._options import resolve_n_jobs
 from ._input_file import METADATA_OPTIONS, labels_of_rows
 from ._printing import print_note
 from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from .._fit.plan import Progress
     from ..cluster import ThreeCPO
@@ -39,7 +40,8 @@ _OPTIONS = {
         "--scratch",
         type=click.Path(path_type=Path, exists=True, file_okay=False),
         metavar="PATH",
-        help="Folder in which a packed FILE is unpacked once, not in every pass.",
+        help="Folder for the packed copy of FILE that all passes read. [default: the "
+        "system's for temporary files]",
     ),
     "sample_rows": click.option(
         "--sample-rows",
@@ -83,10 +85,14 @@ class FileInBlocks:
     citation = ""
     description = ""
 
-    def __init__(self, path: Path, options: dict[str, Any]) -> None:
-        self._path, self._options = path, options
+    def __init__(
+        self, path: Path, options: dict[str, Any], labels: Mapping[str, Any]
+    ) -> None:
+        self._path, self._options, self.labels = path, options, labels
         self.name = path.stem
         self.source = str(path)
+        self._stack = ExitStack()
+        self._opened: Any = path
 
     def fit(self, model: ThreeCPO, progress: Progress | None, rows: GivenRows) -> None:
         """Fit a model to the blocks of the file."""
@@ -94,7 +100,14 @@ class FileInBlocks:
 
         given: dict[str, Any] = {"progress": progress, **rows}
         with self._at_work() as options:
-            distributed.fit(model, self._path, **given, **options)
+            # The table of rows reads the same blocks.
+            names = ("layer", "scratch", "max_memory")
+            how = {name: options[name] for name in names if name in options}
+            how |= {"client": options["client"], "n_jobs": resolve_n_jobs(model.n_jobs)}
+            opened = distributed.open_source(self._path, **how)
+            self._opened = self._stack.enter_context(opened)
+            given |= {n: v for n, v in options.items() if n not in ("layer", "scratch")}
+            distributed.fit(model, self._opened, **given)
 
     def select(self, wanted: range, **options: Any) -> KPath:
         """Fit several numbers of clusters to the blocks of the file."""
@@ -116,10 +129,11 @@ class FileInBlocks:
         """Table of the rows of the fit, some of them with a place in the map."""
         from ..results import block_row_table
 
-        names = ("layer", "max_memory")
-        options = {name: self._options[name] for name in names if name in self._options}
-        row_names = self._row_names()
-        return block_row_table(model, self._path, row_names=row_names, **options)
+        memory, row_names = self._options.get("max_memory"), self._row_names()
+        with self._stack:
+            return block_row_table(
+                model, self._opened, row_names=row_names, max_memory=memory
+            )
 
     def _row_names(self) -> list[str] | None:
         """Names of the rows of an AnnData; those of 10x come with its blocks."""
@@ -151,7 +165,9 @@ class BlockInput(NamedTuple):
             given: GivenRows = {name: self._labels(column) for name, column in columns}
         if not self.source.hold:
             given["hold_labels"] = False
-        return FileInBlocks(self.source.path, self.options), given
+        asked = self.source.options.get("labels", ())
+        labels = {name: self._labels(name) for name in asked}
+        return FileInBlocks(self.source.path, self.options, labels), given
 
     def _labels(self, column: str) -> list[str | None]:
         """Labels of rows, from a column beside the counts or a table of its own."""
@@ -177,8 +193,10 @@ def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
     if not options:
         return None
     asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    of_rows = ("labels", *METADATA_OPTIONS)
+    about_rows = source.row_columns or "labels" in source.options
     for name in source.options:
-        if name != "layer" and not (source.row_columns and name in METADATA_OPTIONS):
+        if name != "layer" and not (about_rows and name in of_rows):
             message = f"--{name.replace('_', '-')} does not go with {asked}."
             raise click.UsageError(message)
     if "dask" in options and "workers" in options:
@@ -197,7 +215,7 @@ class _Notes(logging.Handler):
 
 @contextmanager
 def _noted_waits() -> Iterator[None]:
-    """Print for what a fit waits, and what it unpacks."""
+    """Print what a fit waits for, and where it writes."""
     notes = _Notes()
     waits, unpacking = (logging.getLogger(f"threecpo.{name}") for name in _NOTED)
     before = unpacking.level

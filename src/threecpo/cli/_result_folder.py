@@ -94,7 +94,8 @@ def fit_to_folder(
                 given: dict[str, Any] = {"progress": progress, **rows}
                 model.fit(counts, **given)
         fitted = time.perf_counter()
-        facts = run_facts(model, {} if isinstance(counts, FileInBlocks) else counts) | {
+        labels = counts.labels if isinstance(counts, FileInBlocks) else counts
+        facts = run_facts(model, labels) | {
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
@@ -178,8 +179,9 @@ def write_tables(
     if kept is not None:
         found = {name: rows[name] for name in rows if not name.startswith("map_")}
         rows = {**rows, **kept, **found}
-    if in_memory is not None:
-        rows |= label_columns(in_memory, len(rows["row"]))
+    if counts is not None:
+        labels = counts.labels if isinstance(counts, FileInBlocks) else counts
+        rows |= label_columns(labels, len(rows["row"]))
     # The report shows the same, now and when it is written again.
     rows = write_rounded(rows, folder / "labels.csv")
     if in_memory is not None:

@@ -288,7 +288,7 @@ def read_row_names(path: Path) -> list[str]:
     with block_errors(path):
         if path.suffix.lower() == ".h5":
             names = _asked(tenx.describe, path, layer=None)["rows"]
-        elif path.is_dir() and not is_zarr(path):
+        elif _is_tenx(path):
             names = _tenx.read_cell_names(_tenx.matrix_file(path))
         else:
             _check_has_rows(path)
@@ -296,11 +296,19 @@ def read_row_names(path: Path) -> list[str]:
     return list(names)
 
 
+def _is_tenx(path: Path) -> bool:
+    """Whether names of cells lie beside a matrix."""
+    if path.is_dir() and not is_zarr(path):
+        return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
+    return path.is_file() and _tenx.is_part(path)
+
+
 def _check_has_rows(path: Path) -> None:
     """Refuse what has nothing but counts in its blocks."""
     if not is_zarr(path) and path.suffix.lower() != ".h5ad":
         message = (
-            f"{path} has no columns beside the counts of its blocks; that is for h5ad "
-            "and zarr. Pass batch= to threecpo.distributed.fit."
+            f"{path} has no columns of labels or batches. Take those of 10x files from "
+            "a table of cells with --metadata; other counts must be h5ad or zarr to be "
+            "read in blocks with them."
         )
         raise DataFormatError(message)
