@@ -16,7 +16,7 @@ import warnings
 warnings.simplefilter("error")
 import numpy as np
 import threecpo
-from threecpo._core.loops.inspection import checksum
+from threecpo._core.loops.records import checksum
 ends, places = np.array([0, 1]), np.zeros(1, dtype=np.int32)
 found = checksum(ends, places, np.array([7]))
 print(threecpo.__file__, type(found).__name__)

@@ -123,9 +123,9 @@ def test_a_plain_fit_does_not_compile_what_only_blocks_or_batches_need():
         "import sys, threecpo, scipy.sparse as sp\n"
         "X = sp.csr_array([[9, 1], [8, 2], [1, 7]])\n"
         "threecpo.ThreeCPO(2, random_state=0).fit(X)\n"
-        "from threecpo._core.loops import balancing, inspection, rows\n"
-        "assert inspection.inspect.is_compiled and rows.assign_rows.is_compiled\n"
-        "others = inspection.checksum, rows.misfit_rows, balancing.fit_columns\n"
+        "from threecpo._core.loops import balancing, records, rows\n"
+        "assert records.inspect.is_compiled and rows.assign_rows.is_compiled\n"
+        "others = records.checksum, rows.misfit_rows, balancing.fit_columns\n"
         "assert not any(loop.is_compiled for loop in others)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

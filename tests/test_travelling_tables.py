@@ -15,7 +15,7 @@ from threecpo import (
     ThreeCPO,
     read_counts,
 )
-from threecpo._core.loops import inspection as inspection_loops
+from threecpo._core.loops import records as inspection_loops
 from threecpo._core.matrices import from_dense
 from threecpo._validation import check_counts
 from threecpo.io.blocks import open_blocks

@@ -8,7 +8,7 @@ from threecpo._core.codes import inner_labels
 from threecpo._core.loops import rows as row_loops
 from threecpo._core.loops.records import Workspace, loadable, rows_of
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import EXACT, PRINTED
+from threecpo._core.rules import EXACT, PAPER
 from threecpo._core.sums import sum_by_labels
 from threecpo._options import resolve_penalty
 
@@ -38,7 +38,7 @@ def row_scales(case, prior):
 def scores_of_profile(case, prior, *, exact, background):
     """Score of every row in every cluster, the background last."""
     counts = from_dense(case.Y)
-    rule = EXACT if exact else PRINTED
+    rule = EXACT if exact else PAPER
     profile = rule.profile(sums_of(case, prior), case.groups, background=background)
     out = np.empty((counts.n_rows, case.n_clusters + background))
     block = (0, counts.n_rows)

@@ -4,7 +4,7 @@ import numpy as np
 
 from strategies import planted
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import EXACT, PRINTED
+from threecpo._core.rules import EXACT, PAPER
 from threecpo._core.run import Settings, run
 from threecpo._core.workers import Workers
 from threecpo._options import resolve_penalty
@@ -33,7 +33,7 @@ def settings_of(n_clusters, penalty="mdl", **changes):
 
 
 def rule_of(*, exact):
-    return EXACT if exact else PRINTED
+    return EXACT if exact else PAPER
 
 
 def run_of(Y, labels, groups, penalty="mdl", n_jobs=1, **changes):

@@ -3,8 +3,8 @@
 from threecpo._core.loops import Loop
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
-from threecpo._core.loops import inspection as inspection_loops
 from threecpo._core.loops import quick as quick_loops
+from threecpo._core.loops import records as inspection_loops
 from threecpo._core.loops import rows as row_loops
 
 MODULES = row_loops, column_loops, distance_loops, inspection_loops, quick_loops

@@ -11,7 +11,7 @@ from threecpo._core.loops.quick import NO_QUICK, quick_of
 from threecpo._core.loops.records import Workspace, loadable, rows_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
-from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
+from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER
 from threecpo._core.sums import Sums, sum_by_labels
 
 PRIOR = 1e-3
@@ -65,7 +65,7 @@ def in_batches(counts, n_batches, seed):
 def test_a_pass_is_the_same_with_quick_scores(k, n_batches, seed, size, exact):
     counts, labels, groups = planted(k, seed, n_rows=80, size=size)
     counts = in_batches(counts, n_batches, seed)
-    rule = EXACT if exact or n_batches > 1 else PRINTED
+    rule = EXACT if exact or n_batches > 1 else PAPER
     profile = profile_of(counts, labels, groups, k, rule)
     quick = quick_of(profile, MANY)
     assert len(quick.table) > 0

@@ -10,7 +10,7 @@ from threecpo._core.counts import Counts
 from threecpo._core.loops.records import LINE, loadable, padded_rates
 from threecpo._core.loops.simd import LANES
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED, scores
+from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER, scores
 from threecpo._core.sums import sum_by_labels, sums_by_profile
 from threecpo._core.workers import SERIAL
 
@@ -54,10 +54,10 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("rule", [EXACT, PRINTED, CHI_SQUARED], ids=lambda r: r.name)
+@pytest.mark.parametrize("rule", [EXACT, PAPER, CHI_SQUARED], ids=lambda r: r.name)
 @pytest.mark.parametrize("way", WAYS)
 def test_a_profile_scores_the_same_wherever_it_is_from(way, rule, counts):
-    background = rule is not PRINTED
+    background = rule is not PAPER
     profile = profile_of(counts, rule, background=background)
     other = WAYS[way](profile)
     assert type(other) is type(profile)

@@ -10,9 +10,9 @@ from planted_runs import assert_same_bits, run_of, settings_of, start_of
 import oracle
 from threecpo._core import rules
 from threecpo._core.codes import NOWHERE
-from threecpo._core.rules import CHI_SQUARED, EXACT, PRINTED
+from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER
 
-EVERY = [EXACT, PRINTED, CHI_SQUARED]
+EVERY = [EXACT, PAPER, CHI_SQUARED]
 
 
 @pytest.mark.parametrize("rule", EVERY, ids=lambda rule: rule.name)
@@ -30,7 +30,7 @@ def test_settings_equal_themselves_after_pickling():
     settings = settings_of(3)
     again = pickle.loads(pickle.dumps(settings))
     assert again == settings
-    assert again != replace(settings, rule=PRINTED)
+    assert again != replace(settings, rule=PAPER)
 
 
 def test_rows_join_seeds_by_likelihood_where_chi_squared_follows(seed):

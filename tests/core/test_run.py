@@ -14,7 +14,7 @@ import oracle
 import oracle_run
 from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, penalties, priors
-from threecpo._core.rules import PRINTED
+from threecpo._core.rules import PAPER
 
 
 def rises(Y, labels, groups, penalty, **changes):
@@ -137,7 +137,7 @@ class TestPrintedRule:
         class Swapped:
             def profile(self, sums, groups, **options):
                 sums = replace(sums, clusters=sums.clusters[::-1].copy())
-                return PRINTED.profile(sums, groups, **options)
+                return PAPER.profile(sums, groups, **options)
 
         Y, labels, groups = start_of(seed)
         settled = run_of(Y, labels, groups, None, exact=False)

@@ -10,7 +10,7 @@ from searching import each_search, found_by, hard, recorded, settings_for, start
 from threecpo._core import counts as counts_module
 from threecpo._core import search
 from threecpo._core.matrices import from_dense
-from threecpo._core.search import merges_until_agreed
+from threecpo._core.search import adaptive_merges
 from threecpo._core.workers import Stopped, Workers
 
 
@@ -72,7 +72,7 @@ class TestThreads:
         found_by(find, hard(0), settings_for(4), n_seeds, n_jobs)
         side_by_side = n_seeds >= n_jobs or n_blocks == 1
         assert bool(by_runs) == side_by_side
-        crossed = find in (search.merges, merges_until_agreed) and n_seeds > 1
+        crossed = find in (search.merges, adaptive_merges) and n_seeds > 1
         assert bool(by_rows) == (n_blocks > 1 and (crossed or not side_by_side))
         assert len(by_runs | by_rows | {threading.get_ident()}) <= n_jobs
 

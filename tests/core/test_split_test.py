@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from threecpo._core import split_test
-from threecpo._core.split_test import JoinedModel, split_result
+from threecpo._core.split_test import NullModel, split_result
 from threecpo._core.workers import SERIAL, Workers
 
 
@@ -46,7 +46,7 @@ def test_rows_are_moved_to_where_they_gain(seed):
     start[np.flatnonzero(inside)[:10]] = False
     start[np.flatnonzero(~inside)[:10]] = True
     units = Y.astype(float)
-    (found,) = split_test._settled(units, start[:, None].astype(float))
+    (found,) = split_test._refined_gains(units, start[:, None].astype(float))
     assert found == pytest.approx(plain_gain(Y, inside), rel=0.02)
     assert found > plain_gain(Y, start)
 
@@ -57,9 +57,9 @@ def test_sparse_and_dense_tables_agree(sparse, seed, monkeypatch):
     monkeypatch.setattr("threecpo._core.split_test.DENSE_SHARE", 2.0 * sparse)
     result = result_of(Y, inside)
     table = sp.csr_array(Y * 1.0) if sparse else Y * 1.0
-    model = JoinedModel.of(table)
+    model = NullModel.of(table)
     units = Y / model.dispersions
-    (gain,) = split_test._settled(units, inside[:, None].astype(float))
+    (gain,) = split_test._refined_gains(units, inside[:, None].astype(float))
     assert result.gain == pytest.approx(gain, rel=1e-9)
     assert result.p_value < 0.05
 
@@ -70,10 +70,10 @@ def test_two_clusters_are_real_and_one_is_not():
     # The best division by itself is not: there is always one.
     for seed in range(5):
         Y, _ = table_of(seed, 0.0)
-        units = Y / JoinedModel.of(Y * 1.0).dispersions
+        units = Y / NullModel.of(Y * 1.0).dispersions
         rng = np.random.default_rng(seed)
         starts = split_test._starts(units, 60, rng)
-        place = split_test._settled(units, starts).argmax()
+        place = split_test._refined_gains(units, starts).argmax()
         assert result_of(Y, starts[:, place] > 0).p_value > 0.01
 
 

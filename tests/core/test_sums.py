@@ -12,7 +12,7 @@ from threecpo._core import sums as sums_module
 from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import EXACT, PRINTED
+from threecpo._core.rules import EXACT, PAPER
 from threecpo._core.sums import Sums, assign, sum_by_labels
 from threecpo._core.workers import Workers
 
@@ -170,7 +170,7 @@ def test_rows_go_where_the_oracle_puts_them(case, prior, exact, background):
     X, counts = case.Y + prior, from_dense(case.Y)
     labels = inner_labels(case.labels, case.n_clusters)
     sums = sum_by_labels(counts, labels, case.n_clusters, case.groups, prior)
-    rule = EXACT if exact else PRINTED
+    rule = EXACT if exact else PAPER
     profile = rule.profile(sums.smoothed(prior), case.groups, background=background)
     before = labels.copy()
     with Workers(1) as workers:

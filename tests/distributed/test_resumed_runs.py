@@ -12,7 +12,7 @@ from threecpo._fit.blocks import BlockFit
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-class Swapped(type(rules.PRINTED)):
+class Swapped(type(rules.PAPER)):
     """Profiles that swap names send the rows to and fro for ever."""
 
     def profile(self, sums, groups, **options):

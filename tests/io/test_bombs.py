@@ -147,7 +147,7 @@ def test_a_bomb_takes_three_times_its_limit_at_most(tmp_path):
     code = """
         import sys
         from pathlib import Path
-        import threecpo, threecpo._core.loops.inspection
+        import threecpo, threecpo._core.loops.records
         def peak():
             status = Path("/proc/self/status").read_text().split()
             return int(status[status.index("VmHWM:") + 1])

@@ -16,8 +16,7 @@ from .loops.simd import WIDTH
 from .model import Rates, log
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Groups, Ints
     from .model import SmoothedSums
 
 # Rates of one column, with row sizes held, start near their end: the number of sweeps,
@@ -36,16 +35,16 @@ class BatchScales:
     """
 
     rates: BatchRates
-    base: NDArray[np.float64]
-    in_use: NDArray[np.float64]
+    base: Floats
+    in_use: Floats
     overall: float
-    shared_scales: NDArray[np.float64]
-    outlier_scales: NDArray[np.float64]
-    log_factors: NDArray[np.float64]
-    log_shared: NDArray[np.float64]
+    shared_scales: Floats
+    outlier_scales: Floats
+    log_factors: Floats
+    log_shared: Floats
 
     @classmethod
-    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchScales:
+    def of(cls, sums: SmoothedSums, groups: Groups) -> BatchScales:
         rates, cells = rates_of(sums, groups), sums.batches
         assert cells is not None
         n_clusters, n_batches = rates.scales.shape
@@ -73,7 +72,7 @@ class BatchScales:
         )
 
     @property
-    def row_factors(self) -> NDArray[np.float64]:
+    def row_factors(self) -> Floats:
         """λ^R_i / r_i by cluster (last: outliers) and batch (last: an unknown one)."""
         rates, n_batches = self.rates, len(self.in_use)
         out = np.zeros((len(self.log_shared) + 1, n_batches + 1))
@@ -94,7 +93,7 @@ class BatchScales:
         return out
 
 
-def rates_of(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+def rates_of(sums: SmoothedSums, groups: Groups) -> BatchRates:
     """Fitted rates; asked for twice in an iteration, they are made once."""
     # Not kept with the cells, which rates hold: a circle would not be freed at once.
     found, key = sums.batch_rates, groups.tobytes()
@@ -105,8 +104,8 @@ def rates_of(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
 
 
 def column_scores(
-    sums: SmoothedSums, groups: NDArray[np.int8], prices: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sums: SmoothedSums, groups: Groups, prices: Floats
+) -> tuple[Floats, Floats]:
     """L_j(-), L_j(0), L_j(1), and below what difference they are tied."""
     scales, cells = BatchScales.of(sums, groups), sums.batches
     assert cells is not None
@@ -139,8 +138,8 @@ def column_scores(
 
 
 def _all_columns(
-    sums: SmoothedSums, scales: BatchScales, in_clusters: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    sums: SmoothedSums, scales: BatchScales, in_clusters: Floats
+) -> tuple[Floats, Floats]:
     """Rates of every column as one of C1, row sizes held."""
     rates = scales.rates
     held = rates.scales
@@ -162,7 +161,7 @@ def batch_profile(
     *,
     background: bool,
     threshold: float,
-    ranks: NDArray[np.int32],
+    ranks: Ints,
 ) -> Profile:
     """Profile with a scale weight for each cluster and batch, the last an unknown one.
 
@@ -205,16 +204,12 @@ def batch_profile(
     return frozen(profile)
 
 
-def _of_clusters(
-    rates: BatchRates,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _of_clusters(rates: BatchRates) -> tuple[Floats, Floats]:
     """λ by cluster, and Z by batch (the last: an unknown one) and cluster."""
     return rates.clusters, np.vstack([rates.sizes.T, rates.mean_sizes])
 
 
-def _with_background(
-    rates: BatchRates,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _with_background(rates: BatchRates) -> tuple[Floats, Floats]:
     """The same with the background of each batch behind the clusters.
 
     It is c_bj / β_jb in C1 and, last, in C0, and c_b(U) instead of Z.
@@ -233,7 +228,7 @@ def _with_background(
     return np.vstack([clusters, behind]), sizes
 
 
-def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+def cell_shares(sums: SmoothedSums, groups: Groups) -> Floats:
     """μ_ij / r_i (in C-: μ_ij) by cluster, batch and column.
 
     Behind the clusters are the outliers, behind the batches an unknown one.
@@ -259,7 +254,7 @@ def cell_shares(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.floa
 
 
 def batch_log_likelihood(
-    sums: SmoothedSums, groups: NDArray[np.int8], fitted: SmoothedSums
+    sums: SmoothedSums, groups: Groups, fitted: SmoothedSums
 ) -> float:
     """Likelihood of rows under the rates of fitted sums, row scales re-fitted."""
     cells = sums.batches
@@ -277,7 +272,7 @@ def batch_log_likelihood(
     return float(value - expected.sum())
 
 
-def batch_cluster_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
+def batch_cluster_rates(sums: SmoothedSums, groups: Groups) -> Rates:
     """λ^C of every column in every role, in a batch whose β are the mean of all."""
     scales = BatchScales.of(sums, groups)
     cells = sums.batches
@@ -292,7 +287,7 @@ def batch_cluster_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
 
 
-def batch_effects(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+def batch_effects(sums: SmoothedSums, groups: Groups) -> Floats:
     """How many times more each batch has of each column than a mean batch.
 
     Each batch has the weighted geometric mean 1 over the columns in use, each column

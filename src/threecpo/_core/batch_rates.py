@@ -21,8 +21,7 @@ from .loops.simd import WIDTH
 from .model import log
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Groups, Ints
     from .model import BatchCells, SmoothedSums
 
 # How far the loss may be from its minimum, in nats for each count.
@@ -49,11 +48,11 @@ class BatchRates:
     """
 
     cells: BatchCells
-    groups: NDArray[np.int8]
-    cell_totals: NDArray[np.float64]
-    scales: NDArray[np.float64]
-    clusters: NDArray[np.float64]
-    batches: NDArray[np.float64]
+    groups: Groups
+    cell_totals: Floats
+    scales: Floats
+    clusters: Floats
+    batches: Floats
 
     @property
     def n_feeding(self) -> int:
@@ -62,7 +61,7 @@ class BatchRates:
         return n_relevant + bool((self.groups == SHARED).any())
 
     @property
-    def sizes(self) -> NDArray[np.float64]:
+    def sizes(self) -> Floats:
         """Z_kb, also where a cluster has no row in a batch."""
         sizes = np.empty((len(self.clusters), len(self.batches)))
         rates = self.clusters, self.batches, self.n_feeding
@@ -70,12 +69,12 @@ class BatchRates:
         return sizes
 
     @property
-    def mean_sizes(self) -> NDArray[np.float64]:
+    def mean_sizes(self) -> Floats:
         """Z_k of a batch whose β are the mean of all."""
         return self.clusters[:, : self.n_feeding].sum(axis=1)
 
 
-def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+def batch_rates(sums: SmoothedSums, groups: Groups) -> BatchRates:
     """Fitted rates for these sums and groups."""
     cells = sums.batches
     assert cells is not None
@@ -99,7 +98,7 @@ def batch_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     return BatchRates(cells, groups, cell_totals, scales, clusters, batches)
 
 
-def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+def first_rates(sums: SmoothedSums, groups: Groups) -> BatchRates:
     """Rates with the batches' margins for β: what seeds are known by."""
     cells = sums.batches
     assert cells is not None
@@ -114,16 +113,14 @@ def first_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
     return BatchRates(cells, groups, *rates)
 
 
-def _margins(cells: BatchCells, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+def _margins(cells: BatchCells, groups: Groups) -> Floats:
     """Margins of the batches over all their rows, outliers too."""
     everything = replace(cells, clusters=cells.totals[None])
     _, by_batch, _, _ = _columns_in_use(everything, groups)
     return margin_effects(by_batch)
 
 
-def parts(
-    weight_sums: NDArray[np.float64],
-) -> tuple[int, NDArray[np.int32], NDArray[np.int32]]:
+def parts(weight_sums: Floats) -> tuple[int, Ints, Ints]:
     """Parts of the graph of clusters and batches that share rows.
 
     How many there are, and the number of that of each cluster and of each batch.
@@ -138,10 +135,7 @@ def parts(
 
 
 def _centre(
-    batch_weights: NDArray[np.float64],
-    cell_totals: NDArray[np.float64],
-    clusters: NDArray[np.float64],
-    batches: NDArray[np.float64],
+    batch_weights: Floats, cell_totals: Floats, clusters: Floats, batches: Floats
 ) -> None:
     """Give β the weighted geometric mean 1 over the batches of a part, in place."""
     n_parts, of_cluster, of_batch = parts(cell_totals)
@@ -152,7 +146,7 @@ def _centre(
     batch_columns.centre_effects(of_cluster, of_batch, factors, clusters, batches)
 
 
-def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
+def margin_effects(totals: Floats) -> Floats:
     """Share of each column in a batch, over that in all: its margins."""
     effects = np.empty(totals.shape)
     batch_columns.fill_margin_effects(totals, effects)
@@ -160,8 +154,8 @@ def margin_effects(totals: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _columns_in_use(
-    cells: BatchCells, groups: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], int]:
+    cells: BatchCells, groups: Groups
+) -> tuple[Floats, Floats, Floats, int]:
     """Sums of C1 and, last, of all of C0: by cluster, by batch, of cells."""
     n_clusters, n_batches, n_columns = cells.clusters.shape
     places = np.empty((2, n_columns), np.int64)
@@ -176,12 +170,12 @@ def _columns_in_use(
 
 
 def fit_rates(
-    by_cluster: NDArray[np.float64],
-    by_batch: NDArray[np.float64],
-    cell_totals: NDArray[np.float64],
-    scales: NDArray[np.float64],
-    clusters: NDArray[np.float64],
-    batches: NDArray[np.float64],
+    by_cluster: Floats,
+    by_batch: Floats,
+    cell_totals: Floats,
+    scales: Floats,
+    clusters: Floats,
+    batches: Floats,
 ) -> int:
     """Fit scales, clusters and batches to the sums, from their values, in place.
 
@@ -200,11 +194,11 @@ def fit_rates(
 
 
 def _descend(
-    by_cluster: NDArray[np.float64],
-    by_batch: NDArray[np.float64],
-    cell_totals: NDArray[np.float64],
-    scales: NDArray[np.float64],
-    batches: NDArray[np.float64],
+    by_cluster: Floats,
+    by_batch: Floats,
+    cell_totals: Floats,
+    scales: Floats,
+    batches: Floats,
     tolerance: float,
 ) -> int:
     """Fit scales and batches by Newton's method in their logarithms.
@@ -217,7 +211,7 @@ def _descend(
     logs = np.ascontiguousarray(log(np.hstack([scales.T, batches])))
     rates, exposures = np.empty_like(weights), np.empty_like(by_cluster)
 
-    def move_to(logs: NDArray[np.float64]) -> float:
+    def move_to(logs: Floats) -> float:
         """Set rates and exposures; return the loss up to a constant."""
         np.multiply(np.exp(logs), weights > 0, out=rates)
         sides = rates[:, :n_clusters], rates[:, n_clusters:]

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int32]
+    Groups = NDArray[np.int8]
+
     # From column totals, the number of clusters and the number of rows to prices: the
     # term of the loss that keeps C1 small.
-    Price = Callable[[NDArray[np.float64], int, float], NDArray[np.float64]]
+    Price = Callable[[Floats, int, float], Floats]
 
 # Groups of columns.
 RELEVANT, SHARED, NOISE = 1, 0, -1
@@ -40,24 +44,22 @@ SHARED_SLOT, NOISE_SLOT = -1, -2
 UNKNOWN = -1
 
 
-def all_relevant(n_columns: int) -> NDArray[np.int8]:
+def all_relevant(n_columns: int) -> Groups:
     """Groups with every column in C1."""
     return np.full(n_columns, RELEVANT, dtype=np.int8)
 
 
-def starting_code(clusters: NDArray[Any]) -> NDArray[np.int32]:
+def starting_code(clusters: NDArray[Any]) -> Ints:
     """Codes of rows that start in these clusters and may leave; and back again."""
     return (FREE - 1 - clusters).astype(np.int32)
 
 
-def all_held(known: NDArray[np.int32]) -> NDArray[np.int32]:
+def all_held(known: Ints) -> Ints:
     """Known clusters of rows, those that may leave them held, too."""
     return np.where(known < FREE, starting_code(known), known)
 
 
-def with_fixed(
-    groups: NDArray[np.int8], fixed: Sequence[tuple[int, int]]
-) -> NDArray[np.int8]:
+def with_fixed(groups: Groups, fixed: Sequence[tuple[int, int]]) -> Groups:
     """Groups with these columns in these groups; if C1 is empty then, others go there.
 
     ``fixed`` are pairs of a column and its group.
@@ -72,24 +74,22 @@ def with_fixed(
     return groups
 
 
-def inner_labels(labels: NDArray[Any], n_clusters: int) -> NDArray[np.int32]:
+def inner_labels(labels: NDArray[Any], n_clusters: int) -> Ints:
     """Labels as loops take them: outliers are the number after the last cluster."""
     return np.where(labels == OUTLIER, n_clusters, labels).astype(np.int32)
 
 
-def mdl(totals: NDArray[np.float64], n_clusters: int, _: float) -> NDArray[np.float64]:
+def mdl(totals: Floats, n_clusters: int, _: float) -> Floats:
     """K - 1 column sums, each described in log of the total; 0 below a total of 1."""
     return (n_clusters - 1) * np.log(np.maximum(totals, 1.0))
 
 
-def bic(
-    totals: NDArray[np.float64], n_clusters: int, n_rows: float
-) -> NDArray[np.float64]:
+def bic(totals: Floats, n_clusters: int, n_rows: float) -> Floats:
     """K free rates, each half a log of the number of rows."""
     return np.full_like(totals, n_clusters / 2 * np.log(n_rows))
 
 
-def free(totals: NDArray[np.float64], *_: float) -> NDArray[np.float64]:
+def free(totals: Floats, *_: float) -> Floats:
     """No price."""
     return np.zeros_like(totals)
 
@@ -109,9 +109,7 @@ class UserPrice:
     def name(self) -> str:
         return getattr(self.function, "__qualname__", type(self.function).__name__)
 
-    def __call__(
-        self, totals: NDArray[np.float64], n_clusters: int, n_rows: float
-    ) -> NDArray[np.float64]:
+    def __call__(self, totals: Floats, n_clusters: int, n_rows: float) -> Floats:
         given = np.asarray(
             self.function(totals.copy(), n_clusters, n_rows), dtype=float
         )

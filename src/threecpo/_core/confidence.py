@@ -22,8 +22,7 @@ from .model import weight_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .model import SmoothedSums
     from .workers import Workers
@@ -42,12 +41,12 @@ class Leads(NamedTuple):
     ``weights`` and ``batches`` are None where all are the same.
     """
 
-    differences: NDArray[np.float64]
-    owner: NDArray[np.int32]
-    rivals: NDArray[np.int32]
-    sizes: NDArray[np.float64]
-    weights: NDArray[np.float64] | None = None
-    batches: NDArray[np.int32] | None = None
+    differences: Floats
+    owner: Ints
+    rivals: Ints
+    sizes: Floats
+    weights: Floats | None = None
+    batches: Ints | None = None
 
 
 class LeftOutScores(NamedTuple):
@@ -56,12 +55,12 @@ class LeftOutScores(NamedTuple):
     The rest is as in ``Leads``.
     """
 
-    scores: NDArray[np.float64]
-    owner: NDArray[np.int32]
-    rivals: NDArray[np.int32]
-    sizes: NDArray[np.float64]
-    weights: NDArray[np.float64] | None = None
-    batches: NDArray[np.int32] | None = None
+    scores: Floats
+    owner: Ints
+    rivals: Ints
+    sizes: Floats
+    weights: Floats | None = None
+    batches: Ints | None = None
 
     @property
     def leads(self) -> Leads:
@@ -86,11 +85,7 @@ def stacked(parts: Sequence[PerRow]) -> PerRow:
 
 
 def left_out_scores(
-    counts: Counts,
-    owner: NDArray[np.int32],
-    terms: LeftOut,
-    exact: NDArray[np.float64],
-    workers: Workers,
+    counts: Counts, owner: Ints, terms: LeftOut, exact: Floats, workers: Workers
 ) -> LeftOutScores:
     """Exact scores S, and for its own cluster S', at least the best other score.
 
@@ -114,7 +109,7 @@ def left_out_scores(
 
 
 def temperature(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
 ) -> float:
     """T: how many times more scores vary between two clusters than of Poisson counts.
 
@@ -124,7 +119,7 @@ def temperature(
 
 
 def dispersion_ratio(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
 ) -> float:
     """T before it is raised to 1; NaN where nothing tells it."""
     measured, expected = pair_sums(found, sums, groups)
@@ -132,8 +127,8 @@ def dispersion_ratio(
 
 
 def pair_sums(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
+) -> tuple[Floats, Floats]:
     """Variance between each pair of clusters, measured and of Poisson counts (K x K).
 
     Row a, column b: of rows of a whose best other cluster is b, around the mean of
@@ -157,7 +152,7 @@ def pair_sums(
     z = np.where(np.isfinite(z), z, 0.0)
     w = None if found.weights is None else found.weights[inside]
 
-    def added(values: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    def added(values: Floats | None) -> Floats:
         # bincount adds in the order of the rows, for any blocks and threads.
         if values is not None and w is not None:
             values = w * values
@@ -175,9 +170,7 @@ def pair_sums(
     return measured.sum(axis=2), expected.sum(axis=2)
 
 
-def probabilities(
-    row_scores: NDArray[np.float64], temperature: float
-) -> NDArray[np.float64]:
+def probabilities(row_scores: Floats, temperature: float) -> Floats:
     """Softmax of scores over T; equal shares where a row fits no cluster at all."""
     top = row_scores.max(axis=1, keepdims=True)
     top[~np.isfinite(top)] = 0.0
@@ -188,9 +181,7 @@ def probabilities(
     return out
 
 
-def of_joined(
-    fine: NDArray[np.float64], into: NDArray[np.int32]
-) -> NDArray[np.float64]:
+def of_joined(fine: Floats, into: Ints) -> Floats:
     """Probabilities of joined clusters: each is as likely as the best in it."""
     out = np.zeros((len(fine), int(into.max()) + 1))
     for column, cluster in zip(fine.T, into.tolist(), strict=True):
@@ -199,7 +190,7 @@ def of_joined(
     return out
 
 
-def left_out_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
+def left_out_terms(sums: SmoothedSums, groups: Groups) -> LeftOut:
     """What scores rows without themselves, from the sums that they are in."""
     prior, floor = sums.prior, sums.prior or LEAST
     slots = np.empty(len(groups), dtype=np.int32)
@@ -237,7 +228,7 @@ def left_out_terms(sums: SmoothedSums, groups: NDArray[np.int8]) -> LeftOut:
     return LeftOut(*arrays, prior, float(used), float(shared), floor)
 
 
-def _numerators(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+def _numerators(sums: SmoothedSums, groups: Groups) -> Floats:
     """Sums of each cluster in C1 and, last, over C0."""
     shared = sums.clusters[:, groups == SHARED].sum(axis=1)
     return np.ascontiguousarray(
@@ -245,9 +236,7 @@ def _numerators(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.floa
     )
 
 
-def _rates(
-    sums: SmoothedSums, groups: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _rates(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
     """Rate of each cluster over its numerator, and the effects of the batches.
 
     What batches and other rows expect of a column is held when a row is left out.
@@ -265,7 +254,7 @@ def _rates(
     return inverse, np.ascontiguousarray(found.batches)
 
 
-def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float64]:
+def _variances(sums: SmoothedSums, groups: Groups) -> Floats:
     """V_ab by batch: variance of the score of a against b, for one count of a.
 
     A count of weight w adds w times its score to the sum, and w to the size: for one of
@@ -296,9 +285,7 @@ def _variances(sums: SmoothedSums, groups: NDArray[np.int8]) -> NDArray[np.float
     return out
 
 
-def _variance_weights(
-    sums: SmoothedSums, groups: NDArray[np.int8]
-) -> NDArray[np.float64] | None:
+def _variance_weights(sums: SmoothedSums, groups: Groups) -> Floats | None:
     """Weights of the columns of C1 and of a count of C0, by batch; None: all 1."""
     if sums.column_weights is None:
         return None

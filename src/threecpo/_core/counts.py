@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .codes import Floats, Ints
+
 # Whole numbers below this are exact.
 EXACT = 2.0**53
 BLOCK_COUNTS = 1 << 16
@@ -44,12 +46,12 @@ class Counts:
     """
 
     indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float64]
+    indices: Ints
+    data: Floats
     n_columns: int
     odd_values: bool = field(default=True, repr=False, compare=False)
     row_info: RowInfo = NOTHING
-    column_weights: NDArray[np.float64] | None = None
+    column_weights: Floats | None = None
     transformed: bool = False
 
     def __post_init__(self) -> None:
@@ -105,12 +107,12 @@ class Counts:
         return weights is None or np.array_equal(weights, np.floor(weights))
 
     @property
-    def weights(self) -> NDArray[np.float64] | None:
+    def weights(self) -> Floats | None:
         """How often each row counts; None for once."""
         return self.row_info.weights
 
     @property
-    def batches(self) -> NDArray[np.int32] | None:
+    def batches(self) -> Ints | None:
         """Number of each row's batch; None for one batch."""
         return self.row_info.batches
 
@@ -119,7 +121,7 @@ class Counts:
         return self.row_info.n_batches
 
     @property
-    def known(self) -> NDArray[np.int32] | None:
+    def known(self) -> Ints | None:
         """Known cluster of each row; None where none is known."""
         return self.row_info.known
 
@@ -144,13 +146,13 @@ class Counts:
 
     @cached_property
     def bad_entry(self) -> tuple[int, int, float] | None:
-        """Row, column and value of the first entry that is no finite count."""
+        """Row, column and value of the first entry that is not a finite count."""
         return first_bad_entry(self)
 
     @cached_property
     def checksum(self) -> int:
         """A number that other counts hardly ever have."""
-        from .loops.inspection import checksum
+        from .loops.records import checksum
 
         return int(checksum(self.indptr, self.indices, self.data.view(np.int64)))
 
@@ -188,13 +190,13 @@ class Counts:
         """Return the same counts with what belongs to their rows."""
         return self if info is self.row_info else replace(self, row_info=info)
 
-    def with_column_weights(self, weights: NDArray[np.float64] | None) -> Counts:
+    def with_column_weights(self, weights: Floats | None) -> Counts:
         """Return the same counts with these weights of the columns."""
         if weights is self.column_weights:
             return self
         return replace(self, column_weights=weights)
 
-    def with_values(self, values: NDArray[np.float64]) -> Counts:
+    def with_values(self, values: Floats) -> Counts:
         """Return other values, made of these counts on purpose, in their places."""
         return replace(self, data=values, odd_values=True, transformed=True)
 
@@ -237,8 +239,8 @@ class Counts:
     def _part(
         self,
         indptr: NDArray[np.int64],
-        indices: NDArray[np.int32],
-        data: NDArray[np.float64],
+        indices: Ints,
+        data: Floats,
         n_columns: int | None = None,
     ) -> Counts:
         """Return counts that are some of these."""
@@ -250,7 +252,7 @@ class Counts:
             transformed=self.transformed,
         )
 
-    def row_lengths(self, order: int) -> NDArray[np.float64]:
+    def row_lengths(self, order: int) -> Floats:
         """Sum of each row (order 1) or its Euclidean length (order 2)."""
         powers = self.data if order == 1 else self.data**2
         sums = np.zeros(self.n_rows)
@@ -296,7 +298,7 @@ def stacked(parts: Sequence[Counts]) -> Counts:
 def first_bad_entry(
     counts: Counts, below: float = np.inf
 ) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is no count below a bound.
+    """Row, column and value of the first entry that is not a count below a bound.
 
     The bound is 2**53 or more: values that are not odd lie below it.
     """
@@ -313,7 +315,7 @@ def first_bad_entry(
     return None
 
 
-def some_at_a_time(values: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+def some_at_a_time(values: Floats) -> list[Floats]:
     """Views of at most a million values, so that checks need little memory."""
     step = 1 << 20
     return [values[i : i + step] for i in range(0, len(values), step)]

@@ -20,8 +20,7 @@ from .sums import sum_by_labels
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Ints
     from .counts import Counts
     from .run import Run, Settings
     from .workers import Workers
@@ -149,14 +148,14 @@ def crossed(
 
 
 def common_parts(
-    a: NDArray[np.int32],
-    b: NDArray[np.int32],
+    a: Ints,
+    b: Ints,
     n_rows: int,
     n_clusters: int,
-    weights: NDArray[np.float64] | None = None,
+    weights: Floats | None = None,
     *,
     n_known: int = 0,
-) -> NDArray[np.int32]:
+) -> Ints:
     """Rows that are together in both labelings; those of small parts are nowhere.
 
     Known clusters, which hold rows in both, come first, whatever their size.

@@ -15,8 +15,7 @@ from .loops.records import RatioSums, rows_of
 from .model import Scales, weight_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .model import SmoothedSums
 
@@ -24,11 +23,8 @@ DIGITS = 2.0**12
 
 
 def dispersions(
-    counts: Counts,
-    labels: NDArray[np.int32],
-    sums: SmoothedSums,
-    groups: NDArray[np.int8],
-) -> NDArray[np.float64]:
+    counts: Counts, labels: Ints, sums: SmoothedSums, groups: Groups
+) -> Floats:
     """φ_j of each column: Pearson's statistic over its degrees of freedom.
 
     Divided by 1 plus the mean of (X - μ)/μ, which takes most of the noise out where
@@ -49,11 +45,11 @@ class RatioTerms:
     of 1 / μ in C-. ``used_weight`` is that of all columns outside of C-.
     """
 
-    shares: NDArray[np.float64]
-    groups: NDArray[np.int8]
-    totals: NDArray[np.float64]
-    expected: NDArray[np.float64]
-    inverses_of_noise: NDArray[np.float64]
+    shares: Floats
+    groups: Groups
+    totals: Floats
+    expected: Floats
+    inverses_of_noise: Floats
     prior: float
     used_weight: float
     n_rows: float
@@ -61,7 +57,7 @@ class RatioTerms:
     n_batches: int
 
     @classmethod
-    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> RatioTerms:
+    def of(cls, sums: SmoothedSums, groups: Groups) -> RatioTerms:
         weights, noise = sums.column_weights, groups == NOISE
         if sums.batches is None:
             shares, sizes = _shares(sums, groups)
@@ -92,7 +88,7 @@ class RatioTerms:
             n_batches=n_batches,
         )
 
-    def ratio_sums(self, counts: Counts, labels: NDArray[np.int32]) -> RatioSums:
+    def ratio_sums(self, counts: Counts, labels: Ints) -> RatioSums:
         """Sums over the stored counts of rows with these labels; blocks add up."""
         n_lines, n_columns = self.shares.shape
         labels = inner_labels(labels, n_lines // self.n_batches - 1)
@@ -109,7 +105,7 @@ class RatioTerms:
             row_loops.add_ratios(rows, block, labels, *options, found)
         return found
 
-    def dispersions(self, found: RatioSums) -> NDArray[np.float64]:
+    def dispersions(self, found: RatioSums) -> Floats:
         """φ_j from the sums over all rows."""
         prior, inverse_shares = self.prior, _inverse(self.shares)
         inverses = np.where(
@@ -130,9 +126,7 @@ def added(a: RatioSums, b: RatioSums) -> RatioSums:
     return RatioSums(*map(np.add, a, b))
 
 
-def column_weights(
-    dispersions: NDArray[np.float64], most: float
-) -> NDArray[np.float64] | None:
+def column_weights(dispersions: Floats, most: float) -> Floats | None:
     """min(1, c / φ_j) in twelve binary digits, or None where no column is above c.
 
     So few digits that the order in which φ was added up does not show.
@@ -145,30 +139,26 @@ def column_weights(
     return weights
 
 
-def few_digits(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def few_digits(values: Floats) -> Floats:
     """Round to twelve binary digits."""
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.round(fraction * DIGITS) / DIGITS, exponent)
 
 
-def typical(
-    dispersions: NDArray[np.float64], totals: NDArray[np.float64]
-) -> float | None:
-    """Median φ of the columns that have counts, None if there is no such number."""
+def typical(dispersions: Floats, totals: Floats) -> float | None:
+    """Median φ of the columns that have counts, None if it is not a number."""
     known = dispersions[totals > 0]
     middle = np.median(known) if len(known) else np.nan
     # Rounding can make a dispersion of nothing negative.
     return float(max(middle, 0.0)) if np.isfinite(middle) else None
 
 
-def _inverse(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _inverse(shares: Floats) -> Floats:
     """1 / x, which is 0 at 0."""
     return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
 
 
-def _batch_shares(
-    sums: SmoothedSums, groups: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _batch_shares(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
     """μ_ij / r_i of each cluster in each batch (in C-: μ_ij); sums of r_i."""
     cells = sums.batches
     assert cells is not None
@@ -178,9 +168,7 @@ def _batch_shares(
     return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
 
 
-def _shares(
-    sums: SmoothedSums, groups: NDArray[np.int8]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _shares(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
     """μ_ij / r_i in each cluster and among outliers (in C-: μ_ij); sums of r_i."""
     scales = Scales.of(sums, groups)
     shares = scales.row_factors[:, None] * sums.totals

@@ -14,8 +14,7 @@ from .sums import assign, sum_by_labels
 from .workers import SERIAL
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+    from .codes import Floats, Ints
     from .counts import Counts
     from .sums import Sums
     from .workers import Workers
@@ -24,11 +23,11 @@ if TYPE_CHECKING:
 class CenterRule(Protocol):
     """What k-means minimises: how centres follow from sums, and rows from centres."""
 
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
+    def centers(self, sums: Sums) -> Floats:
         """Centre of each cluster."""
         ...
 
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
+    def profile(self, centers: Floats) -> Profile:
         """Profile that scores rows highest at the nearest centre."""
         ...
 
@@ -36,10 +35,10 @@ class CenterRule(Protocol):
 class Euclidean:
     """Distances to means: rows are scored by x·c less half of |c|²."""
 
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
+    def centers(self, sums: Sums) -> Floats:
         return divided(sums.clusters, sums.cluster_weights)
 
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
+    def profile(self, centers: Floats) -> Profile:
         return center_profile(centers, -(centers**2).sum(axis=1) / 2)
 
 
@@ -50,8 +49,8 @@ EUCLIDEAN = Euclidean()
 class Lloyd:
     """Where k-means ended: ``centers`` are those that gave ``labels``."""
 
-    labels: NDArray[np.int32]
-    centers: NDArray[np.float64]
+    labels: Ints
+    centers: Floats
     sums: Sums
     n_iter: int
     converged: bool
@@ -59,7 +58,7 @@ class Lloyd:
 
 def lloyd(
     counts: Counts,
-    labels: NDArray[np.int32],
+    labels: Ints,
     n_clusters: int,
     workers: Workers,
     *,
@@ -87,16 +86,12 @@ def lloyd(
     return Lloyd(labels, centers, sums, n_iter, converged)
 
 
-def divided(
-    sums: NDArray[np.float64], lengths: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def divided(sums: Floats, lengths: Floats) -> Floats:
     """Sums over lengths; those of length 0 stay 0."""
     return sums / np.where(lengths > 0, lengths, 1.0)[:, None]
 
 
-def center_profile(
-    centers: NDArray[np.float64], offsets: NDArray[np.float64]
-) -> Profile:
+def center_profile(centers: Floats, offsets: Floats) -> Profile:
     """Profile that scores a row by its products with centres, and offsets."""
     n_clusters, n_columns = centers.shape
     log_rates, rates = padded_rates(n_columns, n_clusters)
@@ -117,12 +112,12 @@ def center_profile(
     return frozen(profile)
 
 
-def _sums_of(counts: Counts, labels: NDArray[np.int32], n_clusters: int) -> Sums:
+def _sums_of(counts: Counts, labels: Ints, n_clusters: int) -> Sums:
     everything = all_relevant(counts.n_columns)
     return sum_by_labels(counts, labels, n_clusters, everything, 0.0)
 
 
-def _fill(counts: Counts, profile: Profile, labels: NDArray[np.int32]) -> bool:
+def _fill(counts: Counts, profile: Profile, labels: Ints) -> bool:
     """Give each empty cluster the worst-placed row of a cluster that has others."""
     own = scores(counts, profile, SERIAL)[np.arange(counts.n_rows), labels]
     distances = counts.row_lengths(2) ** 2 - 2 * own

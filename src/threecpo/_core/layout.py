@@ -17,7 +17,9 @@ from .loops import array_type, compiled, f8, i4, i8, inlined
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    Points = NDArray[np.float64]
+    from .codes import Floats, Ints
+
+    Points = Floats
 
 N_NEIGHBOURS = 15
 N_REPELLED = 5
@@ -136,11 +138,7 @@ def _bounded(step: float, rate: float) -> float:
 
 @compiled(array_type(f8, 2, write=True), array_type(i4, 2), array_type(f8), i8, i8)
 def lay_out(
-    places: Points,
-    neighbours: NDArray[np.int32],
-    rates: NDArray[np.float64],
-    n_repelled: int,
-    seed: int,
+    places: Points, neighbours: Ints, rates: Floats, n_repelled: int, seed: int
 ) -> None:
     """Pull rows to their neighbours and push them from rows drawn at random.
 

@@ -19,6 +19,7 @@ from .model import Scales, log
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .codes import Floats, Groups
     from .model import SmoothedSums
 
 # The size of a cluster's rows is then known to about 5 %.
@@ -35,12 +36,12 @@ class ExpectedCounts:
     how large the rows of a cluster are, rows with equal totals are compared.
     """
 
-    clusters: NDArray[np.float64]
-    overall: NDArray[np.float64]
-    rows: NDArray[np.float64]
+    clusters: Floats
+    overall: Floats
+    rows: Floats
 
     @classmethod
-    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> ExpectedCounts:
+    def of(cls, sums: SmoothedSums, groups: Groups) -> ExpectedCounts:
         """Expected counts of a fit, from its sums without the prior."""
         overall = sums.totals / sums.n_rows
         if have_common_scale(sums, groups):
@@ -55,12 +56,12 @@ class ExpectedCounts:
         return cls(_ratio(sums.clusters, rows[:, None], 0.0), overall, rows)
 
     @property
-    def ratios(self) -> NDArray[np.float64]:
+    def ratios(self) -> Floats:
         """Clusters over overall; 1 where a column has no counts at all."""
         return _ratio(self.clusters, self.overall, 1.0)
 
 
-def have_common_scale(sums: SmoothedSums, groups: NDArray[np.int8]) -> bool:
+def have_common_scale(sums: SmoothedSums, groups: Groups) -> bool:
     """Whether C0 shows how large the rows of every cluster are.
 
     A single column in C0 is only a choice of scale, and a few counts are not enough to
@@ -79,14 +80,14 @@ class Markers:
     """
 
     sums: SmoothedSums
-    groups: NDArray[np.int8]
+    groups: Groups
 
     @cached_property
     def expected(self) -> ExpectedCounts:
         return ExpectedCounts.of(self.sums, self.groups)
 
     @cached_property
-    def evidence(self) -> NDArray[np.float64]:
+    def evidence(self) -> Floats:
         """Nats by which its own rate explains a cluster's counts better (K x m)."""
         expected = self.expected
         counts = expected.clusters * expected.rows[:, None]
@@ -102,7 +103,7 @@ class Markers:
         return above & (self.groups == RELEVANT)
 
     @property
-    def prices(self) -> NDArray[np.float64]:
+    def prices(self) -> Floats:
         """Nats that one more rate of each column costs.
 
         A single count pays as two do: its logarithm would be nothing, and whatever is
@@ -117,7 +118,7 @@ class Markers:
         return float(overall.mean()) if len(overall) else 0.0
 
     @cached_property
-    def strength(self) -> NDArray[np.float64]:
+    def strength(self) -> Floats:
         """Shrunken log ratio to the overall count, 0 for columns that mark nothing.
 
         Both counts get the even count, as if one more row had been seen in which no
@@ -130,7 +131,7 @@ class Markers:
         return np.where(self.above_average, weights * log(ratios), 0.0)
 
     @property
-    def excess(self) -> NDArray[np.float64]:
+    def excess(self) -> Floats:
         """Expected count above the overall one: the paper's order of words."""
         return self.expected.clusters - self.expected.overall
 
@@ -156,9 +157,7 @@ class Markers:
         return places[np.argsort(-values[places], kind="stable")[:n]]
 
 
-def _ratio(
-    top: NDArray[np.float64], bottom: NDArray[np.float64], otherwise: float
-) -> NDArray[np.float64]:
+def _ratio(top: Floats, bottom: Floats, otherwise: float) -> Floats:
     """Quotient, with another value where the divisor is 0."""
     bottom = np.broadcast_to(bottom, top.shape)
     return np.divide(top, bottom, out=np.full(top.shape, otherwise), where=bottom > 0)

@@ -34,7 +34,7 @@ def from_sparse(matrix: Any) -> Counts:
 
 def _inspected(matrix: Any) -> tuple[Counts, bool]:
     """Arrays of a compressed matrix that are safe to follow; whether canonical, too."""
-    from .loops.inspection import ODD_VALUES, POINTERS, UNSORTED, inspect
+    from .loops.records import ODD_VALUES, POINTERS, UNSORTED, inspect
 
     check_compressed(matrix)
     stored = int(matrix.indptr[-1])
@@ -76,7 +76,7 @@ def _check_kind(matrix: Any) -> None:
         message = f"X has {len(matrix.shape)} dimensions; a table has two."
         raise ValueError(message)
     if matrix.dtype.kind not in "biuf":
-        message = f"X holds values of type {matrix.dtype}, which are no counts."
+        message = f"X holds values of type {matrix.dtype}, not counts."
         raise ValueError(message)
     if matrix.shape[1] > MOST_COLUMNS:
         message = f"X has {matrix.shape[1]} columns, more than {MOST_COLUMNS}."
@@ -84,7 +84,7 @@ def _check_kind(matrix: Any) -> None:
 
 
 def _csr_of_entries(coo: Any) -> sp.csr_array:
-    """Rows of a matrix of entries, of which those of the same place are added."""
+    """Rows of a matrix of entries; entries of the same place are added."""
     rows, columns = coo.coords
     check_coordinates(rows, columns, coo.data, coo.shape)
     entries = (coo.data.astype(np.float64), (rows, columns))
@@ -248,7 +248,7 @@ def _check_arrays(**arrays: Any) -> None:
     for name, array in arrays.items():
         whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
         if not whole or array.ndim != 1:
-            reason = f"its {name} are no row of whole numbers"
+            reason = f"its {name} are not a one-dimensional array of integers"
             raise DamagedMatrixError(reason)
 
 

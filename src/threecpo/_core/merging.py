@@ -17,6 +17,7 @@ from .workers import SERIAL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .codes import Floats, Groups, Ints
     from .run import Settings
     from .sums import Sums
     from .workers import Workers
@@ -44,12 +45,8 @@ def n_before_joining(n_clusters: int, n_rows: int, times: int) -> int:
 
 
 def joined(
-    labels: NDArray[np.int32],
-    sums: Sums,
-    groups: NDArray[np.int8],
-    settings: Settings,
-    workers: Workers,
-) -> tuple[NDArray[np.int32], Sums]:
+    labels: Ints, sums: Sums, groups: Groups, settings: Settings, workers: Workers
+) -> tuple[Ints, Sums]:
     """Labels and sums with clusters joined to as many as the settings ask for."""
     n_clusters, prior = settings.n_clusters, settings.prior
     apart = settings.n_known
@@ -59,7 +56,7 @@ def joined(
     return np.concatenate([new, special])[labels], sums.joined(new)
 
 
-def without_margins(sums: Sums) -> NDArray[np.float64]:
+def without_margins(sums: Sums) -> Floats:
     """Sums of clusters with the batches' margins taken out, in whole counts."""
     if sums.n_batches == 1:
         return sums.table
@@ -75,25 +72,25 @@ class Joins(NamedTuple):
     """
 
     pairs: NDArray[np.int64]
-    lost: NDArray[np.float64]
+    lost: Floats
     into: NDArray[np.int64]
 
 
 def merge_clusters(
     sums: Sums,
-    groups: NDArray[np.int8],
+    groups: Groups,
     n_clusters: int,
     prior: float,
     workers: Workers = SERIAL,
     *,
     apart: int = 0,
-) -> NDArray[np.int32]:
+) -> Ints:
     """Join clusters, pair by cheapest pair, until n are left; return old to new."""
     found = join_clusters(sums, groups, n_clusters, prior, workers, apart=apart)
     return without_gaps(found.into)
 
 
-def without_gaps(into: NDArray[np.int64]) -> NDArray[np.int32]:
+def without_gaps(into: NDArray[np.int64]) -> Ints:
     """Number the clusters that are left from 0, in their order."""
     left = into == np.arange(len(into))
     return (np.cumsum(left, dtype=np.int32) - np.int32(1))[into]
@@ -101,7 +98,7 @@ def without_gaps(into: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def join_clusters(
     sums: Sums,
-    groups: NDArray[np.int8],
+    groups: Groups,
     n_clusters: int,
     prior: float,
     workers: Workers = SERIAL,
@@ -161,15 +158,15 @@ class Tree(NamedTuple):
     earlier step where that lost more. ``lost`` is that of each step, in nats.
     """
 
-    linkage: NDArray[np.float64]
-    lost: NDArray[np.float64]
+    linkage: Floats
+    lost: Floats
 
     @property
     def n_clusters(self) -> int:
         return len(self.linkage) + 1
 
     @property
-    def heights(self) -> NDArray[np.float64]:
+    def heights(self) -> Floats:
         return self.linkage[:, 2]
 
     @property
@@ -185,7 +182,7 @@ class Tree(NamedTuple):
         """Clusters by kinship: in the order of the drawn tree."""
         return self.members[-1]
 
-    def cut(self, n_clusters: int) -> NDArray[np.int32]:
+    def cut(self, n_clusters: int) -> Ints:
         """Where each cluster goes if so many are left; a union has its lowest place."""
         into, members = np.arange(self.n_clusters), self.members
         for below in members[self.n_clusters : 2 * self.n_clusters - n_clusters]:
@@ -194,7 +191,7 @@ class Tree(NamedTuple):
 
 
 def cluster_tree(
-    sums: Sums, groups: NDArray[np.int8], prior: float, workers: Workers = SERIAL
+    sums: Sums, groups: Groups, prior: float, workers: Workers = SERIAL
 ) -> Tree:
     """Join the clusters of these sums until one is left, the groups held."""
     pairs, lost, _ = join_clusters(sums, groups, 1, prior, workers)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .batch_rates import BatchRates
-    from .codes import Price
+    from .codes import Floats, Groups, Price
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,13 @@ class BatchCells:
     ``batch_weights`` that of all rows of each batch.
     """
 
-    clusters: NDArray[np.float64]
-    outliers: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    weight_sums: NDArray[np.float64]
-    batch_weights: NDArray[np.float64]
+    clusters: Floats
+    outliers: Floats
+    totals: Floats
+    weight_sums: Floats
+    batch_weights: Floats
 
-    def weighted(self, weights: NDArray[np.float64]) -> BatchCells:
+    def weighted(self, weights: Floats) -> BatchCells:
         """Return sums with columns multiplied by these weights."""
         return BatchCells(
             clusters=self.clusters * weights,
@@ -57,21 +57,21 @@ class SmoothedSums:
     likelihood times w is that of counts times w, up to w X log w (``weight_terms``).
     """
 
-    clusters: NDArray[np.float64]
-    outliers: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    count_log_sizes: NDArray[np.float64]
-    weight_sums: NDArray[np.float64]
+    clusters: Floats
+    outliers: Floats
+    totals: Floats
+    count_log_sizes: Floats
+    weight_sums: Floats
     n_rows: float
     prior: float
     batches: BatchCells | None = None
-    column_weights: NDArray[np.float64] | None = None
+    column_weights: Floats | None = None
 
     @property
     def n_clusters(self) -> int:
         return len(self.clusters)
 
-    def weighted(self, weights: NDArray[np.float64]) -> SmoothedSums:
+    def weighted(self, weights: Floats) -> SmoothedSums:
         """Return sums with columns multiplied by these weights."""
         return replace(
             self,
@@ -84,7 +84,7 @@ class SmoothedSums:
         )
 
     @property
-    def weight_terms(self) -> NDArray[np.float64]:
+    def weight_terms(self) -> Floats:
         """What the weights add to the likelihood of each column in any group."""
         if self.column_weights is None:
             return np.zeros(len(self.totals))
@@ -95,7 +95,7 @@ class SmoothedSums:
         return self.prior * weight_of(self.column_weights, inside)
 
     @cached_property
-    def logs(self) -> NDArray[np.float64]:
+    def logs(self) -> Floats:
         return log(self.clusters)
 
     @cached_property
@@ -109,7 +109,7 @@ class SmoothedSums:
         return {}
 
 
-def weight_of(weights: NDArray[np.float64] | None, inside: NDArray[np.bool_]) -> float:
+def weight_of(weights: Floats | None, inside: NDArray[np.bool_]) -> float:
     """Weight of these columns, 1 each where there are none."""
     if weights is None:
         return int(np.count_nonzero(inside))
@@ -123,22 +123,22 @@ class Scales(NamedTuple):
     ``row_factors`` is λ^R_i / r_i for a row of each cluster and for an outlier.
     """
 
-    cluster_scales: NDArray[np.float64]
+    cluster_scales: Floats
     outlier_scale: float
-    cluster_totals: NDArray[np.float64]
+    cluster_totals: Floats
     total: float
-    portions: NDArray[np.float64]
-    row_factors: NDArray[np.float64]
+    portions: Floats
+    row_factors: Floats
 
     @classmethod
-    def of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Scales:
+    def of(cls, sums: SmoothedSums, groups: Groups) -> Scales:
         key = groups.tobytes()
         if key not in sums.scales:
             sums.scales[key] = cls._of(sums, groups)
         return sums.scales[key]
 
     @classmethod
-    def _of(cls, sums: SmoothedSums, groups: NDArray[np.int8]) -> Scales:
+    def _of(cls, sums: SmoothedSums, groups: Groups) -> Scales:
         out = np.empty((4, sums.n_clusters + 1))
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
@@ -164,13 +164,13 @@ class ColumnStep:
     """Scores of every column in C-, C0 and C1, its best group, and the sums used."""
 
     sums: SmoothedSums
-    scores: NDArray[np.float64]
-    groups: NDArray[np.int8]
+    scores: Floats
+    groups: Groups
 
 
 def column_step(
     sums: SmoothedSums,
-    groups: NDArray[np.int8],
+    groups: Groups,
     price: Price,
     allowed: tuple[int, ...],
     fixed: tuple[tuple[int, int], ...] = (),
@@ -200,9 +200,7 @@ def column_step(
     return ColumnStep(sums, scores, choose_groups(scores, tolerance))
 
 
-def _scores(
-    sums: SmoothedSums, groups: NDArray[np.int8], price: Price
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scores(sums: SmoothedSums, groups: Groups, price: Price) -> tuple[Floats, Floats]:
     """Scores of every column in every group, and when they are tied."""
     scales = Scales.of(sums, groups)
     n_columns, n_rows = len(groups), sums.n_rows
@@ -229,16 +227,14 @@ def _scores(
     return scores, tolerance
 
 
-def choose_groups(
-    scores: NDArray[np.float64], tolerance: NDArray[np.float64]
-) -> NDArray[np.int8]:
+def choose_groups(scores: Floats, tolerance: Floats) -> Groups:
     """Arg-max over the groups; a tie goes to C- before C0 before C1."""
     groups = np.empty(len(scores), dtype=np.int8)
     column_loops.choose_groups(scores, tolerance, groups)
     return groups
 
 
-def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
+def loss(scores: Floats, groups: Groups) -> float:
     """Minus the sum of each column's score in its own group."""
     own = np.empty(len(groups))
     column_loops.own_scores(scores, groups, own)
@@ -249,12 +245,12 @@ def loss(scores: NDArray[np.float64], groups: NDArray[np.int8]) -> float:
 class Rates:
     """λ^C of every column in every role."""
 
-    cluster: NDArray[np.float64]
-    shared: NDArray[np.float64]
-    noise: NDArray[np.float64]
+    cluster: Floats
+    shared: Floats
+    noise: Floats
 
 
-def rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
+def rates(sums: SmoothedSums, groups: Groups) -> Rates:
     """Rates; those of a cluster that has no row scale are not finite."""
     found = _weighted_rates(sums, groups)
     weights = sums.column_weights
@@ -263,7 +259,7 @@ def rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     return Rates(found.cluster / weights, found.shared / weights, found.noise / weights)
 
 
-def _weighted_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
+def _weighted_rates(sums: SmoothedSums, groups: Groups) -> Rates:
     """Rates of counts times the weights of their columns."""
     if sums.batches is not None:
         from .batch_model import batch_cluster_rates
@@ -276,9 +272,7 @@ def _weighted_rates(sums: SmoothedSums, groups: NDArray[np.int8]) -> Rates:
     return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
 
 
-def log_likelihood(
-    sums: SmoothedSums, groups: NDArray[np.int8], fitted: SmoothedSums
-) -> float:
+def log_likelihood(sums: SmoothedSums, groups: Groups, fitted: SmoothedSums) -> float:
     """Likelihood of rows under the rates of fitted sums, row scales re-fitted.
 
     Rates enter as shares of their cluster, which stay finite where a cluster has no
@@ -314,21 +308,19 @@ def log_likelihood(
     return float(value)
 
 
-def log(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def log(values: Floats) -> Floats:
     """Logarithm of values of 0 or more with log 0 = 0, for products with them."""
     if values.min(initial=1.0) > 0:
         return np.log(values)
     return np.log(values, out=np.zeros_like(values), where=values > 0)
 
 
-def _ratio(
-    top: NDArray[np.float64], bottom: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _ratio(top: Floats, bottom: Floats) -> Floats:
     """Quotient with 0 / 0 = 0."""
     return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
 
 
-def _times_log(factor: NDArray[np.float64], values: NDArray[np.float64]) -> float:
+def _times_log(factor: Floats, values: Floats) -> float:
     """Sum of factor times the logarithm of values, with 0 log 0 = 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.where(factor > 0, factor * np.log(values), 0.0).sum())

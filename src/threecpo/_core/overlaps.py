@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .codes import Floats
+
 
 def shared_rows(
     a: NDArray[Any], b: NDArray[Any], shape: tuple[int, int] | None = None
@@ -41,7 +43,7 @@ def best_jaccards(
     shared: NDArray[np.int64],
     members: Sequence[Sequence[int]],
     other_members: Sequence[Sequence[int]],
-) -> NDArray[np.float64]:
+) -> Floats:
     """Jaccard index of each node of a tree with the nearest of another tree.
 
     ``members`` are the clusters below each node, the clusters themselves first. A

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .codes import Floats, Ints
+
 
 @dataclass(frozen=True, eq=False)
 class RowInfo:
@@ -26,10 +28,10 @@ class RowInfo:
     starts; ``known_names`` are the names of these clusters, "" for none.
     """
 
-    weights: NDArray[np.float64] | None = None
-    batches: NDArray[np.int32] | None = None
+    weights: Floats | None = None
+    batches: Ints | None = None
     batch_names: tuple[str, ...] = ()
-    known: NDArray[np.int32] | None = None
+    known: Ints | None = None
     known_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -62,7 +64,7 @@ class RowInfo:
         }
         return replace(parts[0], **arrays)
 
-    def weighted(self, weights: NDArray[np.float64] | None) -> RowInfo:
+    def weighted(self, weights: Floats | None) -> RowInfo:
         """Return the same rows, each counting so many times as often."""
         if weights is None:
             return self

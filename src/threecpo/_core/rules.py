@@ -12,20 +12,12 @@ from .batch_rates import first_rates
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops import rows as row_loops
-from .loops.records import (
-    Profile,
-    Workspace,
-    frozen,
-    loadable,
-    padded_rates,
-    rows_of,
-)
+from .loops.records import Profile, Workspace, frozen, loadable, padded_rates, rows_of
 from .model import Scales, log
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .batch_rates import BatchRates
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .model import SmoothedSums
     from .workers import Workers
@@ -45,11 +37,11 @@ class Rule(Protocol):
     def profile(
         self,
         sums: SmoothedSums,
-        groups: NDArray[np.int8],
+        groups: Groups,
         *,
         background: bool = False,
         threshold: float = 0.0,
-        ranks: NDArray[np.int32] | None = None,
+        ranks: Ints | None = None,
     ) -> Profile:
         """Profile of these sums; ``background`` adds one more for the outliers.
 
@@ -71,11 +63,11 @@ class _ShareRule:
     def profile(
         self,
         sums: SmoothedSums,
-        groups: NDArray[np.int8],
+        groups: Groups,
         *,
         background: bool = False,
         threshold: float = 0.0,
-        ranks: NDArray[np.int32] | None = None,
+        ranks: Ints | None = None,
     ) -> Profile:
         if sums.batches is not None:
             rates = self._batch_rates(sums, groups)
@@ -115,13 +107,11 @@ class _ShareRule:
         )
         return frozen(profile)
 
-    def _weights(
-        self, portions: NDArray[np.float64], n_shared: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _weights(self, portions: Floats, n_shared: int) -> tuple[Floats, Floats]:
         """Weights of a row's sum over C0 and of its size, from q, the share of C0."""
         raise NotImplementedError
 
-    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
         """Rates of clusters and batches, where there are several."""
         raise NotImplementedError
 
@@ -136,12 +126,10 @@ class Exact(_ShareRule):
     def first(self) -> Rule:
         return SEEDS
 
-    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
         return rates_of(sums, groups)
 
-    def _weights(
-        self, portions: NDArray[np.float64], n_shared: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _weights(self, portions: Floats, n_shared: int) -> tuple[Floats, Floats]:
         zeros = np.zeros(len(portions))
         if not n_shared:
             return zeros, zeros
@@ -153,21 +141,21 @@ class Exact(_ShareRule):
 class Seeds(Exact):
     """The exact rule for clusters of one row each: β are the batches' margins."""
 
-    def _batch_rates(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> BatchRates:
+    def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
         return first_rates(sums, groups)
 
 
 @dataclass(frozen=True)
-class Printed(_ShareRule):
+class Paper(_ShareRule):
     """The score that the paper prints: what changes in C0 is left out."""
 
     name: str = "paper"
 
     def _weights(
         self,
-        portions: NDArray[np.float64],
+        portions: Floats,
         n_shared: int,  # noqa: ARG002
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    ) -> tuple[Floats, Floats]:
         return np.zeros(len(portions)), portions - 1.0
 
 
@@ -188,11 +176,11 @@ class ChiSquared:
     def profile(
         self,
         sums: SmoothedSums,
-        groups: NDArray[np.int8],  # noqa: ARG002 - all columns are in C1
+        groups: Groups,  # noqa: ARG002 - all columns are in C1
         *,
         background: bool = False,
         threshold: float = 0.0,
-        ranks: NDArray[np.int32] | None = None,
+        ranks: Ints | None = None,
     ) -> Profile:
         clusters = sums.clusters
         if background:
@@ -224,19 +212,19 @@ class ChiSquared:
 
 EXACT = Exact()
 SEEDS = Seeds()
-PRINTED = Printed()
+PAPER = Paper()
 CHI_SQUARED = ChiSquared()
-NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PRINTED, CHI_SQUARED)}
+NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PAPER, CHI_SQUARED)}
 
 
 def _log_shares(
     sums: SmoothedSums,
-    groups: NDArray[np.int8],
+    groups: Groups,
     scales: Scales,
-    slots: NDArray[np.int32],
+    slots: Ints,
     n_relevant: int,
     width: int,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Floats, Floats]:
     """Log rates of a profile, c_kj / c_k(U) and last that of all rows; their sums.
 
     Each column counts in the sums as much as its weight.
@@ -257,7 +245,7 @@ def _log_shares(
     return log_rates, log_rate_sums
 
 
-def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32]:
+def _ranks(n_clusters: int, ranks: Ints | None) -> Ints:
     """Own ranks; without any, the first cluster wins a tie."""
     if ranks is None:
         return np.arange(n_clusters, dtype=np.int32)
@@ -268,18 +256,18 @@ def _ranks(n_clusters: int, ranks: NDArray[np.int32] | None) -> NDArray[np.int32
 class RowDescription:
     """Per row: nearest cluster, size r_i, margin, and excess of the background."""
 
-    nearest: NDArray[np.int32]
-    row_sizes: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    outlier_scores: NDArray[np.float64]
+    nearest: Ints
+    row_sizes: Floats
+    margins: Floats
+    outlier_scores: Floats
 
 
 def describe(
     counts: Counts,
     profile: Profile,
     workers: Workers,
-    clusters: NDArray[np.int32] | None = None,
-    row_scores: NDArray[np.float64] | None = None,
+    clusters: Ints | None = None,
+    row_scores: Floats | None = None,
 ) -> RowDescription:
     """Describe every row by a profile that has a background.
 
@@ -307,7 +295,7 @@ def describe(
     return out
 
 
-def scores(counts: Counts, profile: Profile, workers: Workers) -> NDArray[np.float64]:
+def scores(counts: Counts, profile: Profile, workers: Workers) -> Floats:
     """Score of every row in every cluster."""
     out = np.empty((counts.n_rows, profile.n_clusters))
     rows, profile = rows_of(counts), loadable(profile)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .codes import Price
+    from .codes import Floats, Groups, Ints, Price
     from .counts import Counts
     from .loops.records import Profile
     from .model import ColumnStep, SmoothedSums
@@ -62,13 +62,13 @@ class Settings:
         return self.outliers == "iterative"
 
     def column_step(
-        self, sums: SmoothedSums, groups: NDArray[np.int8], price: Price | None = None
+        self, sums: SmoothedSums, groups: Groups, price: Price | None = None
     ) -> ColumnStep:
         """Score every column, at this price or that of the settings."""
         allowed = self.groups, self.fixed_groups
         return model.column_step(sums, groups, price or self.price, *allowed)
 
-    def profile(self, sums: SmoothedSums, groups: NDArray[np.int8]) -> Profile:
+    def profile(self, sums: SmoothedSums, groups: Groups) -> Profile:
         """Row profile by the rule of these settings."""
         return self.rule.profile(
             sums, groups, background=self.marks_outliers, threshold=self.threshold
@@ -85,12 +85,12 @@ class Run:
     had at the start, for known ones are the user's.
     """
 
-    labels: NDArray[np.int32]
-    groups: NDArray[np.int8]
+    labels: Ints
+    groups: Groups
     sums: Sums
     profile_sums: Sums
-    ranks: NDArray[np.int32]
-    column_scores: NDArray[np.float64]
+    ranks: Ints
+    column_scores: Floats
     loss: float
     lines: list[dict[str, float]]
     converged: bool
@@ -116,9 +116,7 @@ class RunState:
     made the profile of the last pass.
     """
 
-    def __init__(
-        self, sums: Sums, groups: NDArray[np.int8], settings: Settings
-    ) -> None:
+    def __init__(self, sums: Sums, groups: Groups, settings: Settings) -> None:
         self.sums, self.numbers = without_empty(sums)
         self.previous_sums = self.sums
         self.groups = groups
@@ -164,7 +162,7 @@ class RunState:
         """Stop: the remaining gain is below the tolerance."""
         self.finished = self.converged = True
 
-    def result(self, labels: NDArray[np.int32] | None = None) -> Run:
+    def result(self, labels: Ints | None = None) -> Run:
         free = self.numbers >= self.settings.n_known
         order = np.lexsort((np.where(free, -self.sums.cluster_weights, 0.0), free))
         return Run(
@@ -199,8 +197,8 @@ class RunState:
 
 def run(
     counts: Counts,
-    groups: NDArray[np.int8],
-    labels: NDArray[np.int32],
+    groups: Groups,
+    labels: Ints,
     settings: Settings,
     workers: Workers,
     report: Callable[[int, dict[str, float], bool], None] | None = None,
@@ -273,7 +271,7 @@ def without_empty(sums: Sums) -> tuple[Sums, NDArray[np.intp]]:
     return sums.take(kept), kept
 
 
-def digest(sums: Sums, groups: NDArray[np.int8]) -> bytes:
+def digest(sums: Sums, groups: Groups) -> bytes:
     """What stands for sums and groups, on which all that follows depends."""
     arrays = sums.arrays
     parts = (groups, arrays.members, arrays.table)
@@ -290,9 +288,7 @@ def _equal_sums(a: Sums, b: Sums) -> bool:
     return np.array_equal(members, other_members) and np.array_equal(table, other_table)
 
 
-def _without_dropped(
-    labels: NDArray[np.int32], kept: NDArray[np.intp], n_clusters: int
-) -> NDArray[np.int32]:
+def _without_dropped(labels: Ints, kept: NDArray[np.intp], n_clusters: int) -> Ints:
     """Number the clusters that are left without gaps, the outliers after them."""
     if len(kept) == n_clusters:
         return labels
@@ -301,9 +297,7 @@ def _without_dropped(
     return np.where(labels == NOWHERE, labels, new[labels])
 
 
-def _renumbered(
-    labels: NDArray[np.int32], order: NDArray[np.intp]
-) -> NDArray[np.int32]:
+def _renumbered(labels: Ints, order: NDArray[np.intp]) -> Ints:
     new = np.full(len(order) + 1, OUTLIER, dtype=np.int32)
     new[order] = np.arange(len(order))
     return new[labels]
@@ -315,7 +309,7 @@ def history_of(lines: list[dict[str, float]]) -> dict[str, NDArray[np.generic]]:
 
 
 def history_line(
-    loss: float, before: NDArray[np.int8], groups: NDArray[np.int8], moved: int
+    loss: float, before: Groups, groups: Groups, moved: int
 ) -> dict[str, float]:
     """One line of the history."""
     n = len(GROUPS)

@@ -21,7 +21,7 @@ run for every seed:
 Trials are made side by side where there are enough of them, else rows are shared out,
 as they are in crossings; both give the same bits.
 
-``restarts_until_agreed`` and ``merges_until_agreed`` differ in the number of runs
+``adaptive_restarts`` and ``adaptive_merges`` differ in the number of runs
 alone: for one K a search that ends after m runs has found what m seeds would have
 found. Restarts agree where two of them share the lowest loss. Merging runs are crossed,
 so that each knows of those before it. There a trial is also taken to convergence by
@@ -49,15 +49,14 @@ from .seeding import random_centers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
+    from .codes import Groups, Ints
     from .counts import Counts
     from .run import Run, Settings
     from .seeding import Start
     from .sums import Sums
     from .workers import Workers
 
-    FirstColumns = Callable[[np.random.Generator], NDArray[np.int8]]
+    FirstColumns = Callable[[np.random.Generator], Groups]
     MakeStart = Callable[[Counts], Start]
     # The K asked for, the number of the run, its iteration, the line of its history,
     # and whether it is the last.
@@ -68,7 +67,7 @@ if TYPE_CHECKING:
 WIDE_ITERATIONS = 5
 # Which seeds go on from one K to the next.
 GOES_ON_EVERY = 3
-# A run with many clusters serves all K of which it has so many times as many: a path
+# A run with many clusters serves every K that it has so many times as many of: a path
 # takes three quarters of the time that it takes with a run for each K, and its losses
 # are about as often lower as higher (222 and 258 of those in docs/speed.md).
 SERVES_TIMES = (2, 6)
@@ -80,7 +79,7 @@ class Starts:
     def __init__(
         self,
         counts: Counts,
-        first_columns: FirstColumns | NDArray[np.int8],
+        first_columns: FirstColumns | Groups,
         make_start: MakeStart,
         *,
         also_all_columns: bool = False,
@@ -93,7 +92,7 @@ class Starts:
         self.fixed_groups = fixed_groups
         self._ready: Start | None = None
 
-    def columns(self, rng: np.random.Generator, n_clusters: int) -> NDArray[np.int8]:
+    def columns(self, rng: np.random.Generator, n_clusters: int) -> Groups:
         """First groups of a run."""
         n_columns = self.counts.n_columns
         sizes = n_clusters, n_columns, self.fixed_groups
@@ -101,7 +100,7 @@ class Starts:
 
     def wide_columns(
         self, rng: np.random.Generator, n_clusters: int, index: int
-    ) -> NDArray[np.int8]:
+    ) -> Groups:
         """First groups of a run with many clusters.
 
         Columns of pure noise can be those with the most information, and a start that
@@ -115,10 +114,10 @@ class Starts:
     def labels(
         self,
         rng: np.random.Generator,
-        groups: NDArray[np.int8],
+        groups: Groups,
         n_clusters: int,
         workers: Workers,
-    ) -> NDArray[np.int32]:
+    ) -> Ints:
         """First labels of a run."""
         start = self._ready or self.make_start(self.counts.columns(groups == RELEVANT))
         return start(rng, n_clusters, workers)
@@ -131,12 +130,12 @@ class Starts:
 
 
 def first_groups(
-    first_columns: FirstColumns | NDArray[np.int8],
+    first_columns: FirstColumns | Groups,
     rng: np.random.Generator,
     n_clusters: int,
     n_columns: int,
     fixed_groups: tuple[tuple[int, int], ...] = (),
-) -> NDArray[np.int8]:
+) -> Groups:
     """First groups; one cluster has nothing to tell apart and uses all columns."""
     if n_clusters == 1:
         groups = all_relevant(n_columns)
@@ -218,11 +217,7 @@ class SeedRuns:
         return run(counts, groups, labels, wide, self.workers)
 
     def _run(
-        self,
-        groups: NDArray[np.int8],
-        labels: NDArray[np.int32],
-        settings: Settings,
-        sums: Sums | None = None,
+        self, groups: Groups, labels: Ints, settings: Settings, sums: Sums | None = None
     ) -> Run:
         report = self.report and partial(self.report, settings.n_clusters, self.index)
         start = self.starts.counts, groups, labels
@@ -311,7 +306,7 @@ def agree(a: float, b: float) -> bool:
     return abs(a - b) <= SAME_LOSS * min(abs(a), abs(b))
 
 
-def restarts_until_agreed(
+def adaptive_restarts(
     starts: Starts,
     each_settings: Sequence[Settings],
     seeds: Sequence[np.random.SeedSequence],
@@ -334,7 +329,7 @@ def restarts_until_agreed(
         yield runs
 
 
-def merges_until_agreed(
+def adaptive_merges(
     starts: Starts,
     each_settings: Sequence[Settings],
     seeds: Sequence[np.random.SeedSequence],

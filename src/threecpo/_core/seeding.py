@@ -24,27 +24,28 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .sums import Sums
     from .workers import Workers
 
     # From a random generator and a number of clusters to labels.
-    Start = Callable[[np.random.Generator, int, Workers], NDArray[np.int32]]
+    Start = Callable[[np.random.Generator, int, Workers], Ints]
 
 TABLE_SIZE = 1 << 18
 
 
-def x_log_x_table(largest: float, prior: float) -> NDArray[np.float64]:
+def x_log_x_table(largest: float, prior: float) -> Floats:
     """X log X at X = 0 + prior, 1 + prior, …; larger counts take the logarithm."""
     return x_log_x(np.arange(min(largest, TABLE_SIZE - 1) + 1) + prior)
 
 
-def x_log_x(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def x_log_x(x: Floats) -> Floats:
     """X log X, which is 0 at 0."""
     return x * log(x)
 
 
-def column_information(counts: Counts, prior: float) -> NDArray[np.float64]:
+def column_information(counts: Counts, prior: float) -> Floats:
     """h(j): divergence of a column's rows from the rows' shares of all counts.
 
     Its Σ_i X_ij log r_i is the u_j of the sums with every column in use.
@@ -75,7 +76,7 @@ def without_margins(counts: Counts) -> Counts:
     return replace(counts, data=data, odd_values=True, row_info=info)
 
 
-def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
+def x_log_x_above(counts: Counts, prior: float) -> Floats:
     """Sum of X log X over each column, above its value without counts."""
     above = np.zeros(counts.n_columns)
     table = x_log_x_table(float(counts.data.max(initial=0.0)), prior)
@@ -84,9 +85,7 @@ def x_log_x_above(counts: Counts, prior: float) -> NDArray[np.float64]:
     return above
 
 
-def information_of(
-    sums: Sums, above: NDArray[np.float64], prior: float
-) -> NDArray[np.float64]:
+def information_of(sums: Sums, above: Floats, prior: float) -> Floats:
     """h(j) from the sums over all rows with every column in use."""
     smoothed = sums.smoothed(prior)
     totals, count_log_sizes = smoothed.totals, smoothed.count_log_sizes
@@ -106,7 +105,7 @@ def information_of(
     return information
 
 
-def most_informative(information: NDArray[np.float64]) -> NDArray[np.int8]:
+def most_informative(information: Floats) -> Groups:
     """Groups with the better half of the columns in C1 and the others in C-.
 
     At least two: a single column, and no other to compare it with, tells no rows apart.
@@ -127,7 +126,7 @@ class WeightedDraws:
 
     n_copies: int
     row_of_copy: NDArray[np.int64] | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
 
     @classmethod
     def of(cls, counts: Counts) -> WeightedDraws:
@@ -145,7 +144,7 @@ class WeightedDraws:
         """Row of each copy."""
         return copies if self.row_of_copy is None else self.row_of_copy[copies]
 
-    def spread(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def spread(self, values: Floats) -> Floats:
         """Values of rows as those of copies; in proportion to weights without them."""
         if self.row_of_copy is not None:
             return values[self.row_of_copy]
@@ -170,8 +169,8 @@ class RowTerms:
     """What one row alone adds to its distances: its entries, size and own terms."""
 
     rows: CsrRows
-    row_sizes: NDArray[np.float64]
-    own: NDArray[np.float64]
+    row_sizes: Floats
+    own: Floats
 
     @classmethod
     def of(cls, counts: Counts, prior: float) -> RowTerms:
@@ -200,7 +199,7 @@ class RowDistances:
     terms: RowTerms
     by_column: CsrRows
     prior: float
-    table: NDArray[np.float64]
+    table: Floats
 
     @classmethod
     def of(cls, counts: Counts, prior: float) -> RowDistances:
@@ -217,11 +216,11 @@ class RowDistances:
             x_log_x_table(2 * float(counts.data.max(initial=0.0)), 2 * prior),
         )
 
-    def to_row(self, row: int) -> NDArray[np.float64]:
+    def to_row(self, row: int) -> Floats:
         """Distances of all rows to one of them."""
         return self.to(self.terms, row)
 
-    def to(self, others: RowTerms, row: int) -> NDArray[np.float64]:
+    def to(self, others: RowTerms, row: int) -> Floats:
         """Distances of all rows to a row of ``others``."""
         common = np.zeros(len(self.terms.row_sizes))
         rows = others.rows
@@ -235,7 +234,7 @@ class RowDistances:
 
 def labels_of_rows(
     rows: NDArray[np.intp], n_rows: int, known: KnownRows | None = None
-) -> NDArray[np.int32]:
+) -> Ints:
     """Labels with one row in each cluster and the others nowhere yet.
 
     A row that was drawn twice is in the first of its clusters. Rows of known clusters
@@ -253,7 +252,7 @@ def labels_of_rows(
 class KnownRows:
     """Rows that are held in known clusters."""
 
-    held: NDArray[np.int32]
+    held: Ints
     n_clusters: int
 
     @classmethod
@@ -261,9 +260,7 @@ class KnownRows:
         """Known rows of counts; None where there are none."""
         return None if counts.known is None else cls(counts.known, counts.n_known)
 
-    def closest(
-        self, counts: Counts, distances: RowDistances, prior: float
-    ) -> NDArray[np.float64]:
+    def closest(self, counts: Counts, distances: RowDistances, prior: float) -> Floats:
         """Distance of each row to the nearest known cluster; 0 of rows in one."""
         rows = np.flatnonzero(self.held >= 0)
         weights = np.ones(len(rows)) if counts.weights is None else counts.weights[rows]
@@ -281,13 +278,13 @@ class SquaredDistances:
     """Squared Euclidean distances to the rows of counts."""
 
     matrix: sp.csr_array
-    squares: NDArray[np.float64]
+    squares: Floats
 
     @classmethod
     def of(cls, counts: Counts) -> SquaredDistances:
         return cls(counts.matrix(), counts.row_lengths(2) ** 2)
 
-    def to_row(self, row: int) -> NDArray[np.float64]:
+    def to_row(self, row: int) -> Floats:
         """Distances of all rows to one of them."""
         products = self.matrix @ self.matrix[[row]].toarray()[0]
         return np.maximum(self.squares + self.squares[row] - 2 * products, 0.0)
@@ -298,7 +295,7 @@ def plus_plus(
     n_rows: int,
     copies: WeightedDraws | None = None,
     known: KnownRows | None = None,
-    from_known: NDArray[np.float64] | None = None,
+    from_known: Floats | None = None,
 ) -> Start:
     """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d.
 
@@ -313,7 +310,7 @@ def plus_plus(
 
     def start(
         rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
-    ) -> NDArray[np.int32]:
+    ) -> Ints:
         n_draws = 2 + int(np.log(n_clusters))
         n_seeds = n_clusters - n_known
         if from_known is None:
@@ -393,7 +390,7 @@ def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Star
 
     def start(
         rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
-    ) -> NDArray[np.int32]:
+    ) -> Ints:
         first = seeds(rng, n_clusters, workers)
         return lloyd(data, first, n_clusters, workers).labels
 

@@ -3,8 +3,8 @@
 The statistic is the likelihood that a division of the rows in two gains, with counts in
 units of their dispersion. Clusters were found on the same rows, and any rows can be
 divided with a gain. So it is compared with what the best divisions of tables gain that
-are drawn from the joined model, measured on each in the same way, with the same sizes
-of the two parts.
+are drawn from the null model, which is one cluster, measured on each in the same way,
+with the same sizes of the two parts.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .model import log
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .codes import Floats
     from .workers import Workers
 
     # A numpy array, or a sparse one in rows.
@@ -64,20 +65,20 @@ def squared(table: Table) -> Table:
 
 
 @dataclass(frozen=True)
-class JoinedModel:
+class NullModel:
     """Sizes of rows, shares and dispersions of columns of a table without empty ones.
 
     ``dispersions`` are φ_j as in ``dispersion``, without a prior, and 1 at least.
     """
 
-    sizes: NDArray[np.float64]
-    shares: NDArray[np.float64]
-    dispersions: NDArray[np.float64]
+    sizes: Floats
+    shares: Floats
+    dispersions: Floats
     power: float
     dense: bool
 
     @classmethod
-    def of(cls, table: Table) -> JoinedModel:
+    def of(cls, table: Table) -> NullModel:
         """Measure a table."""
         sizes = np.asarray(table.sum(axis=1), dtype=float)
         totals = np.asarray(table.sum(axis=0), dtype=float)
@@ -88,7 +89,7 @@ class JoinedModel:
         return cls(sizes, shares, found, power, isinstance(table, np.ndarray))
 
     @property
-    def row_factors(self) -> NDArray[np.float64]:
+    def row_factors(self) -> Floats:
         """How many times the mean excess of a column the rows have; 1 on average."""
         factors = (self.sizes / self.sizes.mean()) ** self.power
         return factors / factors.mean()
@@ -107,9 +108,7 @@ class JoinedModel:
         shape = len(self.sizes), len(self.shares)
         return sp.coo_array((data, (row, column)), shape=shape).tocsr()
 
-    def _cells(
-        self, rng: np.random.Generator, columns: NDArray[np.intp]
-    ) -> NDArray[np.float64]:
+    def _cells(self, rng: np.random.Generator, columns: NDArray[np.intp]) -> Floats:
         """Counts of all cells of these columns: Poisson with a gamma mean."""
         means = np.outer(self.sizes, self.shares[columns])
         varying = self.dispersions[columns] > 1 + POISSON
@@ -119,7 +118,7 @@ class JoinedModel:
 
     def _scattered(
         self, rng: np.random.Generator, columns: NDArray[np.intp]
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp], NDArray[np.intp]]:
+    ) -> tuple[Floats, NDArray[np.intp], NDArray[np.intp]]:
         """Counts of columns with few: a Poisson number of groups of counts.
 
         A negative binomial count is a sum of groups whose sizes have the logarithmic
@@ -148,19 +147,18 @@ class JoinedModel:
         return np.repeat(np.arange(len(times)), times.astype(np.intp))
 
 
-def _group_rate(excess: NDArray[np.float64]) -> NDArray[np.float64]:
+def _group_rate(excess: Floats) -> Floats:
     """Groups for each count: log(1 + e) / e."""
     safe = np.maximum(excess, POISSON)
     return np.log1p(safe) / safe
 
 
-def _dispersions(
-    table: Table,
-    squares: Table,
-    sizes: NDArray[np.float64],
-    totals: NDArray[np.float64],
-) -> NDArray[np.float64]:
-    """Pearson's statistic by degrees of freedom with Fletcher's factor, 1 at least."""
+def _dispersions(table: Table, squares: Table, sizes: Floats, totals: Floats) -> Floats:
+    """Pearson's statistic by degrees of freedom with Fletcher's factor, 1 at least.
+
+    Equal to ``dispersion.dispersions`` of one cluster without a prior, for tables that
+    are drawn dense or sparse and never become counts.
+    """
     n_rows, shares, inverse = len(sizes), totals / totals.sum(), 1.0 / sizes
     pearson = squares.T @ inverse / shares - totals
     ratios = table.T @ inverse / shares / n_rows
@@ -168,11 +166,7 @@ def _dispersions(
 
 
 def _power(
-    table: Table,
-    squares: Table,
-    sizes: NDArray[np.float64],
-    shares: NDArray[np.float64],
-    dispersions: NDArray[np.float64],
+    table: Table, squares: Table, sizes: Floats, shares: Floats, dispersions: Floats
 ) -> float:
     """Power of the size with which the excess of the rows grows, by least squares."""
     means = shares * sizes.mean()
@@ -239,8 +233,8 @@ def split_result(
     n_inside = int(inside.sum())
     if n_inside == 0 or table.shape[1] < 2:
         return SplitResult(0.0, 0.0, 0.0, 1.0)
-    model = JoinedModel.of(table)
-    found = _settled(_in_units(table, model), inside[:, None].astype(float))
+    model = NullModel.of(table)
+    found = _refined_gains(_in_units(table, model), inside[:, None].astype(float))
     gain = float(found.max())
     seeds = seed.spawn(ALL_DRAWS)
     one = partial(_null_gain, model, n_inside)
@@ -259,20 +253,18 @@ def _compared(gain: float, nulls: list[float]) -> SplitResult:
     return SplitResult(gain, mean, z, float(stats.t.sf(z, n - 1)))
 
 
-def _null_gain(
-    model: JoinedModel, n_inside: int, seed: np.random.SeedSequence
-) -> float:
+def _null_gain(model: NullModel, n_inside: int, seed: np.random.SeedSequence) -> float:
     """Gain of the best division of a drawn table."""
     rng = np.random.default_rng(seed)
     table, _ = without_empty(model.draw(rng))
     n_inside = min(n_inside, table.shape[0] // 2)
     if n_inside == 0 or table.shape[1] < 2:
         return 0.0
-    units = _in_units(table, JoinedModel.of(table))
-    return float(_settled(units, _starts(units, n_inside, rng)).max())
+    units = _in_units(table, NullModel.of(table))
+    return float(_refined_gains(units, _starts(units, n_inside, rng)).max())
 
 
-def _in_units(table: Table, model: JoinedModel) -> Table:
+def _in_units(table: Table, model: NullModel) -> Table:
     """Counts over the dispersions of their columns."""
     if isinstance(table, np.ndarray):
         return table / model.dispersions
@@ -281,9 +273,7 @@ def _in_units(table: Table, model: JoinedModel) -> Table:
     return units
 
 
-def _starts(
-    units: Table, n_inside: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _starts(units: Table, n_inside: int, rng: np.random.Generator) -> Floats:
     """Divisions by the directions of most variance: the rows at either end."""
     sizes, totals = np.asarray(units.sum(axis=1)), np.asarray(units.sum(axis=0))
     root_shares = np.sqrt(totals / totals.sum())
@@ -301,7 +291,7 @@ def _starts(
     return np.hstack([_ends(scores, n_inside), _ends(-scores, n_inside)])
 
 
-def _ends(scores: NDArray[np.float64], n_inside: int) -> NDArray[np.float64]:
+def _ends(scores: Floats, n_inside: int) -> Floats:
     """Mark the rows of the largest scores in each column."""
     inside = np.zeros_like(scores)
     best = np.argpartition(-scores, n_inside - 1, axis=0)[:n_inside]
@@ -309,7 +299,7 @@ def _ends(scores: NDArray[np.float64], n_inside: int) -> NDArray[np.float64]:
     return inside
 
 
-def _settled(units: Table, inside: NDArray[np.float64]) -> NDArray[np.float64]:
+def _refined_gains(units: Table, inside: Floats) -> Floats:
     """Move rows to the side that they fit until that gains nothing; return the gains.
 
     Each column of ``inside`` is a division, whose sizes are kept.
@@ -330,12 +320,10 @@ def _settled(units: Table, inside: NDArray[np.float64]) -> NDArray[np.float64]:
     return gains
 
 
-def _gains(
-    sums: NDArray[np.float64], totals: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _gains(sums: Floats, totals: Floats) -> Floats:
     """Likelihood that divisions gain, from the sums of one side."""
 
-    def value(parts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def value(parts: Floats) -> Floats:
         whole = parts.sum(axis=-1)
         return (parts * log(parts)).sum(axis=-1) - whole * log(whole)
 

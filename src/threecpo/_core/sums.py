@@ -22,6 +22,7 @@ from .workers import SERIAL
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .loops.quick import Quick
     from .loops.records import Profile
@@ -44,16 +45,16 @@ class Sums:
     the ``column_weights``, row sizes with them; ``smoothed`` puts them in.
     """
 
-    cells: NDArray[np.float64]
+    cells: Floats
     cell_members: NDArray[np.int64]
-    cell_weights: NDArray[np.float64]
-    count_log_sizes: NDArray[np.float64]
-    log_size_total: NDArray[np.float64]
-    batch_totals: NDArray[np.float64]
-    batch_weights: NDArray[np.float64]
+    cell_weights: Floats
+    count_log_sizes: Floats
+    log_size_total: Floats
+    batch_totals: Floats
+    batch_weights: Floats
     n_rows: int = 0
     sum_of_weights: float | None = None
-    column_weights: NDArray[np.float64] | None = None
+    column_weights: Floats | None = None
 
     @classmethod
     def zeros(cls, n_clusters: int, n_columns: int, n_batches: int = 1) -> Sums:
@@ -85,12 +86,12 @@ class Sums:
         return len(self.cell_members) // self.n_batches - 1
 
     @property
-    def by_batch(self) -> NDArray[np.float64]:
+    def by_batch(self) -> Floats:
         """Column sums by cluster (the last: outliers) and batch."""
         return self.cells.reshape(-1, *self.batch_totals.shape)
 
     @property
-    def table(self) -> NDArray[np.float64]:
+    def table(self) -> Floats:
         """Column sums of each cluster and, last, of the outliers."""
         return self.cells if self.n_batches == 1 else self.by_batch.sum(axis=1)
 
@@ -100,12 +101,12 @@ class Sums:
         return self._over_batches(self.cell_members)
 
     @property
-    def weight_sums(self) -> NDArray[np.float64]:
+    def weight_sums(self) -> Floats:
         """Weight of the rows in each cluster and, last, of outliers."""
         return self._over_batches(self.cell_weights)
 
     @property
-    def totals(self) -> NDArray[np.float64]:
+    def totals(self) -> Floats:
         """Column sums of all rows."""
         if self.n_batches == 1:
             return self.batch_totals[0]
@@ -118,12 +119,12 @@ class Sums:
         return values.reshape(-1, self.n_batches).sum(axis=1)
 
     @property
-    def clusters(self) -> NDArray[np.float64]:
+    def clusters(self) -> Floats:
         """Column sums of each cluster."""
         return self.table[:-1]
 
     @property
-    def outliers(self) -> NDArray[np.float64]:
+    def outliers(self) -> Floats:
         """Column sums of the outliers."""
         return self.table[-1]
 
@@ -133,7 +134,7 @@ class Sums:
         return self.members[:-1]
 
     @property
-    def cluster_weights(self) -> NDArray[np.float64]:
+    def cluster_weights(self) -> Floats:
         """Weight of the rows in each cluster."""
         return self.weight_sums[:-1]
 
@@ -182,7 +183,7 @@ class Sums:
         lines = self._lines(np.append(clusters, self.n_clusters))
         return self._with_lines(*(each[lines] for each in self.arrays[:3]))
 
-    def joined(self, new: NDArray[np.int32]) -> Sums:
+    def joined(self, new: Ints) -> Sums:
         """Add up the clusters that get the same new number; outliers stay."""
         numbers = np.append(new, new.max() + 1)
         lines = self._lines(numbers)
@@ -241,12 +242,12 @@ class Sums:
 def assign(
     counts: Counts,
     profile: Profile,
-    labels: NDArray[np.int32],
+    labels: Ints,
     sums: Sums,
     workers: Workers,
     *,
     with_sizes: bool,
-    row_sizes: NDArray[np.float64] | None = None,
+    row_sizes: Floats | None = None,
 ) -> int:
     """Put every row in its best cluster; bring labels and sums up to date.
 
@@ -285,7 +286,7 @@ def assign(
     return n_moved
 
 
-def _begin_log_sizes(sums: Sums, sizes: NDArray[np.float64]) -> None:
+def _begin_log_sizes(sums: Sums, sizes: Floats) -> None:
     """Make new arrays for u, as copies share them.
 
     They go on from the old ones where each row is in u with a size that is kept, and
@@ -302,11 +303,7 @@ def _begin_log_sizes(sums: Sums, sizes: NDArray[np.float64]) -> None:
 
 
 def sums_by_profile(
-    counts: Counts,
-    profile: Profile,
-    *,
-    with_sizes: bool,
-    labels: NDArray[np.int32] | None = None,
+    counts: Counts, profile: Profile, *, with_sizes: bool, labels: Ints | None = None
 ) -> Sums:
     """Sums of the clusters that a profile puts these rows in, which ``labels`` take."""
     total = Sums.zeros_for(counts, profile.n_clusters)
@@ -330,9 +327,9 @@ def _quick(counts: Counts, profile: Profile) -> Quick:
 
 def sum_by_labels(
     counts: Counts,
-    labels: NDArray[np.int32],
+    labels: Ints,
     n_clusters: int,
-    groups: NDArray[np.int8],
+    groups: Groups,
     prior: float,
     workers: Workers = SERIAL,
 ) -> Sums:

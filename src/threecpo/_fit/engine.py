@@ -168,7 +168,7 @@ class FirstLook:
 
     def and_then(self, other: FirstLook) -> FirstLook:
         """Return this look and that at the blocks behind."""
-        from .._core.loops.inspection import chained_checksum
+        from .._core.loops.records import chained_checksum
 
         bad = self.bad
         if bad is None and other.bad is not None:

@@ -27,10 +27,10 @@ from .._core.codes import (
 from .._core.search import (
     MOST_RUNS,
     Starts,
+    adaptive_merges,
+    adaptive_restarts,
     merges,
-    merges_until_agreed,
     restarts,
-    restarts_until_agreed,
 )
 from .record import FitRecord
 
@@ -95,7 +95,7 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
         fixed_groups=settings.fixed_groups,
     )
     if plan.n_init == "auto":
-        find = merges_until_agreed if merging else restarts_until_agreed
+        find = adaptive_merges if merging else adaptive_restarts
         return Search(MOST_RUNS, partial(find, starts))
     return Search(plan.n_init, partial(merges if merging else restarts, starts))
 

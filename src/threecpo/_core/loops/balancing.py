@@ -130,8 +130,7 @@ def _fit_scales(cell_totals, fitted, scales):
 
 
 @compiled(
-    *(_IN_TABLE, _IN_TABLE, _IN_TABLE),
-    *(_TABLE, _TABLE, _TABLE, f8, i8, _TABLE, _LINE),
+    *(_IN_TABLE, _IN_TABLE, _IN_TABLE), *(_TABLE, _TABLE, _TABLE, f8, i8, _TABLE, _LINE)
 )
 def fit_by_sweeps(
     by_cluster,

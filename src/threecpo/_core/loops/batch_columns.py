@@ -15,7 +15,7 @@ from . import array_type, compiled, f8, i1, i4, i8, inlined, record_type
 from .rows import TIE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..codes import Floats
 
 _LINE, _TABLE, _CELLS = (array_type(f8, n) for n in (1, 2, 3))
 _OUT, _OUT_TABLE, _OUT_CELLS = (array_type(f8, n, write=True) for n in (1, 2, 3))
@@ -207,22 +207,22 @@ class BatchTerms(NamedTuple):
     are made by ``fill_scales``.
     """
 
-    cells: NDArray[np.float64]
-    clusters: NDArray[np.float64]
-    in_clusters: NDArray[np.float64]
-    outliers: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    log_totals: NDArray[np.float64]
-    log_clusters: NDArray[np.float64]
-    log_batches: NDArray[np.float64]
-    count_log_sizes: NDArray[np.float64]
-    log_factors: NDArray[np.float64]
-    log_shared: NDArray[np.float64]
-    log_in_use: NDArray[np.float64]
-    log_batch_weights: NDArray[np.float64]
-    outlier_scales: NDArray[np.float64]
-    shared_scales: NDArray[np.float64]
-    prices: NDArray[np.float64]
+    cells: Floats
+    clusters: Floats
+    in_clusters: Floats
+    outliers: Floats
+    totals: Floats
+    log_totals: Floats
+    log_clusters: Floats
+    log_batches: Floats
+    count_log_sizes: Floats
+    log_factors: Floats
+    log_shared: Floats
+    log_in_use: Floats
+    log_batch_weights: Floats
+    outlier_scales: Floats
+    shared_scales: Floats
+    prices: Floats
 
 
 # Their arrays are new in every step, thus writeable.

@@ -11,7 +11,7 @@ from . import array_type, compiled, f8, i1, i4, i8, inlined, record_type
 from .rows import TIE
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..codes import Floats
 
 
 @compiled(array_type(i1), array_type(i4, write=True))
@@ -106,14 +106,14 @@ def fill_scales(clusters, outliers, totals, groups, out):
 class ColumnTerms(NamedTuple):
     """What column scores are made of; see ``model.Scales`` for the names."""
 
-    clusters: NDArray[np.float64]
-    logs: NDArray[np.float64]
-    outliers: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    count_log_sizes: NDArray[np.float64]
-    log_cluster_totals: NDArray[np.float64]
-    log_factors: NDArray[np.float64]
-    prices: NDArray[np.float64]
+    clusters: Floats
+    logs: Floats
+    outliers: Floats
+    totals: Floats
+    count_log_sizes: Floats
+    log_cluster_totals: Floats
+    log_factors: Floats
+    prices: Floats
     scale_sum: float
     outlier_scale: float
     log_n_rows: float

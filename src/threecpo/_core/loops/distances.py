@@ -15,6 +15,8 @@ from .records import ROWS
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..codes import Floats
+
 U = np.uint64
 # Rows of a larger weight are added once, times their weight.
 MOST_COPIES = 1024
@@ -78,17 +80,17 @@ class Merging(NamedTuple):
     two were joined in each step, and what that cost.
     """
 
-    values: NDArray[np.float64]
-    priors: NDArray[np.float64]
-    weights: NDArray[np.float64]
+    values: Floats
+    priors: Floats
+    weights: Floats
     relevant_weight: float
     shared_weight: float
-    near: NDArray[np.float64]
-    own: NDArray[np.float64]
-    costs: NDArray[np.float64]
+    near: Floats
+    own: Floats
+    costs: Floats
     into: NDArray[np.int64]
     pairs: NDArray[np.int64]
-    lost: NDArray[np.float64]
+    lost: Floats
     apart: int
 
 

@@ -60,7 +60,7 @@ def _whole(text, p):
 def decimal(text, p):
     """Number from a place on, and the place behind it.
 
-    It is -1 if the number is not exact by this rule, NaN if it is no number.
+    It is -1 if the number is not exact by this rule, NaN if it is not a number.
     """
     mantissa, behind = _whole(text, p)
     if mantissa >= 0 and text[behind] <= _SPACE:

@@ -24,8 +24,7 @@ u1 = types.uint8
 
 
 @compiled(
-    *(array_type(u1), i8, i8),
-    *(array_type(i4, write=True), array_type(i4, write=True)),
+    *(array_type(u1), i8, i8), *(array_type(i4, write=True), array_type(i4, write=True))
 )
 def find_fields(text, delimiter, width, starts, ends):
     """Fill in where fields start and end; how many lines there are.

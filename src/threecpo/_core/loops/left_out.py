@@ -9,10 +9,10 @@ import numpy as np
 from ..codes import SHARED_SLOT
 from . import array_type, compiled, f8, i4, inlined, record_type
 from .records import ROWS, read_only
-from .rows import _BLOCK, _batch, _weight
+from .rows import BLOCK, row_batch, row_weight
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from ..codes import Floats, Ints
 
 U = np.uint64
 
@@ -31,16 +31,16 @@ class LeftOut(NamedTuple):
     and times ``effects``, by batch, what is expected of it; without, both are empty.
     """
 
-    slots: NDArray[np.int32]
-    weights: NDArray[np.float64]
-    sums: NDArray[np.float64]
-    terms: NDArray[np.float64]
-    above: NDArray[np.float64]
-    totals: NDArray[np.float64]
-    lighter_above: NDArray[np.float64]
-    lighter_totals: NDArray[np.float64]
-    rates: NDArray[np.float64]
-    effects: NDArray[np.float64]
+    slots: Ints
+    weights: Floats
+    sums: Floats
+    terms: Floats
+    above: Floats
+    totals: Floats
+    lighter_above: Floats
+    lighter_totals: Floats
+    rates: Floats
+    effects: Floats
     prior: float
     used_weight: float
     shared_weight: float
@@ -76,7 +76,7 @@ def _rival(scores, row, own):
 
 @compiled(
     ROWS,
-    _BLOCK,
+    BLOCK,
     array_type(i4),
     _LEFT_OUT,
     array_type(f8, 2, write=True),
@@ -93,7 +93,7 @@ def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
     n_relevant, n_clusters = sums.sums.shape[1] - 1, scores.shape[1]
     batched = len(sums.effects) > 0
     for i in range(U(block[0]), U(block[1])):
-        k, batch, weight = labels[i], _batch(rows, i), _weight(rows, i)
+        k, batch, weight = labels[i], row_batch(rows, i), row_weight(rows, i)
         prior, shared_weight = sums.prior, sums.shared_weight
         shared, size = 0.0, prior * sums.used_weight
         light = weight < 1.0

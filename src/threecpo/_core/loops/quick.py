@@ -41,6 +41,7 @@ from .simd import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..codes import Floats
     from .records import Profile
 
 U = np.uint64
@@ -50,7 +51,7 @@ _EXACT_ROUNDING = 2.0**-53
 # Roundings of an entry or a score outside the sum over entries, generously.
 _ROUNDINGS = 16.0
 _LEAST_WEIGHT = 2.0**-60
-# Beyond this products with counts are no longer sure to be numbers.
+# Beyond this, products with counts may be infinite.
 _LARGEST = 2.0**96
 
 
@@ -58,7 +59,7 @@ class Quick(NamedTuple):
     """A profile for quick scores; an empty table where there is none.
 
     ``places`` says where in the table the row of each column begins. ``offsets`` are
-    minus infinity in lanes that are no cluster's. ``size_weights`` has a row for every
+    minus infinity in lanes behind the clusters. ``size_weights`` has a row for every
     batch, and ``size_ranges`` half its range. ``spread`` is the largest of the other
     offsets in size, and ``max_abs_weight`` the largest log rate, offset or size weight.
     """
@@ -67,7 +68,7 @@ class Quick(NamedTuple):
     table: NDArray[np.float32]
     offsets: NDArray[np.float32]
     size_weights: NDArray[np.float32]
-    size_ranges: NDArray[np.float64]
+    size_ranges: Floats
     spread: float
     max_abs_weight: float
 

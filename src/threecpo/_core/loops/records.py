@@ -1,4 +1,4 @@
-"""Records of arrays that compiled loops take, and their types.
+"""Arrays as compiled loops take them: inspected, and in records of one type each.
 
 A loop is compiled for one type of each record, and numba converts no array inside of a
 NamedTuple: where the type is read-only, the array must be so too.
@@ -11,15 +11,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numba import types
 
-from . import array_type, f4, f8, i4, i8, record_type, u8
+from ..counts import EXACT
+from . import array_type, compiled, f4, f8, i4, i8, record_type, u8
 from .simd import LANES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from ..codes import Floats, Ints
     from ..counts import Counts
 
 LINE = 8 * LANES  # bytes of a vector, and of a cache line
+# What ``inspect`` may find; several of them are added up.
+POINTERS, OUTSIDE, UNSORTED, ODD_VALUES = 1, 2, 4, 8
+ROW_FACTOR = 0x5851F42D4C957F2D
 
 
 class CsrRows(NamedTuple):
@@ -31,12 +36,12 @@ class CsrRows(NamedTuple):
     """
 
     indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    data: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    batches: NDArray[np.int32]
-    column_weights: NDArray[np.float64]
-    held: NDArray[np.int32]
+    indices: Ints
+    data: Floats
+    weights: Floats
+    batches: Ints
+    column_weights: Floats
+    held: Ints
 
 
 class SumArrays(NamedTuple):
@@ -46,12 +51,12 @@ class SumArrays(NamedTuple):
     batch, and ``totals`` a line for every batch.
     """
 
-    table: NDArray[np.float64]
+    table: Floats
     members: NDArray[np.int64]
-    weight_sums: NDArray[np.float64]
-    count_log_sizes: NDArray[np.float64]
-    log_size_total: NDArray[np.float64]
-    totals: NDArray[np.float64]
+    weight_sums: Floats
+    count_log_sizes: Floats
+    log_size_total: Floats
+    totals: Floats
 
 
 class Profile(NamedTuple):
@@ -65,12 +70,12 @@ class Profile(NamedTuple):
     is made by ``padded_rates``.
     """
 
-    slots: NDArray[np.int32]
-    log_rates: NDArray[np.float64]
-    offsets: NDArray[np.float64]
-    shared_weights: NDArray[np.float64]
-    size_weights: NDArray[np.float64]
-    ranks: NDArray[np.int32]
+    slots: Ints
+    log_rates: Floats
+    offsets: Floats
+    shared_weights: Floats
+    size_weights: Floats
+    ranks: Ints
     background: bool
     prior_shared: float
     prior_size: float
@@ -113,8 +118,8 @@ class Workspace(NamedTuple):
     """Memory for the places and values of the longest row, and for its scores."""
 
     places: NDArray[np.uint64]
-    values: NDArray[np.float64]
-    scores: NDArray[np.float64]
+    values: Floats
+    scores: Floats
     quick_scores: NDArray[np.float32]
 
     @classmethod
@@ -130,9 +135,9 @@ class Workspace(NamedTuple):
 class RatioSums(NamedTuple):
     """Sums of X²/μ and X/μ of each column, and of 1/r_i in each cluster."""
 
-    squares: NDArray[np.float64]
-    ratios: NDArray[np.float64]
-    inverse_sizes: NDArray[np.float64]
+    squares: Floats
+    ratios: Floats
+    inverse_sizes: Floats
 
 
 _IN, _OUT = array_type(f8), array_type(f8, write=True)
@@ -168,9 +173,7 @@ def rows_of(counts: Counts) -> CsrRows:
     )
 
 
-def read_only_rows(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], data: NDArray[np.float64]
-) -> CsrRows:
+def read_only_rows(indptr: NDArray[np.int64], indices: Ints, data: Floats) -> CsrRows:
     arrays = read_only(indptr), read_only(indices), read_only(data)
     return CsrRows(*arrays, _NO_WEIGHTS, _NO_BATCHES, _NO_WEIGHTS, _NO_BATCHES)
 
@@ -182,9 +185,7 @@ def read_only(array: NDArray[Any]) -> NDArray[Any]:
     return view
 
 
-def padded_rates(
-    n_slots: int, n_profiles: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def padded_rates(n_slots: int, n_profiles: int) -> tuple[Floats, Floats]:
     """Zeros for the log rates of a profile, and the part of them to be filled.
 
     Rows are padded to whole vectors, none across cache lines, and behind the last slot
@@ -226,7 +227,7 @@ def _unpickled(*fields: Any) -> Profile:
     return loadable(Profile(slots, aligned, *others))
 
 
-def _aligned_zeros(n_rows: int, width: int) -> NDArray[np.float64]:
+def _aligned_zeros(n_rows: int, width: int) -> Floats:
     memory = np.zeros(n_rows * width + LANES)
     start = -memory.ctypes.data % LINE // 8
     return memory[start : start + n_rows * width].reshape(n_rows, width)
@@ -234,3 +235,58 @@ def _aligned_zeros(n_rows: int, width: int) -> NDArray[np.float64]:
 
 _NO_WEIGHTS = read_only(np.empty(0))
 _NO_BATCHES = read_only(np.empty(0, np.int32))
+
+
+@compiled(array_type(i8), array_type(i4), array_type(f8), i8)
+def inspect(indptr: Any, indices: Any, data: Any, n_indexed: int) -> Any:
+    """Sum of the flags of what is not as it is in canonical whole counts.
+
+    Nothing is read outside the arrays, whatever they hold. Loops go over slices and
+    without branches, which makes vector instructions of them.
+    """
+    n_pointed, stored = len(indptr) - 1, min(len(indices), len(data))
+    if n_pointed < 0 or indptr[0] != 0 or indptr[n_pointed] > stored:
+        return POINTERS
+    for i in range(n_pointed):
+        if indptr[i + 1] < indptr[i]:
+            return POINTERS
+    outside = unsorted = odd = np.int32(0)
+    for i in range(n_pointed):
+        row = indices[indptr[i] : indptr[i + 1]]
+        if len(row) > 0:
+            # Of sorted indices the first is the smallest and the last the largest.
+            outside |= np.int32((row[0] < 0) | (row[len(row) - 1] >= n_indexed))
+        for p in range(1, len(row)):
+            unsorted |= np.int32(row[p] <= row[p - 1])
+    for p in range(indptr[n_pointed]):
+        value = data[p]
+        plain = (value > 0.0) & (value < EXACT) & (value == np.floor(value))
+        odd |= np.int32(not plain)
+    return OUTSIDE * outside + UNSORTED * unsorted + ODD_VALUES * odd
+
+
+@compiled(array_type(i8), array_type(i4), array_type(i8))
+def checksum(indptr: Any, indices: Any, bits: Any) -> Any:
+    """Sum over rows of the sum of their entries, each times a number of its own.
+
+    ``bits`` are the values as whole numbers. Both halves of a value and its column are
+    mixed into 32 bits, whose products with 32 bits are vector instructions; the sum
+    wraps round at 64 bits. That of rows below each other follows from those of both
+    parts: see ``chained_checksum``.
+    """
+    half = np.int64(0xFFFFFFFF)
+    total = np.int64(0)
+    for i in range(len(indptr) - 1):
+        first, last = indptr[i], indptr[i + 1]
+        row = last - first + 1
+        for p in range(first, last):
+            entry = bits[p] ^ (bits[p] >> 32) ^ (np.int64(indices[p]) << 3)
+            row += (entry & half) * ((2 * (p - first) + 1) & half)
+        total = total * np.int64(ROW_FACTOR) + (row ^ (row >> 29))
+    return total
+
+
+def chained_checksum(first: int, second: int, n_second: int) -> int:
+    """Checksum of rows and so many others below them: the same for any cut."""
+    wrapped = first * pow(ROW_FACTOR, n_second, 1 << 64) + second
+    return wrapped % (1 << 64)

@@ -25,7 +25,7 @@ U = np.uint64
 COARSE = 2.0**-22
 FINE = 2.0**-48
 
-_BLOCK = types.UniTuple(i8, 2)
+BLOCK = types.UniTuple(i8, 2)
 _LABELS = array_type(i4)
 _SLOTS = array_type(i4)
 _OUT = array_type(f8, write=True)
@@ -33,13 +33,13 @@ _OUT_LABELS = array_type(i4, write=True)
 
 
 @inlined
-def _weight(rows, row):
+def row_weight(rows, row):
     """How often a row counts."""
     return rows.weights[row] if len(rows.weights) > 0 else 1.0
 
 
 @inlined
-def _batch(rows, row):
+def row_batch(rows, row):
     """Batch of a row, unsigned."""
     return U(rows.batches[row]) if len(rows.batches) > 0 else U(0)
 
@@ -142,7 +142,7 @@ def _add_log_size(rows, row, size, before, sums):
     if before > 0.0:
         old_coarse, old_fine = _log_parts(before)
         coarse, fine = coarse - old_coarse, fine - old_fine
-    weight = _weight(rows, row)
+    weight = row_weight(rows, row)
     coarse, fine = weight * coarse, weight * fine
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         add_to_pair(
@@ -155,8 +155,8 @@ def _add_log_size(rows, row, size, before, sums):
 @inlined
 def _add_row(rows, row, target, sums):
     """Add a row to the sums of a cluster."""
-    target = U(target) * U(len(sums.totals)) + _batch(rows, row)
-    weight = _weight(rows, row)
+    target = U(target) * U(len(sums.totals)) + row_batch(rows, row)
+    weight = row_weight(rows, row)
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         sums.table[target, U(rows.indices[t])] += weight * rows.data[t]
     sums.members[target] += 1
@@ -166,9 +166,9 @@ def _add_row(rows, row, target, sums):
 @inlined
 def _move_row(rows, row, old, new, sums):
     """Take a row from the sums of one cluster to those of another."""
-    n_batches, batch = U(len(sums.totals)), _batch(rows, row)
+    n_batches, batch = U(len(sums.totals)), row_batch(rows, row)
     source, target = U(old) * n_batches + batch, U(new) * n_batches + batch
-    weight = _weight(rows, row)
+    weight = row_weight(rows, row)
     for t in range(U(rows.indptr[row]), U(rows.indptr[row + U(1)])):
         j, value = U(rows.indices[t]), weight * rows.data[t]
         sums.table[source, j] -= value
@@ -180,7 +180,7 @@ def _move_row(rows, row, old, new, sums):
 
 
 @compiled(
-    *(ROWS, _BLOCK, PROFILE, QUICK, WORKSPACE, types.boolean, types.boolean),
+    *(ROWS, BLOCK, PROFILE, QUICK, WORKSPACE, types.boolean, types.boolean),
     *(_OUT_LABELS, _OUT, SUMS),
 )
 def assign_rows(
@@ -200,7 +200,7 @@ def assign_rows(
     n_clusters = len(profile.ranks)
     moved = 0
     for i in range(U(block[0]), U(block[1])):
-        label, size, batch = -1, 0.0, _batch(rows, i)
+        label, size, batch = -1, 0.0, row_batch(rows, i)
         if len(workspace.quick_scores) > 0:
             quick_scores = workspace.quick_scores
             label, size = quick_label(rows, i, batch, profile, quick, quick_scores)
@@ -230,7 +230,7 @@ def assign_rows(
 
 
 @compiled(
-    *(ROWS, _BLOCK, PROFILE, WORKSPACE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
+    *(ROWS, BLOCK, PROFILE, WORKSPACE, _LABELS, _OUT_LABELS, _OUT, _OUT, _OUT),
     array_type(f8, 2, write=True),
 )
 def describe_rows(
@@ -258,7 +258,7 @@ def describe_rows(
     scores = workspace.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
-        batch = _batch(rows, i)
+        batch = row_batch(rows, i)
         _, size = _score_row(rows, i, batch, profile, log_rates, workspace)
         held = _held(rows, i)
         best = held if held >= 0 else _choose(scores, profile.ranks)
@@ -277,26 +277,26 @@ def describe_rows(
             out[i, k] = scores[k]
 
 
-@compiled(ROWS, _BLOCK, PROFILE, WORKSPACE, array_type(f8, 2, write=True))
+@compiled(ROWS, BLOCK, PROFILE, WORKSPACE, array_type(f8, 2, write=True))
 def score_rows(rows, block, profile, workspace, out):
     """Write the score of every row in every cluster."""
     scores = workspace.scores
     log_rates = profile.log_rates.reshape(profile.log_rates.size)
     for i in range(U(block[0]), U(block[1])):
-        batch = _batch(rows, i)
+        batch = row_batch(rows, i)
         _score_row(rows, i, batch, profile, log_rates, workspace)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
 
-@compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, SUMS)
+@compiled(ROWS, BLOCK, _LABELS, _SLOTS, f8, SUMS)
 def sum_rows(rows, block, labels, slots, prior_size, sums):
     """Add up rows whose labels are known."""
     weights = rows.column_weights
     weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
         size = prior_size
-        batch, weight = _batch(rows, i), _weight(rows, i)
+        batch, weight = row_batch(rows, i), row_weight(rows, i)
         inside = labels[i] != NOWHERE
         target = U(labels[i] if inside else 0) * U(len(sums.totals)) + batch
         if inside:
@@ -313,7 +313,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
         _add_log_size(rows, i, size, np.nan, sums)
 
 
-@compiled(ROWS, _BLOCK, _LABELS, _SLOTS, f8, f8, array_type(f8, 2), RATIOS)
+@compiled(ROWS, BLOCK, _LABELS, _SLOTS, f8, f8, array_type(f8, 2), RATIOS)
 def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, out):
     """Add what stored counts put into the sums of X²/μ and X/μ of each column.
 
@@ -328,7 +328,7 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
             j = U(rows.indices[t])
             if slots[j] >= SHARED_SLOT:
                 size += rows.data[t] * weights[j] if weighted else rows.data[t]
-        k, weight = U(labels[i]), _weight(rows, i)
+        k, weight = U(labels[i]), row_weight(rows, i)
         inverse = 1.0 / size if size > 0.0 else 0.0
         out.inverse_sizes[k] += weight * inverse
         for t in range(first, last):

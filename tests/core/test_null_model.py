@@ -8,7 +8,7 @@ from containers import scattered
 from threecpo._core import dispersion
 from threecpo._core.codes import RELEVANT
 from threecpo._core.matrices import from_dense
-from threecpo._core.split_test import JoinedModel, as_table, without_empty
+from threecpo._core.split_test import NullModel, as_table, without_empty
 from threecpo._core.sums import sum_by_labels
 
 
@@ -24,7 +24,7 @@ def counts(seed=0, n_rows=400, n_columns=30, excess=2.0, squared=False, mean=2.0
 
 def model_of(Y, *, dense=True):
     table, _ = without_empty(Y if dense else sp.csr_array(Y))
-    return JoinedModel.of(table)
+    return NullModel.of(table)
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -57,7 +57,7 @@ def test_drawn_tables_have_the_same_means_and_variances(mean, squared, excess):
     power, factors = float(squared), sizes / sizes.mean()
     for dense in (True, False):
         spread = np.full(3, 1 + excess)
-        model = JoinedModel(sizes, shares, spread, power, dense=dense)
+        model = NullModel(sizes, shares, spread, power, dense=dense)
         drawn = model.draw(np.random.default_rng(0))
         drawn = drawn if dense else drawn.toarray()
         for size in np.unique(sizes):

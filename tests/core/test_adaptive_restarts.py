@@ -13,15 +13,15 @@ from threecpo._core.search import (
     LEAST_RUNS,
     MOST_RUNS,
     SeedRuns,
+    adaptive_merges,
+    adaptive_restarts,
     agree,
     merges,
-    merges_until_agreed,
     restarts,
-    restarts_until_agreed,
 )
 from threecpo._core.workers import SERIAL
 
-PAIRS = [(restarts_until_agreed, restarts), (merges_until_agreed, merges)]
+PAIRS = [(adaptive_restarts, restarts), (adaptive_merges, merges)]
 each_pair = pytest.mark.parametrize(("find", "fixed"), PAIRS, ids=["restarts", "merge"])
 
 
@@ -51,7 +51,7 @@ def test_the_result_is_that_of_as_many_runs(find, fixed, seed):
 
 def test_restarts_end_when_two_share_the_lowest_loss(seed):
     Y = hard(seed)
-    ((_, losses),) = until_agreed(restarts_until_agreed, Y, [5], seed=seed)
+    ((_, losses),) = until_agreed(adaptive_restarts, Y, [5], seed=seed)
     ((_, most),) = found_by(restarts, Y, settings_for(5), MOST_RUNS, seed=seed)
     agreed = [
         n
@@ -64,7 +64,7 @@ def test_restarts_end_when_two_share_the_lowest_loss(seed):
 def test_merging_ends_when_a_lone_run_arrives_at_the_best(seed, monkeypatch):
     monkeypatch.setattr("threecpo._core.run.PATIENCE", np.inf)
     Y, (settings,) = hard(seed), settings_for(5)
-    ((_, losses),) = until_agreed(merges_until_agreed, Y, [5], seed=seed)
+    ((_, losses),) = until_agreed(adaptive_merges, Y, [5], seed=seed)
     ((_, most),) = found_by(merges, Y, [settings], MOST_RUNS, seed=seed)
     alone = lone_losses(Y, settings, seed, MOST_RUNS)
     arrived = [i for i in range(1, MOST_RUNS) if agree(alone[i], min(most[:i]))]
@@ -114,8 +114,8 @@ def test_a_hopeless_trial_is_not_taken_to_its_end(monkeypatch):
         return finished(counts, trial, *others)
 
     monkeypatch.setattr(search, "finished", ending)
-    until_agreed(merges_until_agreed, hard(0), [6])
+    until_agreed(adaptive_merges, hard(0), [6])
     n_ended = len(ends)
     monkeypatch.setattr("threecpo._core.run.PATIENCE", np.inf)
-    until_agreed(merges_until_agreed, hard(0), [6])
+    until_agreed(adaptive_merges, hard(0), [6])
     assert n_ended < len(ends) - n_ended
