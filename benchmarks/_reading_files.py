@@ -10,45 +10,96 @@ import scipy.sparse as sp
 if TYPE_CHECKING:
     from pathlib import Path
 
-# Cells x genes, with so many counts; a table of rows x columns; a sheet.
-CELLS, GENES, STORED = 10_000, 20_000, 3_000_000
-ROWS, COLUMNS = 20_000, 300
-SHEET_ROWS, SHEET_COLUMNS = 4000, 100
+# Kinds of files, and what they hold.
+KINDS = {
+    "csv, narrow": "18 846 rows x 2 000 columns",
+    "csv, wide": "6 000 rows x 20 000 columns",
+    "csv, long": "triples, a count a line",
+    "parquet, narrow": "18 846 rows x 2 000 columns",
+    "parquet, wide": "6 000 rows x 20 000 columns",
+    "xlsx": "4 000 rows x 100 columns",
+    "mtx": "10 000 cells x 20 000 genes, 3 million counts",
+    "10x": "the same in HDF5",
+}
+SMALL = {kind: f"small {kind}" for kind in KINDS}
+_SHAPES = {"narrow": (18_846, 2000), "wide": (6000, 20_000)}
+_SHEET = (4000, 100)
+_CELLS, _GENES, _STORED = 10_000, 20_000, 3_000_000
 _CHUNK = 80_000
+_ROWS_AT_A_TIME = 500
 
 
-def sparse_counts() -> Any:
-    """Cells x genes, of which some have many more counts than others."""
-    rng = np.random.default_rng(0)
-    genes = (GENES * rng.beta(0.5, 3, size=STORED)).astype(int)
-    places = (np.sort(rng.integers(CELLS, size=STORED)), np.minimum(genes, GENES - 1))
-    counts = 1 + rng.poisson(1.0, size=STORED)
-    return sp.coo_array((counts, places), shape=(CELLS, GENES)).tocsr()
+def write_file(kind: str, folder: Path, long_megabytes: int) -> Path:
+    """Write a file of this kind; its path."""
+    small = kind.startswith("small ")
+    form = kind.removeprefix("small ").partition(",")[0]
+    shape = (20, 5) if small else _SHAPES.get(kind.rpartition(" ")[2], _SHEET)
+    path = folder / f"{kind.replace(', ', '-').replace(' ', '-')}.{_suffix(form)}"
+    if kind.endswith("long"):
+        _write_triples(path, 1 if small else long_megabytes)
+    elif form == "csv":
+        _write_csv(path, shape)
+    elif form in ("parquet", "xlsx"):
+        frame = _frame(shape)
+        (frame.to_parquet if form == "parquet" else frame.to_excel)(path)
+    else:
+        _write_cells(path, small=small)
+    return path
 
 
-def write_all(folder: Path) -> dict[str, Path]:
-    """Write a file of each format; their paths."""
+def _suffix(form: str) -> str:
+    return {"10x": "h5"}.get(form, form)
+
+
+def _counts(shape: tuple[int, int], rows: int) -> Any:
+    rng = np.random.default_rng(rows)
+    return rng.poisson(rng.gamma(0.1, 0.5, size=(1, shape[1])), size=(rows, shape[1]))
+
+
+def _frame(shape: tuple[int, int]) -> Any:
     import pandas as pd
+
+    names = ([f"r{i}" for i in range(shape[0])], [f"c{j}" for j in range(shape[1])])
+    return pd.DataFrame(_counts(shape, shape[0]), *names)
+
+
+def _write_csv(path: Path, shape: tuple[int, int]) -> None:
+    with path.open("w") as file:
+        file.write(",".join(["", *(f"c{j}" for j in range(shape[1]))]) + "\n")
+        for start in range(0, shape[0], _ROWS_AT_A_TIME):
+            rows = min(_ROWS_AT_A_TIME, shape[0] - start)
+            for i, row in enumerate(_counts(shape, rows).tolist(), start):
+                file.write(f"r{i}," + ",".join(map(str, row)) + "\n")
+
+
+def _write_triples(path: Path, megabytes: int) -> None:
+    rng, cell = np.random.default_rng(0), 0
+    with path.open("w") as file:
+        file.write("cell,gene,count\n")
+        while file.tell() < megabytes * 1_000_000:
+            genes = rng.integers(0, 20_000, size=1000).tolist()
+            file.write(
+                "".join(f"CELL{cell:07d},ENSG{g:011d},{g % 5 + 1}\n" for g in genes)
+            )
+            cell += 1
+
+
+def _write_cells(path: Path, *, small: bool) -> None:
+    """Cells x genes, of which some have many more counts than others."""
     from scipy.io import mmwrite
 
-    cells = sparse_counts()
-    files = {
-        "mtx": folder / "cells.mtx",
-        "10x-h5": folder / "cells.h5",
-        "csv": folder / "table.csv",
-        "parquet": folder / "table.parquet",
-        "xlsx": folder / "sheet.xlsx",
-    }
-    mmwrite(files["mtx"], cells.T.tocoo())
-    _write_tenx(cells, files["10x-h5"])
-    rng = np.random.default_rng(1)
-    counts = rng.poisson(rng.gamma(0.3, 3, size=(1, COLUMNS)), size=(ROWS, COLUMNS))
-    names = ([f"r{i}" for i in range(ROWS)], [f"c{j}" for j in range(COLUMNS)])
-    frame = pd.DataFrame(counts, *names)
-    frame.to_csv(files["csv"])
-    frame.to_parquet(files["parquet"])
-    frame.iloc[:SHEET_ROWS, :SHEET_COLUMNS].to_excel(files["xlsx"])
-    return files
+    n_cells, n_genes, stored = (20, 20, 50) if small else (_CELLS, _GENES, _STORED)
+    rng = np.random.default_rng(0)
+    genes = np.minimum(
+        (n_genes * rng.beta(0.5, 3, size=stored)).astype(int), n_genes - 1
+    )
+    places = (np.sort(rng.integers(n_cells, size=stored)), genes)
+    counts = 1 + rng.poisson(1.0, size=stored)
+    cells = sp.coo_array((counts, places), shape=(n_cells, n_genes)).tocsr()
+    if path.suffix == ".mtx":
+        mmwrite(path, cells.T.tocoo())
+    else:
+        _write_tenx(cells, path)
 
 
 def _write_tenx(cells: Any, path: Path) -> None:

@@ -1,7 +1,8 @@
 """read_counts beside the usual reader of each format: time and memory.
 
-Run ``python benchmarks/reading.py --output docs/results/reading.md``. Readers take
-turns, so that whatever else the machine does falls on all of them.
+Run ``python benchmarks/reading.py --output docs/results/reading.md``. Each reading is
+one fresh process, which has read a small file of the kind before; readers take turns.
+``--before PATH`` compares with the sources of another checkout.
 """
 
 from __future__ import annotations
@@ -23,131 +24,90 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from _common import HERE, Report, say
-from _reading_files import (
-    CELLS,
-    COLUMNS,
-    GENES,
-    ROWS,
-    SHEET_COLUMNS,
-    SHEET_ROWS,
-    write_all,
-)
+from _reading_files import KINDS, SMALL, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-OURS = "read_counts"
-LIMITS = {"mtx": 1.0, "10x-h5": 1.0, "csv": 1.5, "parquet": 1.5, "xlsx": 1.5}
+OURS, BEFORE = "read_counts", "read_counts, before"
 TEXT = """\
 # Reading files
 
-Made by `python benchmarks/reading.py`: median of {rounds} rounds (of xlsx 3) in which
-the readers take turns, after one that is not counted. Processor seconds are those of
-all threads and processes. `read_counts` returns sparse counts by row that are checked,
-with names; pandas and polars return full tables, `mmread` a matrix by place, which
-`tocsr` turns into one by row. *Ratio* is that of processor seconds and of seconds to
-the reader in the next line, with the largest that was aimed at. Memory is the most that
-a fresh process and those it starts take beyond what they had after a small file, with
-pages that they share counted once; the counts alone take {counts}.
+Made by `python benchmarks/reading.py`: median of {rounds} readings, each by a fresh
+process that has read a small file before; readers take turns. Processor seconds are
+those of all threads and processes. `read_counts` returns checked sparse counts by row,
+with names; pandas and polars return full tables. Memory is the most that the process
+and those it starts take beyond what they had after the small file, with shared pages
+counted once; *counts* is what the sparse counts take.
 
-mtx and 10x: {cells} cells × {genes} genes; csv and parquet: {rows} rows × {columns}
-columns; xlsx: {sheet_rows} × {sheet_columns}.
+{shapes}
 """
 
 
-def readers(file: str) -> dict[str, dict[str, Callable[[], Any]]]:
-    """For each format the readers of a file; the one to compare with comes second."""
+def readers(kind: str, file: str) -> dict[str, Callable[[], Any]]:
+    """Readers of a file."""
     get = importlib.import_module
 
     def ours() -> Any:
         return get("threecpo").read_counts(file)
 
-    def market(*, by_row: bool) -> Any:
-        found = get("scipy.io").mmread(file)
-        return found.tocsr() if by_row else found
-
-    def excel(engine: str) -> Any:
-        return get("pandas").read_excel(file, index_col=0, engine=engine)
-
-    return {
-        "mtx": {
-            OURS: ours,
-            "scipy mmread, tocsr": lambda: market(by_row=True),
-            "scipy mmread": lambda: market(by_row=False),
-        },
-        "10x-h5": {OURS: ours, "scanpy": lambda: get("scanpy").read_10x_h5(file)},
-        "csv": {
-            OURS: ours,
-            "pandas": lambda: get("pandas").read_csv(file, index_col=0),
-            "polars": lambda: get("polars").read_csv(file),
-        },
-        "parquet": {
-            OURS: ours,
-            "pandas": lambda: get("pandas").read_parquet(file),
-            "polars": lambda: get("polars").read_parquet(file),
-        },
-        "xlsx": {
-            OURS: ours,
-            "pandas, calamine": lambda: excel("calamine"),
-            "pandas, openpyxl": lambda: excel("openpyxl"),
-            "polars, openpyxl": lambda: get("polars").read_excel(
-                file, engine="openpyxl"
-            ),
-        },
+    pandas = {
+        "csv": lambda: get("pandas").read_csv(file, index_col=0),
+        "parquet": lambda: get("pandas").read_parquet(file),
+        "xlsx": lambda: get("pandas").read_excel(file, index_col=0, engine="calamine"),
     }
+    polars = {
+        "csv": lambda: get("polars").read_csv(file),
+        "parquet": lambda: get("polars").read_parquet(file),
+    }
+    others: dict[str, Callable[[], Any]] = {
+        "mtx": lambda: get("scipy.io").mmread(file).tocsr(),
+        "h5": lambda: get("scanpy").read_10x_h5(file),
+    }
+    suffix = Path(file).suffix[1:]
+    found: dict[str, Callable[[], Any]] = {OURS: ours, BEFORE: ours}
+    if suffix in pandas and kind != "csv, long":
+        found["pandas"] = pandas[suffix]
+    if kind == "csv, long":
+        found["pandas"] = lambda: get("pandas").read_csv(file)
+    if suffix in polars:
+        found["polars"] = polars[suffix]
+    if suffix in others:
+        found["scanpy" if suffix == "h5" else "scipy"] = others[suffix]
+    return found
 
 
-def _usage() -> Any:
-    """Memory and processor time of this process and of those that it started."""
-    sys.path.append(str(HERE.parent))
-    return importlib.import_module("fuzz.usage").current(os.getpid())
-
-
-def _seconds() -> float:
-    """Processor seconds; those of other processes are known by the hundredth."""
-    own = os.times()
-    return _usage().seconds - own.user - own.system + time.process_time()
-
-
-def timed(chosen: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
-    """Medians of processor seconds and seconds of each reader, in turn."""
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen}
-    for turn in range(rounds + 1):
-        for name, read in chosen.items():
-            began, worked = time.perf_counter(), _seconds()
-            read()
-            took = (_seconds() - worked, time.perf_counter() - began)
-            if turn:
-                found[name].append(took)
-    return {name: np.median(times, axis=0).tolist() for name, times in found.items()}
-
-
-def most_memory(kind: str, name: str, file: Path, small: Path) -> float:
-    """Megabytes that reading takes in a process of its own."""
-    command = [sys.executable, __file__, "--measure", kind, name, str(file), str(small)]
-    # Limits of the libraries' own pools, whose memory is not given back.
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return float(json.loads(done.stdout)) / 1e6
-
-
-def measure(kind: str, name: str, file: str, small: str) -> int:
-    """Most bytes beyond those after a small file, looked at again and again."""
-    readers(small)[kind][name]()
+def measure(kind: str, name: str, file: str, small: str) -> dict[str, float]:
+    """Processor seconds, seconds and bytes of one reading in this process."""
+    readers(kind, small)[name]()
     before, most, ended = _held(os.getpid()), 0, threading.Event()
 
     def look() -> None:
         nonlocal most
-        while not ended.wait(0.002):
+        while not ended.wait(0.01):
             most = max(most, _held(os.getpid()))
 
     watching = threading.Thread(target=look)
     watching.start()
-    held = readers(file)[kind][name]()
+    began, worked = time.perf_counter(), _seconds()
+    held = readers(kind, file)[name]()
+    took = {"processor": _seconds() - worked, "seconds": time.perf_counter() - began}
     most = max(most, _held(os.getpid()))
     ended.set()
     watching.join()
-    del held
-    return most - before
+    counts = getattr(held, "counts", None)
+    parts = () if counts is None else (counts.data, counts.indices, counts.indptr)
+    return took | {
+        "memory": most - before,
+        "counts": sum(part.nbytes for part in parts),
+    }
+
+
+def _seconds() -> float:
+    """Processor seconds of this process and of those that it started."""
+    sys.path.append(str(HERE.parent))
+    used = importlib.import_module("fuzz.usage").current(os.getpid())
+    return float(used.seconds)
 
 
 def _held(process: int) -> int:
@@ -161,71 +121,70 @@ def _held(process: int) -> int:
     return 0
 
 
-def _lines(
-    kind: str, file: Path, small: Path, rounds: int
-) -> tuple[list[list[object]], float]:
-    chosen = readers(str(file))[kind]
-    times = timed(chosen, rounds)
-    usual = list(chosen)[1]
+def measured(sources: Path | None, *given: str) -> dict[str, float]:
+    """What a fresh process measures, of the sources of another checkout if asked."""
+    environment = dict(os.environ)
+    if sources is not None:
+        environment["PYTHONPATH"] = str(sources)
+    command = [sys.executable, __file__, "--measure", *given]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=environment
+    )
+    found: dict[str, float] = json.loads(done.stdout)
+    return found
+
+
+def lines_of(kind: str, folder: Path, given: argparse.Namespace) -> list[list[object]]:
+    """A line for each reader of a kind of file."""
+    file = write_file(kind, folder, given.long_megabytes)
+    small = write_file(SMALL[kind], folder, given.long_megabytes)
+    names = [
+        name
+        for name in readers(kind, str(file))
+        if name != BEFORE or given.before is not None
+    ]
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in names}
+    for _ in range(given.rounds):
+        for name in names:
+            sources = given.before if name == BEFORE else None
+            found[name].append(measured(sources, kind, name, str(file), str(small)))
     lines: list[list[object]] = []
-    for name, (worked, took) in times.items():
-        ratios = ""
-        if name == OURS:
-            parts = [
-                mine / theirs
-                for mine, theirs in zip(times[OURS], times[usual], strict=True)
-            ]
-            ratios = f"{parts[0]:.2f}, {parts[1]:.2f} (≤ {LIMITS[kind]:g})"
-        memory = most_memory(kind, name, file, small)
-        lines.append(
-            [kind, name, f"{worked:.3f}", f"{took:.3f}", ratios, f"{memory:.0f}"]
-        )
-    counts = chosen[OURS]().counts
-    stored = sum(part.nbytes for part in (counts.data, counts.indices, counts.indptr))
-    return lines, stored / 1e6
+    for name, taken in found.items():
+        middle = {key: float(np.median([t[key] for t in taken])) for key in taken[0]}
+        memory = f"{middle['memory'] / 1e6:.0f}"
+        counts = f"{middle['counts'] / 1e6:.0f}" if middle["counts"] else ""
+        times = [f"{middle['processor']:.2f}", f"{middle['seconds']:.2f}"]
+        lines.append([kind, name, *times, memory, counts])
+    file.unlink()
+    return lines
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--formats", default=",".join(LIMITS))
-    parser.add_argument("--measure", nargs=4, help=argparse.SUPPRESS)
+    add = parser.add_argument
+    add("--output", type=Path)
+    add("--rounds", type=int, default=3)
+    add("--kinds", default=";".join(KINDS), help="separated by ;")
+    add("--long-megabytes", type=int, default=1000, help="of the csv file of triples")
+    add("--before", type=Path, help="folder src of another checkout")
+    add("--measure", nargs=4, help=argparse.SUPPRESS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     if given.measure:
-        print(measure(*given.measure))
+        print(json.dumps(measure(*given.measure)))
         return 0
     lines: list[list[object]] = []
-    sizes = {}
     with tempfile.TemporaryDirectory() as folder:
-        say("writing files")
-        files = write_all(Path(folder))
-        small = _small_files(Path(folder, "small"))
-        for kind in given.formats.split(","):
+        for kind in given.kinds.split(";"):
             say(kind)
-            rounds = 3 if kind == "xlsx" else given.rounds
-            found, sizes[kind] = _lines(kind, files[kind], small[kind], rounds)
-            lines += found
+            lines += lines_of(kind, Path(folder), given)
     report = Report(given.output)
-    counts = ", ".join(f"{size:.0f} MB ({kind})" for kind, size in sizes.items())
-    sheet = {"sheet_rows": SHEET_ROWS, "sheet_columns": SHEET_COLUMNS}
-    sheet |= {"rows": ROWS, "columns": COLUMNS, "cells": CELLS, "genes": GENES}
-    report.add(TEXT.format(rounds=given.rounds, counts=counts, **sheet).rstrip())
-    header = ["format", "reader", "processor s", "s", "ratio", "memory, MB"]
+    shapes = "; ".join(f"{kind}: {KINDS[kind]}" for kind in given.kinds.split(";"))
+    report.add(TEXT.format(rounds=given.rounds, shapes=f"{shapes}.").rstrip())
+    header = ["file", "reader", "processor s", "s", "memory, MB", "counts, MB"]
     report.add_table(header, lines)
     report.write()
     return 0
-
-
-def _small_files(folder: Path) -> dict[str, Path]:
-    """The same formats, so that everything is loaded before memory is measured."""
-    import _reading_files as made
-
-    folder.mkdir()
-    made.CELLS = made.GENES = made.ROWS = made.SHEET_ROWS = 20
-    made.COLUMNS, made.SHEET_COLUMNS, made.STORED = 5, 5, 50
-    return made.write_all(folder)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,8 @@ def tables(draw, alphabet=ANY, *, labelled=True, fractional=True):
     Y = draw(count_matrices(max_rows=5, max_columns=4))
     if fractional and draw(st.booleans()):
         Y = Y * draw(st.sampled_from([0.5, 0.1, 1e-7, 1 / 3]))
+        # Rows that all sum to the same are refused as proportions.
+        Y[0, 0] += 7
     n_rows, n_columns = Y.shape
     label = {}
     if labelled and draw(st.booleans()):

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 
 from threecpo._errors import DataFormatError
-from threecpo.io.entry_rows import to_rows
+from threecpo.io._mtx import to_rows
 from threecpo.io.sparse_rows import csr_rows, joined
 
 LIMIT = 1 << 30

@@ -132,22 +132,12 @@ def test_warnings_of_libraries_do_not_leak(tmp_path, monkeypatch):
     assert caught == []
 
 
-@pytest.mark.parametrize(
-    ("kind", "module", "extra"),
-    [
-        ("parquet", "pyarrow.parquet", "io"),
-        ("h5ad", "h5py", "anndata"),
-    ],
-)
-def test_a_missing_library_is_told_with_its_extra(
-    kind, module, extra, tmp_path, monkeypatch
-):
-    import sys
-
+@pytest.mark.parametrize("kind", ["parquet", "h5ad"])
+def test_a_missing_library_is_told_with_its_extra(kind, tmp_path, monkeypatch):
     path = tmp_path / f"t.{kind}"
     write_counts(PLAIN, path)
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(ImportError, match=rf'pip install "threecpo\[{extra}\]"'):
+    monkeypatch.setattr("threecpo.io.isolated.process.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r'pip install "threecpo\[io\]"'):
         read_counts(path)
 
 

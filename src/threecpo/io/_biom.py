@@ -16,8 +16,7 @@ from .archives import opened
 from .delimited.column_roles import place_of
 from .isolated import biom, gathered, isolated
 from .limits import limit_of
-from .regular_files import open_regular
-from .zarr_folders import limits_of
+from .regular_files import limits_of, open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,8 +13,8 @@ from .._labels import encoded, label_text
 from ._file_content import FileContent, written_labels, written_names
 from .delimited.column_roles import place_of
 from .isolated import anndata, gathered, isolated
+from .regular_files import limits_of
 from .sparse_rows import csr_rows
-from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

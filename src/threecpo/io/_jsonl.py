@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from dataclasses import replace
 from itertools import islice
@@ -12,16 +14,16 @@ from .._labels import labels_of_kinds
 from ._file_content import shown
 from ._texts import counted
 from .archives import opened
+from .delimited import read_lines
 from .delimited.column_roles import place_of
-from .delimited.lines import Lines
+from .delimited.lines import Lines, long_fields
 from .delimited.number_style import NumberStyle, may_be_count
-from .encodings import recoded
-from .json_objects import as_field, read_objects
+from .encodings import recoded, stream_of
 from .limits import limit_of
 from .text_columns import is_text, is_title, joined_text, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from ._file_content import FileContent
@@ -153,3 +155,49 @@ def _field(entry: Any, name: str, where: str) -> Any:
         message = f"{where} has no field {shown(name)}"
         raise DataFormatError(message)
     return entry[name]
+
+
+def read_objects(entries: Mapping[int, Any], options: ReadOptions) -> FileContent:
+    """Read objects by the numbers of their lines; a field that one lacks is empty."""
+    for number, entry in entries.items():
+        if not isinstance(entry, dict):
+            message = f"line {number} holds {shown(str(entry))}, which is no object"
+            raise DataFormatError(message)
+    names = list(dict.fromkeys(name for entry in entries.values() for name in entry))
+    pieces = _written(entries, names, NumberStyle.of(options))
+    # Names of fields are before the first line.
+    lines = Lines(stream_of(pieces), before=-1)
+    written = replace(options, header=True, delimiter="\t")
+    with long_fields():
+        return read_lines(lines, written, usual="\t")
+
+
+def as_field(value: Any, style: NumberStyle) -> str:
+    """A value as a csv file in this style would have it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool | int):
+        return str(int(value))
+    if isinstance(value, float):
+        return str(value).replace(".", style.decimal)
+    return str(value)
+
+
+def _written(
+    entries: Mapping[int, Any], names: list[str], style: NumberStyle
+) -> Iterator[bytes]:
+    """Names of fields, and a line for each object where it stands in the file."""
+    # Quoted, as a line that begins with # would be none of names.
+    yield _line(names, csv.QUOTE_ALL)
+    done = 0
+    for number, entry in entries.items():
+        yield b"\n" * (number - done - 1)
+        yield _line([as_field(entry.get(name), style) for name in names])
+        done = number
+
+
+def _line(fields: list[str], quoting: Any = csv.QUOTE_MINIMAL) -> bytes:
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n", quoting=quoting)
+    writer.writerow([" ".join(field.splitlines()) for field in fields])
+    return file.getvalue().encode()

@@ -20,11 +20,11 @@ from ._file_content import FileContent, check_size, no_count, shown
 from .archives import opened
 from .delimited.column_roles import is_number
 from .delimited.lines import Lines, decoded
-from .entry_rows import to_rows
 from .limits import check_unpacked, limit_of
+from .sparse_rows import csr_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..table import CountTable
-    from .entry_rows import Entries
     from .format_options import ReadOptions, WriteOptions
+
+    # Rows and columns from 0, and counts.
+    Entries = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]
 
 # Comment of the files that we write.
 WRITTEN_BY = "written by threecpo"
@@ -42,6 +44,7 @@ WRITTEN_BY = "written by threecpo"
 # Bytes of a count with its places.
 _OF_COUNT = 16
 _THREADS = 2
+_OF_POINTER = 8
 
 
 class Header(NamedTuple):
@@ -244,6 +247,57 @@ def _complete(entries: Entries, done: int, header: Header) -> Entries:
         )
         counts = np.concatenate([counts, counts[other]])
     return rows, columns, counts
+
+
+def to_rows(
+    parts: Iterable[Entries], shape: tuple[int, int], limit: int
+) -> sp.csr_array:
+    """Rows of a matrix of this shape, which has all the entries.
+
+    Those of a row stay in their order, and those of the same place stay apart. Pointers
+    to the rows take so many bytes at most.
+    """
+    kept = _narrowed(parts, shape)
+    check_unpacked(_OF_POINTER * sum(shape), limit)
+    return _placed(kept, shape)
+
+
+def _narrowed(
+    parts: Iterable[Entries], shape: tuple[int, int]
+) -> list[tuple[NDArray[np.generic], ...]]:
+    of_row, of_column = (np.min_scalar_type(max(0, size - 1)) for size in shape)
+    return [
+        (rows.astype(of_row), columns.astype(of_column), _narrow_counts(counts))
+        for rows, columns, counts in parts
+    ]
+
+
+def _narrow_counts(counts: NDArray[np.float64]) -> NDArray[np.generic]:
+    """The same numbers in a type of fewer bytes, where there is one."""
+    if not len(counts):
+        return counts
+    narrow = counts.astype(np.min_scalar_type(int(counts.max())))
+    return narrow if np.array_equal(narrow, counts) else counts.copy()
+
+
+def _placed(
+    kept: list[tuple[NDArray[np.generic], ...]], shape: tuple[int, int]
+) -> sp.csr_array:
+    """Rows of entries, of which the list is emptied on the way."""
+    from .._core.loops.entries import count_rows, place_entries
+
+    indptr = np.zeros(shape[0] + 1, dtype=np.int64)
+    for rows, _, _ in kept:
+        count_rows(rows.astype(np.int32), indptr)
+    np.cumsum(indptr, out=indptr)
+    places, stored = indptr[:-1].copy(), int(indptr[-1])
+    indices, data = np.empty(stored, dtype=np.int32), np.empty(stored)
+    kept.reverse()
+    while kept:
+        rows, columns, counts = kept.pop()
+        widened = (rows.astype(np.int32), columns.astype(np.int32))
+        place_entries(*widened, counts.astype(np.float64), places, indices, data)
+    return csr_rows(data, indices, indptr, shape)
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001

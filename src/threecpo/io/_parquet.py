@@ -29,6 +29,7 @@ from .delimited.column_roles import (
 from .delimited.number_style import NumberStyle
 from .delimited.triples import Places, of_triples, written_triples
 from .isolated import gathered, isolated, parquet
+from .regular_files import limits_of
 from .sparse_rows import joined
 from .text_columns import (
     TextPlaces,
@@ -37,7 +38,6 @@ from .text_columns import (
     find_text,
     joined_text,
 )
-from .zarr_folders import limits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence

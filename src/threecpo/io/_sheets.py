@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from .._errors import DataFormatError
 from ._file_content import shown
 from .archives import check_members
-from .byte_streams import stream_of
 from .delimited import read_lines, records_of
 from .delimited.lines import Lines, long_fields
 from .delimited.number_style import NumberStyle
+from .encodings import stream_of
 from .isolated import isolated, sheets
-from .regular_files import open_regular
-from .zarr_folders import limits_of
+from .regular_files import limits_of, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,7 +9,7 @@ from ._file_content import FileContent
 from ._h5ad import matrix_of
 from ._tenx import gene_names
 from .isolated import gathered, isolated, tenx
-from .zarr_folders import limits_of
+from .regular_files import limits_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,10 +5,9 @@ from __future__ import annotations
 import codecs
 import io
 from itertools import chain
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from .byte_streams import stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,3 +61,24 @@ def _recoded(file: IO[bytes], encoding: str) -> Iterator[bytes]:
         except UnicodeError as error:
             message = f"it is not in {encoding}: {error}; pass another encoding="
             raise DataFormatError(message) from error
+
+
+def stream_of(pieces: Iterator[bytes]) -> io.BufferedReader:
+    """Return a file of these pieces."""
+    return io.BufferedReader(_Pieces(pieces))
+
+
+class _Pieces(io.RawIOBase):
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces, self._left = pieces, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left and (piece := next(self._pieces, None)) is not None:
+            self._left = memoryview(piece)
+        taken = min(len(buffer), len(self._left))
+        buffer[:taken] = self._left[:taken]
+        self._left = self._left[taken:]
+        return taken

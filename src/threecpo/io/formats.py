@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from .archives import opened
-from .regular_files import open_regular
-from .zarr_folders import is_zarr
+from .regular_files import is_zarr, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

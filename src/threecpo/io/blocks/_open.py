@@ -16,7 +16,7 @@ from ..._validation import check_counts
 from ...table import CountTable
 from .. import formats
 from ..errors import block_errors
-from ..zarr_folders import is_zarr
+from ..regular_files import is_zarr
 from ._chunks import is_dask_array, of_dask_array
 from .block_source import BlockSource, HeldBlock, counts_of, largest_of, row_cuts
 from .store import RowStream, Scratch, stored

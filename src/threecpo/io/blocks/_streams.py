@@ -16,7 +16,7 @@ from .._file_content import check_names
 from .._h5ad import labels_found
 from ..errors import block_errors
 from ..isolated import anndata, gathered, isolated, matrices, tenx
-from ..zarr_folders import is_zarr, limits_of
+from ..regular_files import is_zarr, limits_of
 from .block_source import row_cuts
 from .store import PackedFile, RowStream
 
