@@ -590,13 +590,9 @@ FLAGS = {
     "plain": [],
     "batch": ["--batch", "lab", "--drop", "kind"],
     "known held": ["--known", "kind", "--drop", "lab"],
-    "known released": ["--known", "kind", "--release-known", "--drop", "lab"],
     "seed columns": ["--seed-columns", "seeds.json"],
     "fixed groups": ["--fix-group", "c0=noise", "--fix-group", "c3=shared"],
     "outliers": ["--outliers", "iterative"],
-    "robust columns": ["--max-dispersion", "2"],
-    "robust rows": ["--max-row-size", "2"],
-    "prior 0": ["--prior", "0"],
 }
 
 

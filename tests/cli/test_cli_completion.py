@@ -18,7 +18,7 @@ def test_what_a_shell_reads(shell, capsys):
     ("words", "position", "offered"),
     [
         ("threecpo inf", 1, "info"),
-        ("threecpo fit --max-r", 2, "--max-row-size"),
+        ("threecpo fit --max-c", 2, "--max-clusters"),
         ("threecpo completion fi", 2, "fish"),
     ],
 )

@@ -73,7 +73,12 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "n_columns"),
-    [([], 10), (["--index", 0], 10), (["--no-index"], 11), (["--drop", "gene 3"], 9)],
+    [
+        ([], 10),
+        (["--index", 0], 10),
+        (["--index", "none"], 11),
+        (["--drop", "gene 3"], 9),
+    ],
 )
 def test_row_names_may_be_chosen(options, n_columns, run, tmp_path):
     path = written_csv(tmp_path / "cells.csv", rows=[str(i) for i in range(len(X))])
@@ -138,7 +143,7 @@ def test_triples_among_more_columns(run, tmp_path):
     lines = ["day,who,what,n", "1,ann,milk,2", "1,bob,bread,1", "2,ann,milk,3"]
     (tmp_path / "sales.csv").write_text("\n".join(lines))
     advice = run("info", "sales.csv", "--triples").err
-    assert "--triples needs three columns, but there are 4" in advice
+    assert "--triples needs three columns, but there are 4. Pass the names of" in advice
     for given in (
         ("sales.csv", "--triples", "who", "what", "n"),
         ("--triples", "who", "what", "n", "sales.csv"),

@@ -26,11 +26,11 @@ def table(tmp_path):
 def test_what_is_held_back_is_named(table, tmp_path, capsys):
     path, X = table
     target = tmp_path / "out"
-    options = ["-k", "2", "--max-dispersion", "3", "--max-row-size", "4"]
+    options = ["-k", "2", "--robust"]
     done = runner(capsys)("fit", path, *options, "-o", target)
     assert done.code == 0, done.err
     model = load(target / "model.npz")
-    expected = ThreeCPO(2, random_state=0, robust={"columns": 3, "rows": 4}).fit(X)
+    expected = ThreeCPO(2, random_state=0, robust=True).fit(X)
     assert model.loss_ == expected.loss_
     columns = pd.read_csv(target / "columns.csv")
     assert np.allclose(columns["weight"], expected.column_weights_, rtol=1e-5)

@@ -1,5 +1,6 @@
 """Help is quick and has examples that hold."""
 
+import inspect
 import json
 import os
 import re
@@ -14,6 +15,8 @@ from running import assert_one_line, elsewhere, runner
 
 import threecpo
 from threecpo.cli._main import COMMANDS, commands
+from threecpo.distributed import fit as fit_blocks
+from threecpo.text import count_terms
 
 
 def top():
@@ -73,9 +76,32 @@ def test_the_versions_of_libraries(run):
     assert {"python", "cores", "scikit-learn", "numba", "pyarrow", "hdf5"} <= set(lines)
 
 
-@pytest.mark.parametrize("names", [["fot"], ["fit", "--foo"]])
-def test_wrong_names_are_usage_errors_of_one_line(names, run):
-    assert_one_line(run(*names), "No such", "--help")
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        (["fot"], "There is no command 'fot'. Did you mean 'fit'?"),
+        (["zebra"], "No such command 'zebra'"),
+        (["fit", "--foo"], "No such option"),
+    ],
+)
+def test_wrong_names_are_usage_errors_of_one_line(names, sentence, run):
+    assert_one_line(run(*names), sentence, "--help")
+
+
+def test_a_first_run_says_that_it_compiles(run, monkeypatch, tmp_path):
+    from threecpo.cli import _options
+
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for name in [name for name in sys.modules if name.endswith("_core.loops.rows")]:
+        monkeypatch.delitem(sys.modules, name)
+    assert _options.will_compile()
+    done = run("info", "nowhere.csv")
+    assert done.err.splitlines()[0] == "threecpo: Compiling (once) …"
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    (tmp_path / "loops_x").mkdir()
+    (tmp_path / "loops_x" / f"rows.assign-1.{version}.nbi").touch()
+    assert not _options.will_compile()
+    assert "Compiling" not in run("info", "nowhere.csv").err
 
 
 def test_help_loads_nothing_heavy():
@@ -114,50 +140,57 @@ def test_choices_are_those_of_the_library():
     assert choices(("fit",), "--format") == list(FORMATS)
     writers = [name for name, kind in FORMATS.items() if kind.writes]
     assert choices(("convert",), "--to") == writers
-    for command in ("fit", "select-k"):
-        assert choices((command,), "--criterion") == list(CRITERIA)
+    assert choices(("select-k",), "--criterion") == list(CRITERIA)
 
 
-@pytest.mark.parametrize(
-    ("option", "more"),
-    [
-        ("init", set()),
-        ("assignment", set()),
-        ("outliers", {None}),
-        ("column-penalty", {None}),
-    ],
-)
-def test_choices_are_all_that_the_estimator_takes(option, more):
-    name = option.replace("-", "_")
-    offered = {None if c == "none" else c for c in choices(("fit",), f"--{option}")}
-    for choice in offered:
-        model = threecpo.ThreeCPO(1, n_init=1, **{name: choice})
-        model.fit([[1, 5], [5, 1], [2, 2]])
-    with pytest.raises(ValueError, match=name) as caught:
-        threecpo.ThreeCPO(1, **{name: "nowhere"}).fit([[1, 5], [5, 1]])
-    _, listed = str(caught.value).rstrip(".").split(" is not one of ")
-    assert set(listed.split(", ")) == set(map(repr, offered | more))
+def shown_options(text):
+    """Options of a help text, each once."""
+    return re.findall(r"^  (?:-\w, )?(--[\w-]+)", text, flags=re.MULTILINE)
 
 
-def test_defaults_are_shown_as_they_are(capsys):
-    from threecpo.select.selection import empty_path
+def test_help_is_short_and_says_where_the_rest_is(run):
+    most = {"fit": 16, "select-k": 18}
+    for (name,), command in ALL.items():
+        short = shown_options(run(name, "--help").out)
+        assert len(short) <= most.get(name, 12), name
+        whole = run(name, "--help-all")
+        options = [p for p in command.params if isinstance(p, click.Option)]
+        public = {p.opts[-1] for p in options if not p.hidden}
+        if public <= {*short}:
+            assert whole.code == 2
+        else:
+            assert "--help-all" in short
+            assert {*shown_options(whole.out)} == public | {"--help", "--help-all"}
+    fit = [p for p in ALL[("fit",)].params if isinstance(p, click.Option)]
+    assert sum(not p.hidden for p in fit) <= 45
 
-    def shown_default(command, option):
-        assert threecpo.cli.main([command, "--help"]) == 0
-        (_, text) = capsys.readouterr().out.split(f"--{option} ", 1)
-        return re.search(r"\[default: ([\w.-]+)", " ".join(text.split()))[1]
 
+def test_options_of_parameters_are_those_of_the_estimator(run):
+    """Every flag of the table of parameters reaches the estimator under its name."""
+    from threecpo._parameters import PARAMETERS
+
+    declared = {p.name for p in ALL[("fit",)].params}
+    assert declared >= {
+        name
+        for name, parameter in PARAMETERS.items()
+        if parameter.audience == "everyone"
+    }
+    assert declared & {*PARAMETERS} <= {*threecpo.ThreeCPO().get_params()}
+
+
+def default_of(function, name):
+    return inspect.signature(function).parameters[name].default
+
+
+def test_defaults_are_shown_as_they_are(run):
+    text = " ".join(run("fit", "--help-all").out.split())
     model = threecpo.ThreeCPO()
-    for name in ("n-init", "max-iter", "prior", "max-clusters", "init", "criterion"):
-        value = getattr(model, name.replace("-", "_"))
-        assert shown_default("fit", name) == str(value), name
-    runs = [
-        empty_path(
-            threecpo.ThreeCPO(init=init), None, n_init=None
-        ).fitter.estimator.n_init
-        for init in ("merge", "poisson-k-means++")
-    ]
-    assert shown_default("select-k", "n-init") == str(runs[0])
-    assert threecpo.cli.main(["select-k", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert f"[default: {runs[0]}; {runs[1]} if --init is not merge]" in text
+    for name in ("n-init", "max-clusters"):
+        shown = re.search(rf"--{name} N .*?\[default: ([\w.-]+)", text)[1]
+        assert shown == str(getattr(model, name.replace("-", "_"))), name
+    words = re.search(r"--max-words N .*?\[default: (\d+)", text)[1]
+    assert (
+        int(words) == inspect.signature(count_terms).parameters["max_features"].default
+    )
+    rows = re.search(r"--sample-rows N .*?\[default: (\d+)", text)[1]
+    assert int(rows) == default_of(fit_blocks, "sample_rows")

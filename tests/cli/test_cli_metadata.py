@@ -126,4 +126,4 @@ def test_batches_of_blocks(name, study, capsys):
     assert load(folder / "out" / "model.npz").loss_ == expected.loss_
     done = run("fit", folder / name, *options, *beside)
     assert done.code == 2
-    assert "--metadata does not go with --max-memory" in done.err
+    assert "--metadata cannot be used with --max-memory" in done.err

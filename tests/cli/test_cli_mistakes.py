@@ -16,9 +16,12 @@ K = ("-k", "2", "--no-report")
 TOWN = ("--metadata", "few.csv", "--labels", "town")
 # Arguments, the sentence, and commands that do what it advises, one after the other.
 ON_THE_COMMAND_LINE = {
-    "no number of clusters": (["fit", "t.csv"], "Missing option '-k'"),
     "more clusters than rows": (["fit", "t.csv", "-k", "99"], "at least one row"),
-    "an unknown command": (["cluster", "t.csv"], "No such command 'cluster'"),
+    "an unknown command": (
+        ["fitt", "t.csv"],
+        "Did you mean 'fit'?",
+        ["fit", "t.csv", *K],
+    ),
     "a folder for a table": (
         ["fit", "mixed", *K],
         "name a file in it, or pass --format 'texts' to read all .txt files below it",
@@ -41,18 +44,13 @@ ON_THE_COMMAND_LINE = {
     ),
     "points for two things": (
         ["fit", "t.csv", *K, "--decimal", ".", "--thousands", "."],
-        "--thousands must differ, but both are '.'",
+        "--decimal and --thousands must differ, but both are '.'",
         ["fit", "t.csv", *K, "--decimal", ".", "--thousands", ","],
     ),
     "words of a table": (
-        ["fit", "reviews.csv", *K, "--min-documents", "3"],
-        "--min-documents applies to texts, but this is a table of counts. Name a",
-        ["fit", "reviews.csv", *K, "--min-documents", "3", "--text", "what"],
-    ),
-    "words that are too rare": (
-        ["fit", "reviews.csv", *K, "--min-documents", "99", "--text", "what"],
-        "no term is in 99 texts; pass a smaller --min-documents.",
-        ["fit", "reviews.csv", *K, "--min-documents", "3", "--text", "what"],
+        ["fit", "reviews.csv", *K, "--max-words", "3"],
+        "--max-words applies to texts, but this is a table of counts. Name a column",
+        ["fit", "reviews.csv", *K, "--max-words", "3", "--text", "what"],
     ),
     "too little to unpack": (
         ["fit", "t.csv", *K, "--max-unpacked", "10B"],
@@ -87,16 +85,12 @@ ON_THE_COMMAND_LINE = {
     ),
     "only what is matched, in blocks": (
         ["fit", "t.h5ad", *K, *TOWN, "--only-matched", "--max-memory", "1MB"],
-        "--labels does not go with --max-memory",
+        "--only-matched cannot be used with --max-memory",
     ),
     "a checkpoint among other files": (
         ["fit", "t.h5ad", *K, "--checkpoint", "mixed"],
         "name a folder of its own",
         ["fit", "t.h5ad", *K, "--checkpoint", "state"],
-    ),
-    "two places to work": (
-        ["fit", "t.h5ad", *K, "--workers", "1", "--dask", "tcp://localhost:1"],
-        "two ways to say where to work; pass one",
     ),
     "names in another encoding": (
         ["report", "two.threecpo", "--names", "cp1252.txt"],

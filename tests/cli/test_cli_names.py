@@ -10,7 +10,7 @@ from running import assert_one_line, contents
 
 import threecpo
 from threecpo import results
-from threecpo.cli._known_options import read_names
+from threecpo.cli._small_files import read_names
 
 NAMES = ["T cells", "B cells", "NK"]
 BY_CLUSTER = dict(zip("012", NAMES, strict=True))

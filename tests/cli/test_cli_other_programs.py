@@ -17,7 +17,7 @@ def test_a_workbook_of_what_was_found(run, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     names = ["=1+1", "+cmd|' /C calc'!A0", "http://a.b", *COLUMNS[3:]]
     written_csv(tmp_path / "t.csv", X, ["=HYPERLINK(1)", *ROWS[1:]], names)
-    assert run("fit", "t.csv", "-k", 3, "-o", "out", "--xlsx").code == 0
+    assert run("fit", "t.csv", "-k", 3, "-o", "out", "--write", "xlsx").code == 0
     book = openpyxl.load_workbook(tmp_path / "out" / "segments.xlsx")
     assert book.sheetnames == ["rows", "clusters", "profile", "markers", "columns"]
     rows = list(book["rows"].values)
@@ -38,22 +38,22 @@ def test_a_workbook_of_what_was_found(run, tmp_path):
         assert not any(b"<f>" in file.read(name) for name in file.namelist())
     run_file = json.loads((tmp_path / "out" / "run.json").read_text())
     assert "segments.xlsx" in run_file["files"]
-    again = run("fit", "t.csv", "-k", 3, "-o", "out", "--xlsx", "--force")
+    again = run("fit", "t.csv", "-k", 3, "-o", "out", "--write", "xlsx", "--force")
     assert again.code == 0
 
 
 def test_more_rows_than_a_sheet_holds(run, monkeypatch, tmp_path):
     pytest.importorskip("xlsxwriter")
     monkeypatch.setattr(table_files, "MOST_ROWS", 100)
-    done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--xlsx")
+    done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--write", "xlsx")
     assert done.code == 2
-    assert "leave out --xlsx" in done.err
+    assert "leave out --write xlsx" in done.err
     assert not (tmp_path / "out").exists()
 
 
 def test_an_anndata_of_what_was_found(run, tmp_path):
     anndata = pytest.importorskip("anndata")
-    assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--write-h5ad").code == 0
+    assert run("fit", "cells.npz", "-k", 3, "-o", "out", "--write", "h5ad").code == 0
     adata = anndata.read_h5ad(tmp_path / "out" / "segments.h5ad")
     model = threecpo.load(tmp_path / "out" / "model.npz")
     assert adata.obs_names.tolist() == ROWS
@@ -64,12 +64,14 @@ def test_an_anndata_of_what_was_found(run, tmp_path):
     groups = {"relevant": 1, "shared": 0, "noise": -1}
     found = adata.var["threecpo_group"].map(groups).tolist()
     assert found == model.column_groups_.tolist()
-    assert run("fit", "cells.npz", "-k", 3, "--write-h5ad", "--max-memory", "1GB").code
+    assert run(
+        "fit", "cells.npz", "-k", 3, "--write", "h5ad", "--max-memory", "1GB"
+    ).code
 
 
 def test_a_missing_library_is_said_before_the_fit(run, monkeypatch, tmp_path):
     monkeypatch.setitem(__import__("sys").modules, "xlsxwriter", None)
-    done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--xlsx")
+    done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--write", "xlsx")
     assert done.code == 2
     assert 'pip install "threecpo[io]"' in done.err
     assert not (tmp_path / "out").exists()

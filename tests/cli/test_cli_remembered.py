@@ -73,7 +73,7 @@ READ = {
         lambda path: path.write_text(
             wide(who=NAMES).replace(",", "|").replace("|0", "|")
         ),
-        ["--delimiter", "|", "--empty", "zero"],
+        ["--empty", "zero"],
     ),
     "text": (
         "t.csv",
@@ -89,8 +89,8 @@ READ = {
             "more",
             "--index",
             "key",
-            "--stop-words",
-            "stop.txt",
+            "--language",
+            "none",
         ],
     ),
     "transform": (

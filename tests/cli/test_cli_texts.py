@@ -21,7 +21,7 @@ def reviews(tmp_path):
 
 
 def test_fit_and_predict_of_a_column_of_text(run, reviews, tmp_path):
-    given = ("--text", "review", "--language", "none", "--min-documents", 2)
+    given = ("--text", "review", "--language", "none")
     done = run("fit", reviews, "-k", 2, *given, "-o", "out", "--no-report", "--json")
     assert done.code == 0, done.err
     facts = json.loads((tmp_path / "out" / "run.json").read_text())
@@ -33,10 +33,8 @@ def test_fit_and_predict_of_a_column_of_text(run, reviews, tmp_path):
     assert len(done.json["labels"]["cluster"]) == 1
 
 
-def test_info_says_which_words_are_counted(run, reviews, tmp_path):
-    (tmp_path / "stop.txt").write_text("the\nwas\n")
-    given = ("--language", "none", "--stop-words", tmp_path / "stop.txt", "--ngrams", 2)
-    done = run("info", reviews, *given, "--max-words", 10, "--json")
+def test_info_says_which_words_are_counted(run, reviews):
+    done = run("info", reviews, "--language", "none", "--max-words", 10, "--json")
     assert done.code == 0, done.err
     facts = done.json
     assert facts["description"] == "words of column 'review'"

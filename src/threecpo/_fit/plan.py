@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .._core.codes import GROUPS, RELEVANT, all_held
+from .._errors import Given, ParameterError
 
 if TYPE_CHECKING:
     from .._core.rows import RowInfo
@@ -309,11 +310,9 @@ def check_rows(
 def check_enough_rows(n_clusters: int, n_rows: int) -> None:
     """Refuse more clusters than rows."""
     if n_clusters > n_rows:
-        message = (
-            f"n_samples={n_rows} should be >= n_clusters={n_clusters}: a cluster needs "
-            "at least one row."
-        )
-        raise ValueError(message)
+        few = f"n_samples={n_rows} should be >= "
+        why = ": a cluster needs at least one row."
+        raise ParameterError(few, Given("n_clusters", n_clusters), why)
 
 
 def _check_known_clusters(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from .._extras import require
-from .._options import resolve_n_jobs
-from ._input_file import METADATA_OPTIONS, labels_of_rows
+from ._input_file import METADATA, labels_of_rows
+from ._options import BLOCKS, given
 from ._printing import print_note
-from ._shared_options import AT_LEAST_ONE, NOT_NEGATIVE, together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from .._fit.plan import Progress
     from ..cluster import ThreeCPO
@@ -24,59 +23,7 @@ if TYPE_CHECKING:
     from ..select import KPath
     from ._input_file import GivenRows, InputFile
 
-_OPTIONS = {
-    "max_memory": click.option(
-        "--max-memory",
-        metavar="SIZE",
-        help="Read FILE in blocks of rows and keep to this, such as 2GB.",
-    ),
-    "checkpoint": click.option(
-        "--checkpoint",
-        type=click.Path(path_type=Path),
-        metavar="PATH",
-        help="Folder to go on from after a crash; FILE is read in blocks.",
-    ),
-    "scratch": click.option(
-        "--scratch",
-        type=click.Path(path_type=Path, exists=True, file_okay=False),
-        metavar="PATH",
-        help="Folder for the packed copy of FILE that all passes read. [default: the "
-        "system's for temporary files]",
-    ),
-    "sample_rows": click.option(
-        "--sample-rows",
-        type=AT_LEAST_ONE,
-        help="Rows to start from where FILE is read in blocks. [default: 20000]",
-    ),
-    "second_look": click.option(
-        "--second-look/--no-second-look",
-        default=None,
-        help="Look for rare clusters in rows that fit badly. [default: yes]",
-    ),
-    "tol": click.option(
-        "--tol",
-        type=NOT_NEGATIVE,
-        metavar="PART",
-        help="End a run when a pass over all blocks lowers its loss by less than this "
-        "part; 0: when nothing changes. [default: 1e-6]",
-    ),
-    "dask": click.option(
-        "--dask", metavar="ADDRESS", help="Dask scheduler to work on, as tcp://…"
-    ),
-    "workers": click.option(
-        "--workers", type=AT_LEAST_ONE, help="Processes of this machine to work on."
-    ),
-}
-BLOCK_OPTIONS = tuple(_OPTIONS)
-# Those of commands that fit several numbers of clusters.
-PATH_OPTIONS = tuple(name for name in _OPTIONS if name != "second_look")
-# Those of commands that fit nothing.
-READING_OPTIONS = ("max_memory", "dask", "workers")
-block_options = together(*_OPTIONS.values())
-path_options = together(*(_OPTIONS[name] for name in PATH_OPTIONS))
-reading_options = together(*(_OPTIONS[name] for name in READING_OPTIONS))
 _NOTED = ("distributed", "io.blocks")
-ON_DASK = ("dask", "workers")
 
 
 class FileInBlocks:
@@ -97,16 +44,17 @@ class FileInBlocks:
     def fit(self, model: ThreeCPO, progress: Progress | None, rows: GivenRows) -> None:
         """Fit a model to the blocks of the file."""
         from .. import distributed
+        from .._options import resolve_n_jobs
 
         given: dict[str, Any] = {"progress": progress, **rows}
         with self._at_work() as options:
             # The table of rows reads the same blocks.
-            names = ("layer", "scratch", "max_memory")
+            names = ("layer", "max_memory")
             how = {name: options[name] for name in names if name in options}
             how |= {"client": options["client"], "n_jobs": resolve_n_jobs(model.n_jobs)}
             opened = distributed.open_source(self._path, **how)
             self._opened = self._stack.enter_context(opened)
-            given |= {n: v for n, v in options.items() if n not in ("layer", "scratch")}
+            given |= {n: v for n, v in options.items() if n != "layer"}
             distributed.fit(model, self._opened, **given)
 
     def select(self, wanted: range, **options: Any) -> KPath:
@@ -147,8 +95,8 @@ class FileInBlocks:
     def _at_work(self) -> Iterator[dict[str, Any]]:
         """Options of doors, with the client to work on."""
         options = dict(self._options)
-        address, n_workers = (options.pop(name, None) for name in ON_DASK)
-        with _noted_waits(), _client(address, n_workers) as client:
+        workers = options.pop("workers", None)
+        with _noted_waits(), _client(workers) as client:
             yield options | {"client": client}
 
 
@@ -162,9 +110,7 @@ class BlockInput(NamedTuple):
         """Return the file, which is read during the fit, and what is given of rows."""
         columns = self.source.row_columns.items()
         with self.source.named_as_asked(tuple(self.source.row_columns.values())):
-            given: GivenRows = {name: self._labels(column) for name, column in columns}
-        if not self.source.hold:
-            given["hold_labels"] = False
+            given = {name: self._labels(column) for name, column in columns}
         asked = self.source.options.get("labels", ())
         labels = {name: self._labels(name) for name in asked}
         return FileInBlocks(self.source.path, self.options, labels), given
@@ -187,21 +133,19 @@ class BlockInput(NamedTuple):
         return self.source.facts()
 
 
-def block_input(source: InputFile, given: dict[str, Any]) -> BlockInput | None:
-    """Return the source in blocks, if some option asks for that."""
-    options = {name: value for name, value in given.items() if value is not None}
+def block_input(source: InputFile, values: dict[str, Any]) -> BlockInput | None:
+    """Take the options of blocks out; return the source in blocks if one is set."""
+    taken = {name: values.pop(name) for name in BLOCKS if name in values}
+    options = given(taken)
     if not options:
         return None
     asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
-    of_rows = ("labels", *METADATA_OPTIONS)
+    of_rows = ("labels", *METADATA)
     about_rows = source.row_columns or "labels" in source.options
     for name in source.options:
         if name != "layer" and not (about_rows and name in of_rows):
-            message = f"--{name.replace('_', '-')} does not go with {asked}."
+            message = f"--{name.replace('_', '-')} cannot be used with {asked}."
             raise click.UsageError(message)
-    if "dask" in options and "workers" in options:
-        message = "--dask and --workers are two ways to say where to work; pass one."
-        raise click.UsageError(message)
     layer = {name: source.options[name] for name in source.options if name == "layer"}
     return BlockInput(source, options | layer)
 
@@ -231,16 +175,19 @@ def _noted_waits() -> Iterator[None]:
 
 
 @contextmanager
-def _client(address: str | None, n_workers: int | None) -> Iterator[Any]:
-    if address is None and n_workers is None:
+def _client(workers: str | None) -> Iterator[Any]:
+    """So many processes, or the Dask scheduler of an address."""
+    if workers is None:
         yield None
-        return
-    if n_workers is not None:
+    elif workers.isdecimal() and int(workers):
         from ..distributed import local_client
 
-        with local_client(n_workers) as client:
+        with local_client(int(workers)) as client:
             yield client
-        return
-    distributed = require("distributed", "dask", "Working on several processes")
-    with distributed.Client(address, timeout="10s") as client:
-        yield client
+    elif ":" in workers:
+        distributed = require("distributed", "dask", "Working on several processes")
+        with distributed.Client(workers, timeout="10s") as client:
+            yield client
+    else:
+        message = f"--workers {workers} is neither a number nor an address."
+        raise click.UsageError(message)

@@ -13,31 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from .._errors import DataFormatError
-from .._parameters import SUBLINEAR
 from ..io.formats import FORMATS, find_format
+from ._options import READING, given, options
 from ._output_paths import digest
 from ._printing import listed, number_of
-from ._shared_options import AT_LEAST_ONE, max_unpacked_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from ..table import CountTable
 
-METADATA_OPTIONS = {
-    "metadata": click.option(
-        "--metadata",
-        type=click.Path(),
-        metavar="FILE",
-        help="Table with --labels and --batch of the rows, found by the names in its "
-        "first column: csv, tsv, xlsx, ods or parquet.",
-    ),
-    "metadata_index": click.option(
-        "--metadata-index",
-        metavar="COLUMN",
-        help="Column of row names in --metadata. [default: the first]",
-    ),
-}
+
+METADATA = ("metadata", "metadata_index")
 
 
 def labels_of_rows(
@@ -47,166 +34,18 @@ def labels_of_rows(
     from ..io.format_options import ReadOptions
     from ..io.metadata import read_metadata
 
-    given: dict[str, Any] = {name: options.get(name) for name in METADATA_OPTIONS}
-    beside = read_metadata(str(given["metadata"]), labels, ReadOptions(**given))
+    asked: dict[str, Any] = {name: options.get(name) for name in METADATA}
+    beside = read_metadata(str(asked["metadata"]), labels, ReadOptions(**asked))
     found, unmatched = beside.of_rows(rows)
     if unmatched:
         warnings.warn(unmatched, UserWarning, stacklevel=2)
     return found
 
 
-TEXT_OPTIONS = {
-    "language": click.option(
-        "--language",
-        metavar="NAME",
-        help="Language of texts, to count words of one stem together, or none. "
-        "[default: english]",
-    ),
-    "stop_words": click.option(
-        "--stop-words",
-        metavar="FILE",
-        help="Words to leave out of texts, a line each; or english for common ones.",
-    ),
-    "max_words": click.option(
-        "--max-words",
-        type=AT_LEAST_ONE,
-        help="Most frequent words of texts to keep. [default: 2000]",
-    ),
-    "min_documents": click.option(
-        "--min-documents",
-        type=AT_LEAST_ONE,
-        help="Leave out words that fewer texts hold. [default: 1]",
-    ),
-    "ngrams": click.option(
-        "--ngrams",
-        type=AT_LEAST_ONE,
-        help="Count sequences of up to so many words of texts. [default: 1]",
-    ),
-}
-
-
-def text_options(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of texts out of those given, as ``count_terms`` names them."""
-    language, stop_words = given.pop("language"), given.pop("stop_words")
-    found = {
-        "max_features": given.pop("max_words"),
-        "min_documents": given.pop("min_documents"),
-        "ngrams": given.pop("ngrams"),
-        "stop_words": None if stop_words is None else _stop_words(stop_words),
-    }
-    found = {name: value for name, value in found.items() if value is not None}
-    if language is not None:
-        found["stem"] = None if language == "none" else language
-    return found
-
-
-def _stop_words(given: str) -> str | list[str]:
-    """Words of a file, or the name of a list that scikit-learn has."""
-    if given == "english":
-        return given
-    path = Path(given)
-    if not path.is_file():
-        message = f"--stop-words {given} is neither english nor a file of words."
-        raise click.UsageError(message)
-    return path.read_text(encoding="utf-8-sig").split()
-
-
-NAMED_TRIPLES = "--named-triples"
-_OPTIONS = {
-    "format": click.option(
-        "--format",
-        type=click.Choice(list(FORMATS)),
-        help="Kind of file. [default: by its name and content]",
-    ),
-    "layer": click.option(
-        "--layer",
-        metavar="NAME",
-        help="Matrix of an h5ad or zarr [default: counts, else X if it is whole], or "
-        "genome or kind of features of a 10x .h5 file.",
-    ),
-    "labels": click.option(
-        "--labels",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column of labels, such as cell type or donor; it is not clustered, only "
-        "compared with. Repeats.",
-    ),
-    **METADATA_OPTIONS,
-    "only_matched": click.option(
-        "--only-matched", is_flag=True, help="Leave out rows that --metadata lacks."
-    ),
-    "index": click.option(
-        "--index", metavar="COLUMN", help="Column of row names. [default: found]"
-    ),
-    "no_index": click.option(
-        "--no-index", is_flag=True, help="There are no row names."
-    ),
-    "drop": click.option(
-        "--drop", metavar="COLUMN", multiple=True, help="Column to leave out. Repeats."
-    ),
-    "delimiter": click.option(
-        "--delimiter",
-        metavar="CHAR",
-        help="Between the fields of a csv. [default: found]",
-    ),
-    "header": click.option(
-        "--header/--no-header",
-        default=None,
-        help="Whether the first line of a csv names the columns. [default: it does]",
-    ),
-    "triples": click.option(
-        "--triples/--wide",
-        default=None,
-        help="Whether lines are row, column, count [default: found]; of more columns "
-        "--triples ROW COLUMN COUNT names these.",
-    ),
-    "named_triples": click.option(NAMED_TRIPLES, nargs=3, hidden=True),
-    "decimal": click.option(
-        "--decimal",
-        type=click.Choice([".", ","]),
-        help="Before the fractions of a table. [default: .]",
-    ),
-    "thousands": click.option(
-        "--thousands",
-        type=click.Choice([".", ",", " ", "'"]),
-        help="Between the thousands of a table. [default: nothing]",
-    ),
-    "empty": click.option(
-        "--empty",
-        type=click.Choice(["zero"]),
-        help="Take empty cells of a table, and NA, for zero. [default: an error]",
-    ),
-    "text": click.option(
-        "--text",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column or field of text, whose words are counted. Repeats. "
-        "[default: found]",
-    ),
-    "sheet": click.option(
-        "--sheet",
-        metavar="NAME",
-        help="Sheet of an xlsx or ods file. [default: the first]",
-    ),
-    "encoding": click.option(
-        "--encoding", metavar="NAME", help="Of a text file. [default: utf-8]"
-    ),
-    "transform": click.option(
-        "--transform",
-        type=click.Choice(SUBLINEAR),
-        help="Take logarithms or square roots of the counts. [default: counts]",
-    ),
-    "transpose": click.option(
-        "--transpose", is_flag=True, help="Turn round a file of columns x rows."
-    ),
-}
 # Options of columns of what is given of rows, by the argument of a fit.
 _OF_ROWS = {"batch": "--batch", "known_labels": "--known"}
-# Batch and known cluster of each row (None where blank), and whether it is held.
+# Batch and known cluster of each row, None where blank.
 GivenRows = dict[str, Any]
-_NOT_READING = ("no_index", "named_triples", "transform")
-READING = tuple(name for name in _OPTIONS if name not in _NOT_READING)
-_OPTIONS |= TEXT_OPTIONS
 
 
 class InputFile(NamedTuple):
@@ -216,7 +55,6 @@ class InputFile(NamedTuple):
     options: dict[str, Any]
     batch: str | None = None
     known: str | None = None
-    hold: bool = True
 
     @property
     def row_columns(self) -> dict[str, str]:
@@ -277,8 +115,6 @@ class InputFile(NamedTuple):
             leave_out = ", or leave out what it lacks by --only-matched"
             where = leave_out if beside else ""
             self.check_batch(given["batch"], table.row_names, where)
-        if not self.hold:
-            given["hold_labels"] = False
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
         return table.with_labels(labels), given
 
@@ -339,28 +175,31 @@ def source_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the argument FILE and the options of reading, as ``source``."""
 
     @functools.wraps(function)
-    def wrapped(*, file: Path, **given: Any) -> Any:
-        options = _read_options({name: given.pop(name) for name in _OPTIONS})
-        return function(source=InputFile(file, options), **given)
+    def wrapped(*, file: Path, **values: Any) -> Any:
+        asked = _read_options({name: values.pop(name) for name in READING})
+        rows = values.pop("batch", None), values.pop("known", None)
+        return function(source=InputFile(file, asked, *rows), **values)
 
-    decorated = max_unpacked_option(wrapped)
-    for option in reversed(_OPTIONS.values()):
-        decorated = option(decorated)
-    return click.argument("file", type=click.Path(path_type=Path))(decorated)
+    argument = click.argument("file", type=click.Path(path_type=Path))
+    return argument(options(*READING, "max_unpacked")(wrapped))
 
 
-def _read_options(given: dict[str, Any]) -> dict[str, Any]:
+def _read_options(asked: dict[str, Any]) -> dict[str, Any]:
     """Options of ``read_counts`` that were set on the command line."""
-    index = given["index"]
-    if given.pop("no_index"):
-        given["index"] = False
+    index = asked["index"]
+    if index == "none":
+        asked["index"] = False
     elif index is not None and index.isdecimal():
-        given["index"] = int(index)
-    given["triples"] = given.pop("named_triples") or given["triples"]
+        asked["index"] = int(index)
+    asked["triples"] = asked.pop("named_triples") or asked["triples"]
     for flag in ("transpose", "only_matched"):
-        given[flag] = given[flag] or None
-    given["text_options"] = text_options(given) or None
-    return {name: value for name, value in given.items() if value not in (None, ())}
+        asked[flag] = asked[flag] or None
+    language = asked.pop("language")
+    texts = {"max_features": asked.pop("max_words"), "stem": language}
+    asked["text_options"] = given(texts) or None
+    if language == "none":
+        asked["text_options"]["stem"] = None
+    return given(asked)
 
 
 def with_named_triples(arguments: Sequence[str]) -> list[str]:
@@ -373,5 +212,5 @@ def with_named_triples(arguments: Sequence[str]) -> list[str]:
         at = words.index("--triples")
         behind = list(takewhile(lambda word: not word.startswith("-"), words[at + 1 :]))
         if len(behind) >= 3:
-            words[at] = NAMED_TRIPLES
+            words[at] = "--named-triples"
     return words

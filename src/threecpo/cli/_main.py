@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +17,8 @@ import click
 from click.shell_completion import get_completion_class
 
 from ._input_file import with_named_triples
+from ._options import examples
 from ._printing import as_options, print_note
-from ._shared_options import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -88,11 +89,7 @@ SHELLS = ("bash", "zsh", "fish")
 VARIABLE = "_THREECPO_COMPLETE"
 
 
-@click.command(
-    epilog=examples(
-        "threecpo completion bash",
-    )
-)
+@click.command(epilog=examples("threecpo completion bash"))
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str) -> None:
     """Print what makes SHELL complete commands, options and files.
@@ -137,6 +134,15 @@ class Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = get_close_matches(args[0], COMMANDS, n=1, cutoff=0.65)
+        if args[0] not in COMMANDS and near:
+            message = f"There is no command {args[0]!r}. Did you mean {near[0]!r}?"
+            raise click.UsageError(message, ctx)
+        return super().resolve_command(ctx, args)
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in COMMANDS:
             return None
@@ -153,8 +159,8 @@ class Commands(click.Group):
     epilog=examples(
         "threecpo demo",
         "threecpo info atlas.h5ad",
-        "threecpo fit atlas.h5ad -k auto -o atlas-results",
-        "threecpo fit words.csv -k 5 --outliers iterative",
+        "threecpo fit atlas.h5ad --rows cells --open",
+        "threecpo fit words.csv -k 5 --outliers iterative -o words-5",
     ),
 )
 @click.option("--version", is_flag=True, help="Show the version and exit.")
@@ -199,7 +205,7 @@ def run(arguments: Sequence[str] | None) -> int:
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
             raise
-        print_note(as_options(_about(error)))
+        print_note(_about(error))
         return 2
     except MemoryError:
         print_note("not enough memory for this; try a part of the rows or columns.")
@@ -218,7 +224,7 @@ def _about_usage(error: click.ClickException) -> str:
 def _about(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
-    return str(error)
+    return as_options(str(error))
 
 
 @contextmanager

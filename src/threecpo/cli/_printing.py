@@ -100,6 +100,8 @@ def size_of(shape: tuple[int, int]) -> str:
     return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"
 
 
+# Options of texts that are spelled otherwise than their parameters.
+_OF_TEXTS = {"max_features": "max_words", "stem": "language"}
 _QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
 
 
@@ -110,17 +112,17 @@ def as_options(text: str) -> str:
 
 @cache
 def _parameter() -> re.Pattern[str]:
-    from ._block_input import BLOCK_OPTIONS
-    from ._input_file import READING, TEXT_OPTIONS
+    from ._options import BLOCKS, READING
 
-    others = ("force", "max_unpacked", "robust")
-    names = "|".join((*others, *READING, *TEXT_OPTIONS, *BLOCK_OPTIONS))
+    others = ("force", "robust", "max_unpacked", *_OF_TEXTS)
+    names = "|".join((*others, *READING, *BLOCKS))
     several = rf"\[({_QUOTED}(?:, {_QUOTED})*)\]"
     return re.compile(rf"\b({names})=(?:{several}|({_QUOTED}|[\w'-]*(?:\.\d+)?))")
 
 
 def _as_option(found: re.Match[str]) -> str:
-    name, value = found[1].replace("_", "-"), found[2] or found[3]
+    name, value = _OF_TEXTS.get(found[1], found[1]), found[2] or found[3]
+    name = name.replace("_", "-")
     if found[2] and name == "triples":
         return f"--triples {' '.join(re.findall(_QUOTED, value))}"
     if found[2]:

@@ -10,7 +10,7 @@ import click
 from .._errors import DataFormatError
 from .._parameters import SUBLINEAR
 from ..io.formats import FORMATS, find_format
-from ._input_file import METADATA_OPTIONS, InputFile
+from ._input_file import METADATA, InputFile
 from ._output_paths import RUN_FILE, is_results, read_run
 from ._run_facts import RUN_VERSION
 
@@ -142,7 +142,7 @@ def _applicable(
     with file_errors(path):
         has = {*FORMATS[find_format(path, None)].options, *_OF_ANY}
     if of_rows:
-        has |= {*METADATA_OPTIONS, "only_matched", "format"}
+        has |= {*METADATA, "only_matched", "format"}
     return {name: value for name, value in options.items() if name in has}
 
 

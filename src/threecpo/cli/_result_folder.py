@@ -6,6 +6,7 @@ import json
 import sys
 import time
 import warnings
+import webbrowser
 from base64 import b64decode
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,7 +19,7 @@ from .._writing import replaced
 from ..report.words import nouns
 from ._block_input import FileInBlocks
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
-from ._printing import as_options
+from ._printing import as_options, print_note
 from ._run_facts import input_facts, remembered_warnings, run_facts
 
 if TYPE_CHECKING:
@@ -46,8 +47,8 @@ REPORTED = (
 
 # Files for other programs, with what writes them.
 ALSO = {
-    "xlsx": ("xlsxwriter", "io", "--xlsx"),
-    "h5ad": ("anndata", "anndata", "--write-h5ad"),
+    "xlsx": ("xlsxwriter", "io", "--write xlsx"),
+    "h5ad": ("anndata", "anndata", "--write h5ad"),
 }
 
 
@@ -290,6 +291,13 @@ def write_report(
         map_counts=_read_map_counts(folder, model),
     )
     report.write_page(summary, folder / REPORT)
+
+
+def open_report(folder: Path) -> None:
+    """Open the report of a folder in a browser."""
+    page = folder / REPORT
+    if not webbrowser.open(page.absolute().as_uri()):
+        print_note(f"No browser was found; open {page} yourself.")
 
 
 def default_folder(path: Path) -> Path:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from ._known_options import names_option, read_names
+from ._options import (
+    CLUSTERS,
+    INPUT,
+    Number,
+    command,
+    examples,
+    option,
+    options,
+    output_option,
+)
 from ._output_paths import new_folder, read_run
 from ._remembered import counts_of_fit, remembered
 from ._run_facts import remembered_warnings, run_facts
-from ._shared_options import (
-    AT_LEAST_ONE,
-    NOT_NEGATIVE,
-    examples,
-    force_option,
-    json_option,
-    max_unpacked_option,
-    output_option,
-    together,
-)
+from ._small_files import read_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,26 +30,21 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
 
+_SHOWN: dict[str, Any] = {"group": CLUSTERS, "shown": True}
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-_last_options = together(
-    click.option(
-        "--counts",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="The counts of the fit, to let rows move; read as they were then.",
-    ),
-    names_option(
-        "Names of clusters by their numbers in DIR: json, csv or a line each."
-    ),
-    output_option("Folder for the results. [default: beside DIR]"),
-    click.option("--no-report", is_flag=True, help="Do not write report.html."),
-    force_option,
-    max_unpacked_option,
-    json_option,
+_counts = option(
+    "--counts",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The counts of the fit, to let rows move; read as they were then.",
+    group=INPUT,
+    shown=True,
 )
+_output = output_option("Folder for the results. [default: beside DIR]")
+_last_options = options("max_unpacked", "names", "no_report", "open", "force", "json")
 
 
-@click.command(
+@command(
     epilog=examples(
         "threecpo cut atlas.threecpo -k 5",
         "threecpo cut atlas.threecpo --height 0.5 -o coarse.threecpo",
@@ -57,16 +52,30 @@ _last_options = together(
     )
 )
 @_folder
-@click.option("-k", "--clusters", type=AT_LEAST_ONE, help="Number of clusters to keep.")
-@click.option(
-    "--height", type=NOT_NEGATIVE, help="Merge what the tree joins up to this height."
+@option(
+    "-k",
+    "--clusters",
+    type=Number(1),
+    metavar="N",
+    help="Number of clusters to keep.",
+    **_SHOWN,
 )
+@option(
+    "--height",
+    type=Number(0, whole=False),
+    metavar="NUMBER",
+    help="Merge what the tree joins up to this height.",
+    **_SHOWN,
+)
+@_counts
+@_output
 @_last_options
 def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) -> None:
     """Merge the clusters in DIR along their tree, and write a folder of results.
 
     DIR is a folder that `threecpo fit` wrote. Its counts are not needed: rows stay
-    together. With --counts rows move to where they fit best.
+    together. With --counts rows move to where they fit best. --names names clusters
+    by their numbers in DIR.
     """
     if (clusters is None) == (height is None):
         message = "cut needs either -k or --height."
@@ -78,7 +87,7 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
     _change(folder, "cut" if clusters is None else str(clusters), change, **given)
 
 
-@click.command(
+@command(
     epilog=examples(
         "threecpo merge atlas.threecpo 0,3 1,2",
         'threecpo merge sports.threecpo "football,rugby" -o ball-games.threecpo',
@@ -86,13 +95,16 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
 )
 @_folder
 @click.argument("unions", metavar="A,B...", nargs=-1, required=True)
+@_counts
+@_output
 @_last_options
 def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
     """Merge clusters in DIR that you name, and write a folder of results.
 
     DIR is a folder that `threecpo fit` wrote. 0,3 1,2 merges clusters 0 and 3, and 1
     and 2; names work as well as numbers. The counts are not needed: rows stay
-    together. With --counts rows move to where they fit best.
+    together. With --counts rows move to where they fit best. --names names clusters
+    by their numbers in DIR.
     """
 
     def change(old: _Old) -> ThreeCPO:
@@ -109,7 +121,7 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
     _change(folder, "merged", change, **given)
 
 
-@click.command(
+@command(
     epilog=examples(
         "threecpo split atlas.threecpo 4",
         'threecpo split atlas.threecpo "CD3D · LTB" --into 3 --counts atlas.h5ad',
@@ -117,13 +129,17 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
 )
 @_folder
 @click.argument("cluster")
-@click.option(
+@option(
     "--into",
-    type=click.IntRange(min=2),
+    type=Number(2),
+    metavar="N",
     default=2,
     show_default=True,
     help="Number of clusters to split it into.",
+    **_SHOWN,
 )
+@_counts
+@_output
 @_last_options
 def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
     """Split a CLUSTER in DIR, by number or name, and write a folder of results.
@@ -185,10 +201,11 @@ def _change(
     ending: str,
     change: Callable[[_Old], ThreeCPO],
     counts: Path | None,
-    names_file: Path | None,
+    names: Path | None,
     output: Path | None,
     *,
     no_report: bool,
+    opened: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -197,7 +214,7 @@ def _change(
     from ..persistence import load
     from ..results import read_table
     from ..results.label_comparison import labels_in
-    from ._result_folder import write_results
+    from ._result_folder import open_report, write_results
     from ._summary import print_summary
     from .predict import aligned, read_for
 
@@ -208,8 +225,8 @@ def _change(
     with new_folder(target, force=force) as new, remembered_warnings() as warned:
         started = time.perf_counter()
         model = load(folder / "model.npz")
-        names = names_file and read_names(
-            names_file, model.n_clusters_, before["cluster_sizes"], several=True
+        given_names = names and read_names(
+            names, model.n_clusters_, before["cluster_sizes"], several=True
         )
         kept = table = batch = None
         known = before.get("input", {})
@@ -225,8 +242,8 @@ def _change(
         changed = change(old)
         shape = model.n_clusters_, changed.n_clusters_
         found = origins(shared_rows(old.labels(), changed.labels_, shape))
-        if names:
-            changed = changed.name_clusters(_new_names(names, found))
+        if given_names:
+            changed = changed.name_clusters(_new_names(given_names, found))
         labels = table if table is not None else labels_in(kept or {})
         facts = run_facts(changed, labels) | {
             "input": known,
@@ -243,6 +260,8 @@ def _change(
             new, changed, table, facts, with_report=not no_report, kept=kept
         )
     print_summary(facts, target, as_json=as_json)
+    if opened:
+        open_report(target)
 
 
 def _new_names(names: Any, found: list[list[int]]) -> dict[str, str]:

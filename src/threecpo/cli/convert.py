@@ -9,13 +9,14 @@ import click
 from .._writing import folders_above
 from ..io.formats import FORMATS
 from ._input_file import InputFile, source_options
+from ._options import command as new_command
+from ._options import examples, option, options
 from ._printing import print_json, print_line, size_of
-from ._shared_options import examples, force_option, json_option
 
 WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
 
 
-@click.command(
+@new_command(
     epilog=examples(
         "threecpo convert table.biom table.npz",
         "threecpo convert filtered_feature_bc_matrix cells.h5ad",
@@ -24,17 +25,20 @@ WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
 )
 @source_options
 @click.argument("output", metavar="OUT", type=click.Path(path_type=Path))
-@click.option(
+@option(
     "--to",
     "new_format",
     type=click.Choice(WRITTEN),
-    help="Kind of the new file. [default: by its name]",
+    help="Format of the new file. [default: by its name]",
+    shown=True,
 )
-@click.option(
-    "--long", is_flag=True, help="Write a csv or parquet of row, column, count."
+@option(
+    "--long",
+    is_flag=True,
+    help="Write a csv or parquet of row, column, count.",
+    shown=True,
 )
-@force_option
-@json_option
+@options("force", "json")
 def command(
     source: InputFile,
     output: Path,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from ._output_paths import REPORT, is_results, read_run
-from ._printing import print_line, print_note
-from ._shared_options import examples, output_option
+from ._options import command as new_command
+from ._options import examples, options, output_option
+from ._output_paths import is_results, read_run
+from ._printing import print_line
 
 if TYPE_CHECKING:
     from ..table import CountTable
@@ -32,9 +30,9 @@ class Austen:
         return {}
 
 
-@click.command(epilog=examples("threecpo demo", "threecpo demo --open"))
+@new_command(epilog=examples("threecpo demo", "threecpo demo --open"))
 @output_option("Folder for the results. [default: austen.threecpo]")
-@click.option("--open", "opened", is_flag=True, help="Open the report in a browser.")
+@options("open")
 def command(output: Path | None, *, opened: bool) -> None:
     """Cluster the chapters of Jane Austen's six novels and write a report.
 
@@ -49,7 +47,7 @@ def command(output: Path | None, *, opened: bool) -> None:
         "the number of novels."
     )
     from ..cluster import ThreeCPO
-    from ._result_folder import fit_to_folder
+    from ._result_folder import fit_to_folder, open_report
     from ._summary import print_summary
 
     facts = fit_to_folder(
@@ -64,8 +62,8 @@ def command(output: Path | None, *, opened: bool) -> None:
         print_line("Each cluster is one novel, named after the words that mark it.")
     if not opened:
         print_line("Open the report in a browser, or run: threecpo demo --open")
-    elif not webbrowser.open((target / REPORT).absolute().as_uri()):
-        print_note(f"No browser was found; open {target / REPORT} yourself.")
+    else:
+        open_report(target)
 
 
 def _refuse_other_results(target: Path) -> None:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input_file import InputFile, source_options
+from ._options import command as new_command
+from ._options import examples, options
 from ._output_paths import RUN_FILE, is_results
 from ._printing import as_options, clean, listed, number_of, print_json, print_line
-from ._shared_options import examples, json_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +104,7 @@ def _confidence(means: list[float | None]) -> str:
     return f"{listed} on average, of each cluster"
 
 
-@click.command(
+@new_command(
     epilog=examples(
         "threecpo info atlas.h5ad",
         "threecpo info atlas.h5ad --labels cell_type --labels donor",
@@ -111,7 +112,7 @@ def _confidence(means: list[float | None]) -> str:
     )
 )
 @source_options
-@json_option
+@options("json")
 def command(source: InputFile, *, as_json: bool) -> None:
     """Say what FILE holds, and what may be wrong with it.
 

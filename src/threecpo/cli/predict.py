@@ -9,19 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._block_input import READING_OPTIONS, block_input, reading_options
+from ._block_input import block_input
 from ._input_file import InputFile, source_options
+from ._options import INPUT, examples, options, output_option
+from ._options import command as new_command
+from ._options import option as new_option
 from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
 from ._remembered import like_the_fit, read_without_absent
-from ._shared_options import (
-    batch_option,
-    examples,
-    force_option,
-    jobs_option,
-    json_option,
-    output_option,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +26,7 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 
-@click.command(
+@new_command(
     epilog=examples(
         "threecpo predict atlas.threecpo new-cells.h5ad -o new-labels.csv",
         "threecpo predict atlas.threecpo new-cells.h5ad --missing zero",
@@ -40,30 +35,28 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @output_option("CSV file for the labels. [default: printed]")
-@click.option(
+@new_option(
     "--missing",
     type=click.Choice(["error", "zero"]),
     default="error",
     show_default=True,
     help="What to do about columns of the model that FILE lacks.",
+    group=INPUT,
+    shown=True,
 )
-@batch_option
-@jobs_option
+@options("batch", "n_jobs")
 @source_options
-@reading_options
-@force_option
-@json_option
+@options("max_memory", "workers", "force", "json")
 def command(
     source: InputFile,
     model: Path,
     output: Path | None,
     missing: str,
-    batch_column: str | None,
     n_jobs: int | None,
     *,
     force: bool,
     as_json: bool,
-    **options: Any,
+    **values: Any,
 ) -> None:
     """Put the rows of FILE in the clusters of a fitted MODEL.
 
@@ -75,10 +68,9 @@ def command(
     """
     from ..persistence import load
 
-    asked = {name: options.pop(name) for name in READING_OPTIONS}
-    typed = source.options | ({} if batch_column is None else {"batch": batch_column})
+    asked = {name: values.pop(name) for name in ("max_memory", "workers")}
+    typed = source.options | ({} if source.batch is None else {"batch": source.batch})
     in_blocks = any(value is not None for value in asked.values())
-    source = source._replace(batch=batch_column)
     source = like_the_fit(source, model, in_blocks=in_blocks)
     blocks = block_input(source, asked)
     with table_file(output, force=force) as write:

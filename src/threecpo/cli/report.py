@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._writing import replaced
-from ._input_file import METADATA_OPTIONS, labels_of_rows
-from ._known_options import names_option, read_names
+from ._input_file import labels_of_rows
+from ._options import command as new_command
+from ._options import examples, given, options
 from ._output_paths import REPORT, digest, read_run, write_rounded
 from ._printing import print_json, print_line
 from ._remembered import remembered
-from ._shared_options import (
-    examples,
-    given,
-    json_option,
-    max_unpacked_option,
-    words_options,
-)
+from ._small_files import read_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,7 +62,7 @@ def _digest(path: Path) -> str | None:
     return digest(path) if path.exists() else None
 
 
-@click.command(
+@new_command(
     epilog=examples(
         "threecpo report atlas.threecpo --rows cells --columns genes",
         "threecpo report atlas.threecpo --labels cell_type --labels donor",
@@ -76,26 +71,26 @@ def _digest(path: Path) -> str | None:
     )
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--labels",
-    metavar="COLUMN",
-    multiple=True,
-    help="Labels of labels.csv or --metadata to show. Repeats. [default: all]",
+@options(
+    "labels",
+    "metadata",
+    "metadata_index",
+    "max_unpacked",
+    "names",
+    "rows",
+    "columns",
+    "open",
+    "json",
 )
-@METADATA_OPTIONS["metadata"]
-@METADATA_OPTIONS["metadata_index"]
-@names_option("Names of clusters: json, a csv with cluster and name, or a name a line.")
-@words_options
-@max_unpacked_option
-@json_option
 def command(
     folder: Path,
     *,
-    names_file: Path | None,
+    names: Path | None,
     labels: tuple[str, ...],
-    rows_called: str | None,
-    columns_called: str | None,
+    opened: bool,
     as_json: bool,
+    rows: str | None,
+    columns: str | None,
     **metadata: Any,
 ) -> None:
     """Write report.html again, from the other files in DIR.
@@ -107,26 +102,26 @@ def command(
     from ..report.words import nouns
     from ..results import read_table
     from ..results.label_comparison import labels_in
-    from ._result_folder import write_report, write_run
+    from ._result_folder import open_report, write_report, write_run
 
     facts = read_run(folder)
     path = folder / "k_path.csv"
-    model, rows = load(folder / "model.npz"), read_table(folder / "labels.csv")
+    model, table = load(folder / "model.npz"), read_table(folder / "labels.csv")
     try:
         k_path = read_table(path) if path.exists() else None
-        if names_file is not None:
-            names = read_names(names_file, model.n_clusters_, facts["cluster_sizes"])
-            model, rows = rename(folder, model, rows, facts, names)
-        if metadata["metadata"] is None and not {*labels} <= {*labels_in(rows)}:
+        if names is not None:
+            called = read_names(names, model.n_clusters_, facts["cluster_sizes"])
+            model, table = rename(folder, model, table, facts, called)
+        if metadata["metadata"] is None and not {*labels} <= {*labels_in(table)}:
             metadata = remembered(folder).options
-        rows = _with_labels(rows, labels, metadata)
-        called = given({"rows": rows_called, "columns": columns_called})
-        if called:
-            nouns(called)
-            facts["called"] = facts.get("called", {}) | called
-        if called or names_file is not None:
+        table = _with_labels(table, labels, metadata)
+        words = given({"rows": rows, "columns": columns})
+        if words:
+            nouns(words)
+            facts["called"] = facts.get("called", {}) | words
+        if words or names is not None:
             write_run(folder, facts)
-        write_report(folder, model, rows, k_path, facts)
+        write_report(folder, model, table, k_path, facts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = (
             f"The files in {folder} do not fit together ({error}); run threecpo fit "
@@ -137,6 +132,8 @@ def command(
         print_json({"report": (folder / REPORT).absolute()})
     else:
         print_line(f"Report: {folder / REPORT}")
+    if opened:
+        open_report(folder)
 
 
 def _with_labels(

@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from .._parameters import CRITERIA
-from ._block_input import (
-    PATH_OPTIONS,
-    FileInBlocks,
-    block_input,
-    path_options,
-)
+from .._parameters import PARAMETERS
+from ._block_input import FileInBlocks, block_input
 from ._input_file import InputFile, source_options
-from ._known_options import known_options, known_parameters
+from ._options import (
+    BLOCKS,
+    CLUSTERS,
+    SEARCHING,
+    Number,
+    examples,
+    given,
+    options,
+    output_option,
+)
+from ._options import command as new_command
+from ._options import option as new_option
 from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
-from ._shared_options import (
-    AT_LEAST_ONE,
-    batch_option,
-    examples,
-    force_option,
-    given,
-    json_option,
-    output_option,
-    run_options,
-)
+from ._small_files import known_parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,48 +31,45 @@ if TYPE_CHECKING:
     from ._input_file import GivenRows
 
 
-@click.command(
+_SHOWN: dict[str, Any] = {
+    "metavar": "K",
+    "show_default": True,
+    "group": CLUSTERS,
+    "shown": True,
+}
+
+
+@new_command(
     epilog=examples(
         "threecpo select-k words.csv",
         "threecpo select-k atlas.h5ad --min 5 --max 15 --criterion mdl -o path.csv",
         "threecpo select-k atlas.h5ad --max-memory 2GB --checkpoint atlas.state",
     )
 )
-@click.option(
-    "--min", "least", type=AT_LEAST_ONE, default=1, show_default=True, help="First K."
+@new_option("--min", "least", type=Number(1), default=1, help="First K.", **_SHOWN)
+@new_option(
+    "--max",
+    "most",
+    type=Number(1),
+    default=PARAMETERS["max_clusters"].default,
+    help="Last K.",
+    **_SHOWN,
 )
-@click.option(
-    "--max", "most", type=AT_LEAST_ONE, default=30, show_default=True, help="Last K."
-)
-@click.option(
-    "--criterion",
-    type=click.Choice(CRITERIA),
-    default=CRITERIA[0],
-    show_default=True,
-    help="What the best K has least of.",
-)
+@options("criterion")
 @output_option("CSV file for the table. [default: only printed]")
-@run_options(
-    "Number of runs of each K; auto: till two agree. "
-    "[default: 4; 20 if --init is not merge]"
-)
+@options("n_init_of_each", *SEARCHING)
 @source_options
-@path_options
-@batch_option
-@known_options
-@force_option
-@json_option
+@options(*BLOCKS, "force", "json")
 def command(
     source: InputFile,
     least: int,
     most: int,
-    criterion: str,
+    criterion: str | None,
     output: Path | None,
-    batch_column: str | None,
     *,
     force: bool,
     as_json: bool,
-    **options: Any,
+    **values: Any,
 ) -> None:
     """Find out how many clusters the rows of FILE have.
 
@@ -89,15 +81,12 @@ def command(
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
-    known = options.pop("known_column")
-    hold = not options.pop("release_known")
-    source = source._replace(batch=batch_column, known=known, hold=hold)
-    options |= known_parameters(options)
-    blocks = block_input(source, {name: options.pop(name) for name in PATH_OPTIONS})
+    blocks = block_input(source, values)
+    parameters = given(values | known_parameters(values))
     with table_file(output, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)
-        path = _path(counts, wanted, criterion, given(options), given_rows)
+        path = _path(counts, wanted, criterion, parameters, given_rows)
         rows = path_table(path)
         if not as_json:
             print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
@@ -137,7 +126,7 @@ def _numbers(
 def _path(
     counts: CountTable | FileInBlocks,
     wanted: range,
-    criterion: str,
+    criterion: str | None,
     options: dict[str, Any],
     rows: GivenRows,
 ) -> KPath:
@@ -149,7 +138,7 @@ def _path(
         given: dict[str, Any] = {
             "estimator": ThreeCPO(**options),
             "n_init": options.get("n_init"),
-            "criterion": criterion,
+            "criterion": criterion or PARAMETERS["criterion"].default,
             "progress": progress,
             **rows,
         }

@@ -299,7 +299,7 @@ def _check_size(name: str, table: Mapping[str, Any]) -> None:
         return
     message = (
         f"A sheet holds {MOST_ROWS - 1} rows and {MOST_COLUMNS} columns, but {name} "
-        f"has {n_rows} and {len(table)}: leave out --xlsx and open the csv files."
+        f"has {n_rows} and {len(table)}: leave out --write xlsx and open the csv files."
     )
     raise ValueError(message)
 

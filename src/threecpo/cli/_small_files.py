@@ -1,40 +1,24 @@
-"""What a user knows of clusters: their names, some of their rows, columns, groups."""
+"""Small files that users write: names of clusters, columns to start from."""
 
 from __future__ import annotations
 
 import csv
 import json
 from io import StringIO
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from .._errors import DataFormatError
 from .._spreadsheets import unguarded
 from ..io.regular_files import open_regular
 from ._printing import number_of
-from ._shared_options import together
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from ._shared_options import Decorator
+    from pathlib import Path
 
 LARGEST = 1 << 20
 # What spreadsheets of different countries put between the cells of a csv file.
 _DELIMITERS = ",;\t"
-
-
-def names_option(text: str) -> Decorator:
-    """``--names``, a file."""
-    return click.option(
-        "--names",
-        "names_file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help=text,
-    )
 
 
 def read_names(
@@ -174,67 +158,15 @@ def _check(names: Any, n_clusters: int, *, several: bool) -> None:
             raise ValueError(message)
 
 
-GROUPS = {"relevant": 1, "shared": 0, "noise": -1, "1": 1, "0": 0, "-1": -1}
 _HOLDS = "seed columns"
 
 
-class FixedGroup(click.ParamType):  # type: ignore[type-arg]
-    """A column and its group: total_reads=noise."""
-
-    name = "column=group"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
-        column, equals, group = value.rpartition("=")
-        if not equals or not column or group.strip() not in GROUPS:
-            self.fail(
-                f"{value!r} is no column and group, such as total_reads=noise "
-                "(relevant, shared or noise).",
-                param,
-                ctx,
-            )
-        return column, GROUPS[group.strip()]
-
-
-known_options = together(
-    click.option(
-        "--known",
-        "known_column",
-        metavar="COLUMN",
-        help="Column of clusters that are known, blank where they are not; rows stay "
-        "in them.",
-    ),
-    click.option(
-        "--release-known",
-        is_flag=True,
-        help="Only start from --known: the rows may leave their clusters.",
-    ),
-    click.option(
-        "--seed-columns",
-        "seed_file",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Columns that clusters start from: json, or a csv of cluster and column.",
-    ),
-    click.option(
-        "--fix-group",
-        "fixed",
-        type=FixedGroup(),
-        multiple=True,
-        metavar="COLUMN=GROUP",
-        help="Keep a column relevant, shared or noise. Repeats.",
-    ),
-)
-
-
-def known_parameters(options: dict[str, Any]) -> dict[str, Any]:
-    """Take these options out; return the parameters of the estimator that they are."""
-    fixed = dict(options.pop("fixed"))
-    seed_file = options.pop("seed_file")
+def known_parameters(values: dict[str, Any]) -> dict[str, Any]:
+    """Parameters of the estimator made of files and repeated options."""
+    path = values["seed_columns"]
     return {
-        "fixed_groups": fixed or None,
-        "seed_columns": None if seed_file is None else read_seeds(seed_file),
+        "fixed_groups": dict(values["fixed_groups"]) or None,
+        "seed_columns": None if path is None else read_seeds(path),
     }
 
 
