@@ -9,7 +9,7 @@ import oracle
 import oracle_batches
 from strategies import labelled_counts, penalties
 from threecpo._core import model
-from threecpo._core.batch_model import batch_log_likelihood, rates_of
+from threecpo._core.batch_model import rates_of
 from threecpo._core.batch_rates import parts
 from threecpo._core.codes import inner_labels
 from threecpo._core.dispersion import dispersions
@@ -57,7 +57,7 @@ def test_the_loss_equals_the_oracle(given_case, prior, penalty):
     X = case.Y + prior
     theirs = oracle_batches.loss(X, case.labels, case.groups, batches, penalty)
     assert ours == pytest.approx(theirs, rel=1e-6, abs=1e-3)
-    likelihood = batch_log_likelihood(sums, case.groups, sums)
+    likelihood = model.log_likelihood(sums, case.groups, sums)
     prices = resolve_penalty(penalty)(sums.totals, case.n_clusters, len(X))
     assert -likelihood + prices[case.groups == 1].sum() == pytest.approx(
         ours, rel=1e-6, abs=1e-3

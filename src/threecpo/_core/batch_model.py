@@ -1,4 +1,9 @@
-"""What follows from rates of clusters and batches: scores, profiles, likelihoods."""
+"""What follows from rates of clusters and batches: scores, profiles, shares.
+
+In one batch rates have a closed form. So fits without batches have formulas of their
+own, in ``model`` and ``rules``: with those of batches a fit takes twice the time, and
+sums in another order give other bits.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from .loops import balancing, batch_columns
 from .loops import columns as column_loops
 from .loops.records import Profile, frozen, padded_rates
 from .loops.simd import WIDTH
-from .model import Rates, log
+from .model import log
 
 if TYPE_CHECKING:
     from .codes import Floats, Groups, Ints
@@ -228,7 +233,7 @@ def _with_background(rates: BatchRates) -> tuple[Floats, Floats]:
     return np.vstack([clusters, behind]), sizes
 
 
-def cell_shares(sums: SmoothedSums, groups: Groups) -> Floats:
+def batch_shares(sums: SmoothedSums, groups: Groups) -> Floats:
     """μ_ij / r_i (in C-: μ_ij) by cluster, batch and column.
 
     Behind the clusters are the outliers, behind the batches an unknown one.
@@ -238,7 +243,7 @@ def cell_shares(sums: SmoothedSums, groups: Groups) -> Floats:
     noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
     totals = np.vstack([cells.totals, sums.totals])
     in_use = totals[:, ~noise].sum(axis=1, keepdims=True)
-    weight_sums = np.append(cells.batch_weights, sums.n_rows)[:, None]
+    n_rows = np.append(cells.batch_weights, sums.n_rows)[:, None]
     sizes = np.column_stack([rates.sizes, rates.mean_sizes])[:, :, None]
     effects = np.vstack([rates.batches, np.ones(rates.batches.shape[1])])
     tiny = np.finfo(float).tiny
@@ -249,31 +254,12 @@ def cell_shares(sums: SmoothedSums, groups: Groups) -> Floats:
     of_shared = totals[:, shared]
     portions = of_shared / np.maximum(of_shared.sum(axis=1, keepdims=True), tiny)
     out[:-1, :, shared] = rows[:, :, -1:] * portions
-    out[:, :, noise] = totals[:, noise] / np.maximum(weight_sums, tiny)
+    out[:, :, noise] = totals[:, noise] / np.maximum(n_rows, tiny)
     return out
 
 
-def batch_log_likelihood(
-    sums: SmoothedSums, groups: Groups, fitted: SmoothedSums
-) -> float:
-    """Likelihood of rows under the rates of fitted sums, row scales re-fitted."""
-    cells = sums.batches
-    assert cells is not None
-    own = np.concatenate([cells.clusters, cells.outliers[None]])
-    shares = cell_shares(fitted, groups)[:, : own.shape[1]]
-    used = groups != NOISE
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.where(own > 0, own * np.log(shares), 0.0)
-    value = terms.sum()
-    if used.any():
-        value += sums.count_log_sizes[used].sum() - sums.totals[used].sum()
-    weight_sums = cells.batch_weights
-    expected = (shares[0, : len(weight_sums)] * weight_sums[:, None])[:, ~used]
-    return float(value - expected.sum())
-
-
-def batch_cluster_rates(sums: SmoothedSums, groups: Groups) -> Rates:
-    """λ^C of every column in every role, in a batch whose β are the mean of all."""
+def batch_cluster_rates(sums: SmoothedSums, groups: Groups) -> Floats:
+    """λ^C of every column in each cluster, in a batch whose β are the mean of all."""
     scales = BatchScales.of(sums, groups)
     cells = sums.batches
     assert cells is not None
@@ -282,9 +268,7 @@ def batch_cluster_rates(sums: SmoothedSums, groups: Groups) -> Rates:
     weights = weights / np.maximum(weights.sum(axis=0), np.finfo(float).tiny)
     means = np.exp((weights * log(batches)).sum(axis=0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        cluster = clusters * means / scales.rates.clusters[:, -1:] * scales.base.sum()
-    cluster[sums.clusters == 0] = 0.0
-    return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
+        return clusters * means / scales.rates.clusters[:, -1:] * scales.base.sum()
 
 
 def batch_effects(sums: SmoothedSums, groups: Groups) -> Floats:

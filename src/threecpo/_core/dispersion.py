@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .batch_model import cell_shares
-from .codes import NOISE, RELEVANT, inner_labels
+from .codes import NOISE, inner_labels
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import RatioSums, rows_of
-from .model import Scales, weight_of
+from .model import expected_shares, weight_of
 
 if TYPE_CHECKING:
     from .codes import Floats, Groups, Ints
@@ -59,15 +58,11 @@ class RatioTerms:
     @classmethod
     def of(cls, sums: SmoothedSums, groups: Groups) -> RatioTerms:
         weights, noise = sums.column_weights, groups == NOISE
-        if sums.batches is None:
-            shares, sizes = _shares(sums, groups)
-            of_noise = sums.n_rows * _inverse(shares[0])
-            n_batches = 1
-        else:
-            shares, sizes = _batch_shares(sums, groups)
-            n_batches = len(sums.batches.totals)
-            lines = sums.batches.batch_weights[:, None] * _inverse(shares[:n_batches])
-            of_noise = lines.sum(axis=0)
+        n_batches = len(sums.batch_weights)
+        by_batch = expected_shares(sums, groups)[:, :n_batches]
+        lines = sums.batch_weights[:, None] * _inverse(by_batch[0])
+        shares, of_noise = by_batch.reshape(-1, len(groups)), lines.sum(axis=0)
+        sizes = sums.cells[:, :, ~noise].sum(axis=2).ravel()
         totals = sums.totals
         if weights is not None:  # row sizes keep them, counts of a column do not
             shares, totals, of_noise = (
@@ -156,25 +151,3 @@ def typical(dispersions: Floats, totals: Floats) -> float | None:
 def _inverse(shares: Floats) -> Floats:
     """1 / x, which is 0 at 0."""
     return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)
-
-
-def _batch_shares(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
-    """μ_ij / r_i of each cluster in each batch (in C-: μ_ij); sums of r_i."""
-    cells = sums.batches
-    assert cells is not None
-    n_batches, n_columns = cells.totals.shape
-    shares = cell_shares(sums, groups)[:, :n_batches].reshape(-1, n_columns)
-    sizes = np.concatenate([cells.clusters, cells.outliers[None]])
-    return shares, sizes[:, :, groups != NOISE].sum(axis=2).ravel()
-
-
-def _shares(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
-    """μ_ij / r_i in each cluster and among outliers (in C-: μ_ij); sums of r_i."""
-    scales = Scales.of(sums, groups)
-    shares = scales.row_factors[:, None] * sums.totals
-    totals = np.maximum(scales.cluster_totals, np.finfo(float).tiny)[:, None]
-    relevant, noise = groups == RELEVANT, groups == NOISE
-    shares[:-1, relevant] = sums.clusters[:, relevant] / totals
-    shares[:, noise] = sums.totals[noise] / sums.n_rows
-    size_sums = np.append(scales.cluster_totals, sums.outliers[~noise].sum())
-    return shares, size_sums

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .codes import GROUPS, NOISE, RELEVANT, SHARED
+from .codes import GROUPS, NOISE, RELEVANT
 from .loops import columns as column_loops
 
 if TYPE_CHECKING:
@@ -38,12 +38,11 @@ class BatchCells:
 
     def weighted(self, weights: Floats) -> BatchCells:
         """Return sums with columns multiplied by these weights."""
-        return BatchCells(
+        return replace(
+            self,
             clusters=self.clusters * weights,
             outliers=self.outliers * weights,
             totals=self.totals * weights,
-            weight_sums=self.weight_sums,
-            batch_weights=self.batch_weights,
         )
 
 
@@ -82,6 +81,20 @@ class SmoothedSums:
             batches=None if self.batches is None else self.batches.weighted(weights),
             column_weights=weights,
         )
+
+    @property
+    def cells(self) -> Floats:
+        """Sums by cluster (the last: outliers), batch and column."""
+        if self.batches is None:
+            return np.vstack([self.clusters, self.outliers])[:, None]
+        return np.concatenate([self.batches.clusters, self.batches.outliers[None]])
+
+    @property
+    def batch_weights(self) -> Floats:
+        """Number of rows of each batch, each as often as its weight says."""
+        if self.batches is None:
+            return np.array([self.n_rows], dtype=np.float64)
+        return self.batches.batch_weights
 
     @property
     def weight_terms(self) -> Floats:
@@ -252,60 +265,48 @@ class Rates:
 
 def rates(sums: SmoothedSums, groups: Groups) -> Rates:
     """Rates; those of a cluster that has no row scale are not finite."""
-    found = _weighted_rates(sums, groups)
-    weights = sums.column_weights
-    if weights is None:
-        return found
-    return Rates(found.cluster / weights, found.shared / weights, found.noise / weights)
-
-
-def _weighted_rates(sums: SmoothedSums, groups: Groups) -> Rates:
-    """Rates of counts times the weights of their columns."""
     if sums.batches is not None:
         from .batch_model import batch_cluster_rates
 
-        return batch_cluster_rates(sums, groups)
-    cluster_scales = Scales.of(sums, groups).cluster_scales
-    with np.errstate(divide="ignore", invalid="ignore"):
-        cluster = sums.clusters / cluster_scales[:, None]
+        cluster = batch_cluster_rates(sums, groups)
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cluster = sums.clusters / Scales.of(sums, groups).cluster_scales[:, None]
     cluster[sums.clusters == 0] = 0.0
-    return Rates(cluster, sums.totals, sums.totals / sums.n_rows)
+    weights = 1.0 if sums.column_weights is None else sums.column_weights
+    totals = sums.totals
+    return Rates(cluster / weights, totals / weights, totals / sums.n_rows / weights)
+
+
+def expected_shares(sums: SmoothedSums, groups: Groups) -> Floats:
+    """μ_ij / r_i (in C-: μ_ij) by cluster (the last: outliers), batch and column.
+
+    Behind several batches is an unknown one. Shares stay finite where a cluster has no
+    counts in C0 (its rates grow and its row scales fall without limit).
+    """
+    if sums.batches is not None:
+        from .batch_model import batch_shares
+
+        return batch_shares(sums, groups)
+    scales = Scales.of(sums, groups)
+    shares = scales.row_factors[:, None] * sums.totals
+    totals = np.maximum(scales.cluster_totals, np.finfo(float).tiny)[:, None]
+    relevant, noise = groups == RELEVANT, groups == NOISE
+    shares[:-1, relevant] = sums.clusters[:, relevant] / totals
+    shares[:, noise] = sums.totals[noise] / sums.n_rows
+    return shares[:, None]
 
 
 def log_likelihood(sums: SmoothedSums, groups: Groups, fitted: SmoothedSums) -> float:
-    """Likelihood of rows under the rates of fitted sums, row scales re-fitted.
-
-    Rates enter as shares of their cluster, which stay finite where a cluster has no
-    counts in C0 (its rates grow and its row scales fall without limit).
-    """
-    value = -float(sums.weight_terms.sum())
-    if sums.batches is not None:
-        from .batch_model import batch_log_likelihood
-
-        return value + batch_log_likelihood(sums, groups, fitted)
-    noise, shared, relevant = (groups == g for g in (NOISE, SHARED, RELEVANT))
-    used = ~noise
-    scales = Scales.of(fitted, groups)
-    noise_rates = fitted.totals[noise] / fitted.n_rows
-    value += (
-        _times_log(sums.totals[noise], noise_rates) - sums.n_rows * noise_rates.sum()
-    )
-    if scales.total > 0:
-        cluster_totals = np.broadcast_to(
-            scales.cluster_totals[:, None], fitted.clusters.shape
-        )
-        shares = _ratio(fitted.clusters, cluster_totals)
-        *factors, outlier_factor = scales.row_factors
-        value += (
-            sums.count_log_sizes[used].sum()
-            - sums.totals[used].sum()
-            + _times_log(sums.clusters[:, relevant], shares[:, relevant])
-            + _times_log(
-                sums.clusters[:, shared], np.outer(factors, fitted.totals[shared])
-            )
-            + _times_log(sums.outliers[used], outlier_factor * fitted.totals[used])
-        )
-    return float(value)
+    """Likelihood of rows under the rates of fitted sums, row scales re-fitted."""
+    cells, used = sums.cells, groups != NOISE
+    shares = expected_shares(fitted, groups)[:, : cells.shape[1]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value = np.where(cells > 0, cells * np.log(shares), 0.0).sum()
+    if used.any():
+        value += sums.count_log_sizes[used].sum() - sums.totals[used].sum()
+    expected = (sums.batch_weights[:, None] * shares[0])[:, ~used]
+    return float(value - expected.sum() - sums.weight_terms.sum())
 
 
 def log(values: Floats) -> Floats:
@@ -313,14 +314,3 @@ def log(values: Floats) -> Floats:
     if values.min(initial=1.0) > 0:
         return np.log(values)
     return np.log(values, out=np.zeros_like(values), where=values > 0)
-
-
-def _ratio(top: Floats, bottom: Floats) -> Floats:
-    """Quotient with 0 / 0 = 0."""
-    return np.divide(top, bottom, out=np.zeros_like(top), where=bottom > 0)
-
-
-def _times_log(factor: Floats, values: Floats) -> float:
-    """Sum of factor times the logarithm of values, with 0 log 0 = 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.where(factor > 0, factor * np.log(values), 0.0).sum())
