@@ -155,28 +155,7 @@ def count_terms(
 
 
 def first_line(text: str, longest: int = 120) -> str:
-    r"""First line of a text that is not blank, cut at a space where it is long.
-
-    Parameters
-    ----------
-    text : str
-        A text.
-    longest : int, default=120
-        Most characters to keep.
-
-    Returns
-    -------
-    str
-        The line with single spaces between its words; nothing of a blank text.
-
-    Examples
-    --------
-    >>> from threecpo.text import first_line
-    >>> first_line("  \n Ad sales boost  profit\n\nQuarterly profits jumped.")
-    'Ad sales boost profit'
-    >>> first_line("Ad sales boost profit", longest=12)
-    'Ad sales …'
-    """
+    """First line of a text that is not blank, cut at a space where it is long."""
     # Enough to fill a line, however long the text is.
     start = text.lstrip()[: 20 * longest]
     line = " ".join(start.split("\n", 1)[0].split())

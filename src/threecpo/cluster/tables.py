@@ -30,26 +30,7 @@ def marker_table(
     order: str = "marker",
     column_names: NDArray[np.object_] | None = None,
 ) -> dict[str, list[Any]]:
-    """List the best columns of each cluster, then the largest of C0 and of C-.
-
-    Parameters
-    ----------
-    record : FitRecord
-        A finished fit.
-    n : int
-        Most columns to list for each cluster and group.
-    order : {"marker", "excess"}
-        By strength and evidence, or by the difference of the counts, as the paper does.
-    column_names : ndarray of str or None
-        Names of the columns; None takes those of the fit, or their numbers.
-
-    Returns
-    -------
-    dict of str to list
-        ``group``, ``cluster`` (-1 outside C1), ``name`` of the cluster or group,
-        ``rank`` (from 1), ``column``, and the expected counts ``here`` and ``overall``
-        in a row of mean size, their ``ratio`` and its ``evidence`` in nats.
-    """
+    """List the best columns of each cluster, then the largest of C0 and of C-."""
     markers = record.markers
     expected, names = markers.expected, column_names
     if names is None:
@@ -77,18 +58,7 @@ def marker_table(
 
 
 def tree_table(record: FitRecord) -> dict[str, Any]:
-    """List the joins of a fit's clusters, the cheapest first.
-
-    Parameters
-    ----------
-    record : FitRecord
-        A finished fit.
-
-    Returns
-    -------
-    dict of str to ndarray or list
-        What ``ThreeCPO.tree_table`` describes.
-    """
+    """List the joins of a fit's clusters, the cheapest first."""
     tree, n = record.tree, record.n_clusters
     left, right = tree.linkage[:, :2].astype(np.int64).T
     below = tree.members

@@ -1,13 +1,9 @@
-"""One self-contained HTML page about a fit: summarise, then render."""
+"""One self-contained HTML page about a fit."""
 
 from ._notebook import path_html as path_html
-from ._page import Report, render, write
+from ._page import Report, write
+from ._page import render as render
 from ._page import write_page as write_page
-from ._summary import summarise
+from ._summary import summarise as summarise
 
-__all__ = [
-    "Report",
-    "render",
-    "summarise",
-    "write",
-]
+__all__ = ["Report", "write"]

@@ -43,28 +43,7 @@ _HEADS = {
 
 
 def path_html(path: KPath) -> str:
-    """Curve, choice in words and table of a path, as HTML for a notebook.
-
-    Parameters
-    ----------
-    path : KPath
-        What :func:`threecpo.select_n_clusters` returns.
-
-    Returns
-    -------
-    str
-        HTML that brings its own style.
-
-    Examples
-    --------
-    >>> from threecpo import select_n_clusters
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.report import path_html
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> path = select_n_clusters(X, range(1, 5), n_init=3, random_state=0)
-    >>> path_html(path)[:27]
-    '<div class="threecpo-path">'
-    """
+    """Curve, choice in words and table of a path, as HTML for a notebook."""
     if not len(path.n_clusters):
         return f"<p>{escape(repr(path))}</p>"
     table = path_table(path)

@@ -47,28 +47,7 @@ _FILTERS = (
 
 
 def render(summary: dict[str, Any]) -> str:
-    """Turn a summary into one HTML page that needs nothing else.
-
-    Parameters
-    ----------
-    summary : dict
-        What :func:`summarise` returns.
-
-    Returns
-    -------
-    str
-        The page. The same summary gives the same text.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO, report, results
-    >>> from threecpo.datasets import make_synth
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> page = report.render(report.summarise(model, results.row_table(model, X)))
-    >>> page[:15]
-    '<!doctype html>'
-    """
+    """Turn what ``summarise`` returns into one HTML page that needs nothing else."""
     jinja2 = require("jinja2", "report", "A report")
     markup = require("markupsafe", "report", "A report").Markup
     environment = jinja2.Environment(
@@ -328,29 +307,7 @@ def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) ->
 
 
 def write_page(summary: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Render a summary and write the page to a file.
-
-    Parameters
-    ----------
-    summary : dict
-        What :func:`summarise` returns.
-    path : str or path-like
-        File to write; an existing one is replaced once the new one is complete.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from threecpo import ThreeCPO, report, results
-    >>> from threecpo.datasets import make_synth
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> summary = report.summarise(model, results.row_table(model, X))
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     report.write_page(summary, f"{folder}/report.html")
-    ...     Path(folder, "report.html").read_text()[:15]
-    '<!doctype html>'
-    """
+    """Render a summary and write the page to a file."""
     _write_text(render(summary), path)
 
 

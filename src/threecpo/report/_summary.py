@@ -109,55 +109,12 @@ def summarise(
     stability: Table | None = None,
     map_counts: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Collect the content of a report about a fit.
+    """Collect the content of a report, as plain values that ``json.dumps`` takes.
 
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted or loaded model.
-    rows : dict of str to ndarray
-        What :func:`threecpo.results.row_table` returns, or a file of it read back. With
-        a map of NaN the report has no map.
-    column_names : sequence of str, default=None
-        Names of the columns; None takes those of the fit, or their numbers, from 0.
-    path : dict of str to ndarray, default=None
-        What :func:`threecpo.results.path_table` returns, if the number of clusters was
-        chosen.
-    run : mapping, default=None
-        Facts about the run that the report lists: plain values, or mappings of them.
-    title : str, default=""
-        Heading of the report, such as the name of the data.
-    labels : mapping of str to sequence, frame, sequence or CountTable, default=None
-        Labels to compare the clusters with: for each name a value for each row, None
-        where it is not known. None takes the columns ``label`` and ``label_…`` of
-        ``rows``, if any.
-    row_titles : sequence of str, default=None
-        What typical rows are shown by, such as the first line of a text.
-    called : mapping of str to str, default=None
-        What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
-        "genes"}``. ``"mouse/mice"`` gives the singular, too.
-    choice : mapping, default=None
-        What :func:`threecpo.results.choice_facts` returns, for what the runner-up and
-        the next larger number of clusters would change.
-    stability : dict of str to ndarray or frame, default=None
-        What ``ThreeCPO.stability`` returns, or a file of it read back.
-    map_counts : mapping, default=None
-        Counts to colour the map by columns, as ``figure_data.map_counts`` gives them.
-
-    Returns
-    -------
-    dict
-        Strings, numbers, lists and dicts that ``json.dumps`` takes; for :func:`render`.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO, report, results
-    >>> from threecpo.datasets import make_synth
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> summary = report.summarise(model, results.row_table(model, X))
-    >>> summary["lead"]
-    '300 rows in 3 clusters, told apart by 2 of 6 columns.'
+    ``rows`` is a table of rows, ``path`` one of a path, ``choice`` its facts and
+    ``stability`` what ``ThreeCPO.stability`` returns: made just now, or read back from
+    files. ``map_counts`` are those of ``figure_data.map_counts``, ``row_titles`` what
+    people know rows by. The others are as in ``Report``.
     """
     record = record_of(model)
     _check_rows(record, rows)

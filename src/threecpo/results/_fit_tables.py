@@ -93,31 +93,6 @@ def top_table(
     """Table of the columns that mark each cluster, and the largest of other groups.
 
     ``ThreeCPO.top_columns`` gives the same as a frame.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    n : int, default=10
-        Most columns to list for each cluster and group.
-    order : {"marker", "excess"}, default="marker"
-        By strength and evidence, or by the difference of counts, the paper's order.
-    column_names : sequence of str, default=None
-        Names of the columns; None takes those of the fit, or their numbers, from 0.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``group``, ``cluster`` (-1 outside C1), ``name``, ``rank`` (from 1), ``column``,
-        ``here``, ``overall``, ``ratio`` and ``evidence``.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import top_table
-    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> list(top_table(ThreeCPO(2, random_state=0).fit(X)))[4:]
-    ['column', 'here', 'overall', 'ratio', 'evidence']
     """
     record = record_of(model)
     check_choice("order", order, MARKER_ORDERS)

@@ -275,37 +275,7 @@ def predicted_block_rows(
     row_names: Iterable[Any] | None = None,
     **options: Any,
 ) -> Table:
-    """Table of other rows, which come in blocks, under a fitted model.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    blocks : str, path-like, Dask array, list of functions, or counts in memory
-        Counts of the model's columns, as in :func:`threecpo.distributed.fit`.
-    row_names : sequence of str, default=None
-        Names of the rows; None takes those of a 10x file, else their numbers, from 0.
-    **options
-        ``layer``, ``client``, ``max_memory`` and ``batch`` of
-        :func:`threecpo.distributed.predict`; with ``missing="zero"`` columns are found
-        by their names, those that are missing taken for zeros and others left out.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The columns of :func:`predicted_rows`.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.results import predicted_block_rows
-    >>> X, _ = make_synth(random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> rows = predicted_block_rows(model, [lambda: X[:400], lambda: X[400:]])
-    >>> bool((rows["cluster"] == model.labels_).all())
-    True
-    """
+    """Table of other rows, which come in blocks, under a fitted model."""
     from ..distributed import described_rows
 
     found = described_rows(model, blocks, **options)
@@ -325,36 +295,6 @@ def block_row_table(
 
     The map is made of 5000 rows, which are drawn by their number; the others have no
     place in it.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model that holds results of its rows.
-    blocks : str, path-like, Dask array, list of functions, or counts in memory
-        The counts it was fitted on, as in :func:`threecpo.distributed.fit`; they are
-        read twice.
-    row_names : sequence of str, default=None
-        Names of the rows; None takes those of the fit, else their numbers, from 0.
-    **options
-        ``layer`` and ``max_memory`` of :func:`threecpo.distributed.predict`.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The columns of :func:`row_table`; ``map_x`` and ``map_y`` are NaN for rows that
-        were not drawn.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO, distributed
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.results import block_row_table
-    >>> X, _ = make_synth(random_state=0)
-    >>> readers = [lambda: X[:400], lambda: X[400:]]
-    >>> model = distributed.fit(ThreeCPO(3, random_state=0), readers)
-    >>> rows = block_row_table(model, readers)
-    >>> bool((rows["cluster"] == model.labels_).all())
-    True
     """
     from ..distributed import drawn_rows
 
@@ -376,32 +316,7 @@ class MatchedColumns(NamedTuple):
 
 
 def match_columns(names: Iterable[str], table: CountTable) -> MatchedColumns:
-    """Put the columns of a table in the order of these names.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Names of the wanted columns, such as those of a model.
-    table : CountTable
-        Counts with names of columns.
-
-    Returns
-    -------
-    MatchedColumns
-        ``table`` with the wanted columns, of zeros where the given table lacks them;
-        the ``missing`` names; and the ``extra`` ones, which were left out.
-
-    Examples
-    --------
-    >>> from threecpo import CountTable
-    >>> from threecpo.results import match_columns
-    >>> table = CountTable([[3, 5]], column_names=["bees", "ants"])
-    >>> matched = match_columns(["ants", "wasps"], table)
-    >>> matched.table.X.toarray()
-    array([[5., 0.]])
-    >>> matched.missing, matched.extra
-    (['wasps'], ['bees'])
-    """
+    """Put the columns of a table in the order of these names."""
     if table.column_names is None:
         message = "The table has no column names to match columns by."
         raise ValueError(message)

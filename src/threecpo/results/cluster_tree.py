@@ -28,35 +28,7 @@ IN_A_NAME = 3
 def tree_nodes(
     model: ThreeCPO, n: int = 5, *, column_names: Iterable[Any] | None = None
 ) -> list[dict[str, Any]]:
-    """Joins of a model's tree, the cheapest first, with what marks and divides them.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    n : int, default=5
-        Most columns to list for a node and for each of its branches.
-    column_names : sequence of str, default=None
-        Names of the columns; None takes those of the fit, or their numbers, from 0.
-
-    Returns
-    -------
-    list of dict
-        The columns of ``ThreeCPO.tree_table``; the ``name`` of the node and the
-        ``markers`` of its rows against all rows; ``left_name`` and ``right_name`` of
-        its branches, and ``left_markers`` and ``right_markers``, which tell the two
-        apart: columns of each branch against both. All values are plain.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import tree_nodes
-    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
-    >>> model = ThreeCPO(2, random_state=0).fit(X)
-    >>> (node,) = tree_nodes(model, column_names="abc")
-    >>> node["left_markers"], node["right_markers"], node["rows"]
-    (['b'], ['a'], 5)
-    """
+    """Joins of a model's tree, the cheapest first, with what marks and divides them."""
     record = record_of(model)
     columns = column_names_of(record, column_names)
     names = cluster_names_of(record, None if column_names is None else columns).tolist()
@@ -87,31 +59,7 @@ def tree_nodes(
 def tree_figure(
     model: ThreeCPO, *, column_names: Iterable[Any] | None = None
 ) -> dict[str, Any]:
-    """Numbers of a drawn tree, as plain lists.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    column_names : sequence of str, default=None
-        Names of the columns; None takes those of the fit, or their numbers, from 0.
-
-    Returns
-    -------
-    dict
-        ``leaves`` (clusters in the order of the tree, at the places 0, 1, …) with
-        their ``names`` and ``sizes``; and ``nodes``, those of :func:`tree_nodes` with
-        the ``place`` of each and ``path``, the corners (place, height) of the line
-        that joins its branches.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import tree_figure
-    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
-    >>> tree_figure(ThreeCPO(2, random_state=0).fit(X))["leaves"]
-    [0, 1]
-    """
+    """Numbers of a drawn tree, as plain lists."""
     record = record_of(model)
     given = None if column_names is None else column_names_of(record, column_names)
     leaves = record.tree.leaves
@@ -139,33 +87,7 @@ def tree_figure(
 def scanpy_dendrogram(
     model: ThreeCPO, groupby: str, categories: Iterable[Any] | None = None
 ) -> dict[str, Any]:
-    """What ``scanpy.tl.dendrogram`` leaves in ``uns[f"dendrogram_{groupby}"]``.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model of two clusters or more.
-    groupby : str
-        Column of ``obs`` that holds the clusters.
-    categories : sequence of str, default=None
-        Its category for each cluster; None for their numbers.
-
-    Returns
-    -------
-    dict
-        ``linkage``, ``groupby``, ``categories_ordered``, ``categories_idx_ordered``,
-        ``dendrogram_info``, ``correlation_matrix`` (of the logarithms of the clusters'
-        shares) and the names of the methods.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import scanpy_dendrogram
-    >>> X = [[90, 0, 50], [80, 1, 50], [0, 90, 50], [1, 80, 50], [2, 70, 40]]
-    >>> model = ThreeCPO(2, random_state=0).fit(X)
-    >>> scanpy_dendrogram(model, "clusters")["categories_ordered"]
-    ['0', '1']
-    """
+    """What ``scanpy.tl.dendrogram`` leaves in ``uns[f"dendrogram_{groupby}"]``."""
     from scipy.cluster.hierarchy import dendrogram
 
     record = record_of(model)

@@ -48,35 +48,7 @@ def known_facts(record: FitRecord) -> dict[str, Any]:
 
 
 def fit_facts(model: ThreeCPO) -> dict[str, Any]:
-    """Parameters of a fit and what it found, as plain values.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-
-    Returns
-    -------
-    dict
-        ``parameters`` that the fit used and its ``seed``; numbers of ``rows``,
-        ``columns``, ``clusters``, ``cluster_sizes``, ``outliers``,
-        ``rows_without_counts`` (in relevant or shared columns), ``column_groups`` and
-        ``iterations``; the ``loss``; the ``temperature`` T, the ``dispersion`` φ (the
-        median of the columns) and the mean ``confidence`` in the rows of each cluster,
-        None where they were not measured; ``known``, what was given before the fit
-        (``rows`` held in clusters and how many of them are ``against`` the counts,
-        ``clusters`` and ``fixed_groups``); ``cluster_names`` and ``separation`` (the
-        columns, at most three, that make half of what separates the clusters, and
-        their share of it).
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.results import fit_facts
-    >>> X = [[9, 0, 5], [8, 1, 5], [0, 9, 5], [1, 8, 5]]
-    >>> fit_facts(ThreeCPO(2, random_state=0).fit(X))["cluster_sizes"]
-    [2, 2]
-    """
+    """Parameters of a fit and what it found, as plain values."""
     record = record_of(model)
     rows, columns = (
         figure_data.cluster_sizes(record),
@@ -104,31 +76,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
 
 
 def choice_facts(path: KPath) -> dict[str, Any]:
-    """Say how a path chose, and what lies one level below the clusters.
-
-    Parameters
-    ----------
-    path : KPath
-        What :func:`threecpo.select_n_clusters` returns, or ``k_path_`` of a model.
-
-    Returns
-    -------
-    dict
-        ``criterion``, ``best`` and ``runner_up``, K of totals like the best in
-        ``flat``, whether the path ``falls_at_end``, the ``sentence`` that says so;
-        and what the fit with ``next_k`` clusters makes of each cluster in ``below``
-        (see ``KPath.below``).
-
-    Examples
-    --------
-    >>> from threecpo import select_n_clusters
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.results import choice_facts
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> path = select_n_clusters(X, range(1, 5), n_init=3, random_state=0)
-    >>> choice_facts(path)["runner_up"]
-    4
-    """
+    """Say how a path chose, and what lies one level below the clusters."""
     choice = path.choice
     return {
         "criterion": choice.criterion,
@@ -147,38 +95,7 @@ FEW = 4
 
 
 def describe_counts(table: CountTable) -> dict[str, Any]:
-    """Describe a table of counts.
-
-    Parameters
-    ----------
-    table : CountTable
-        Counts with their names.
-
-    Returns
-    -------
-    dict
-        ``description`` (which matrix of an h5ad file it is); numbers of ``rows`` and
-        ``columns``; of the counts how many are ``stored``, the
-        ``density``, ``total``, ``least``, ``most`` and whether all are ``whole``;
-        ``row_sums`` and ``overdispersion``; names, ``labels`` and the values of all
-        ``label_kinds``; and what may be wrong:
-        ``log_normalised``, ``proportions_of`` (1 or 100), ``empty_rows``,
-        ``empty_columns``, repeated names, ``total_rows`` and ``total_columns`` (sums of
-        all others), ``id_columns``, ``code_columns``, ``measures`` (years, ages),
-        ``thousands`` (1.234 for 1234), how many are ``copied_rows``, and whether the
-        table is named as if ``transposed``; and what may dominate clusters: the share
-        of the counts in the ``deepest_rows`` (5 %) and in the ``largest_columns``, and
-        the ``dispersion`` of columns and of rows in a sample. :func:`check_input` says
-        it in words.
-
-    Examples
-    --------
-    >>> from threecpo import CountTable
-    >>> from threecpo.results import describe_counts
-    >>> facts = describe_counts(CountTable([[3, 0], [0, 5], [0, 0]]))
-    >>> facts["total"], facts["empty_rows"]
-    (8.0, 1)
-    """
+    """Describe a table of counts."""
     counts = check_counts(table)
     sums = counts.row_lengths(1)
     found = find_problems(table)

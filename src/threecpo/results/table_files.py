@@ -72,27 +72,6 @@ def write_table(
     front, as do those that start with apostrophes before such a character.
     :func:`read_table` takes it away again. Names with delimiters, quotes and line
     breaks are quoted.
-
-    Parameters
-    ----------
-    table : dict of str to array-like, or pandas.DataFrame
-        Columns of equal length.
-    path : str or path-like
-        File to write.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from threecpo.results import read_table, write_table
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_table({"row": ["=a", "b,c"], "scale": [0.1, 0.9]}, f"{folder}/t.csv")
-    ...     print(Path(folder, "t.csv").read_text(), end="")
-    ...     read_table(f"{folder}/t.csv")["row"].tolist()
-    row,scale
-    '=a,0.1
-    "b,c",0.9
-    ['=a', 'b,c']
     """
     columns = {name: np.asarray(table[name]) for name in table}
     if len({len(values) for values in columns.values()}) > 1:
@@ -111,26 +90,7 @@ def write_table(
 
 
 def rounded_table(table: Mapping[str, ArrayLike] | Any, digits: int) -> Table:
-    """Round the numbers of a table for people who look at it.
-
-    Parameters
-    ----------
-    table : dict of str to array-like, or pandas.DataFrame
-        Columns.
-    digits : int
-        Significant digits that fractions keep; at least three behind the point stay.
-
-    Returns
-    -------
-    dict of str to ndarray
-        The same columns; whole numbers and text are as they were.
-
-    Examples
-    --------
-    >>> from threecpo.results import rounded_table
-    >>> rounded_table({"scale": [2 / 3, 1234567.891234]}, 6)["scale"].tolist()
-    [0.666667, 1234567.891]
-    """
+    """Round the numbers of a table for people who look at it."""
     columns = {name: np.asarray(table[name]) for name in table}
     return {
         name: _rounded(values, digits) if values.dtype.kind == "f" else values
@@ -150,19 +110,7 @@ def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
 
 
 def read_table(path: str | PathLike[str]) -> Table:
-    """Read a CSV file that :func:`write_table` has written.
-
-    Parameters
-    ----------
-    path : str or path-like
-        File to read.
-
-    Returns
-    -------
-    dict of str to ndarray
-        Names and labels (``label``, ``label_…``) as ``object`` arrays of str, clusters,
-        groups, ranks and numbers of things as ``int64``, all else as ``float64``.
-    """
+    """Read a CSV file that :func:`write_table` has written."""
     try:
         with Path(path).open(
             encoding="utf-8", errors="surrogatepass", newline=""
@@ -255,15 +203,6 @@ def write_workbook(model: ThreeCPO, rows: Table, path: str | PathLike[str]) -> N
     Sheets are ``rows``, ``clusters``, ``profile`` (expected counts of each column in a
     row of mean size, by cluster), ``markers`` and ``columns``. Names are text, whatever
     they look like: no cell is a formula or a link.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    rows : dict of str to ndarray
-        What :func:`row_table` returns.
-    path : str or path-like
-        File to write.
     """
     library = require("xlsxwriter", "io", "Writing a workbook")
     sheets = {
