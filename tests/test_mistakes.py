@@ -45,12 +45,12 @@ def saved(name):
 IN_PYTHON = {
     "a column of text": (
         lambda: fit(FRAME.assign(name="bob")),
-        r"Column 'name' of X holds 'bob', .* X\.drop\(columns=\['name'\]\)",
+        r"Column 'name' of X contains 'bob', .* X\.drop\(columns=\['name'\]\)",
         lambda: fit(FRAME.assign(name="bob").drop(columns=["name"])),
     ),
     "a column of dates": (
         lambda: fit(FRAME.assign(day=pd.Timestamp("2020-01-01"))),
-        "Column 'day' of X holds the date 2020-01-01",
+        "Column 'day' of X contains the date 2020-01-01",
     ),
     "names of two levels": (
         lambda: fit(pd.DataFrame(X, columns=LEVELS)),
@@ -194,5 +194,7 @@ def test_frames_that_are_right_stay_right():
 def test_a_polars_frame_with_a_text_column():
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"a": [1, 2], "town": ["Rome", "Oslo"]})
-    with pytest.raises(ValueError, match=r"'town' of X holds 'Rome', .*drop\(\['town"):
+    with pytest.raises(
+        ValueError, match=r"'town' of X contains 'Rome', .*drop\(\['town"
+    ):
         fit(frame)

@@ -48,7 +48,7 @@ def check_parameters(given: Mapping[str, Any]) -> None:
 
 
 def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
-    """Refuse a value that is none of the allowed ones."""
+    """Refuse a value that is not one of the allowed ones."""
     allowed = list(allowed)
     if not any(value is option or value == option for option in allowed):
         choices = ", ".join(map(repr, allowed))

@@ -34,7 +34,7 @@ def plain(value: Any, *, longest: int | None = None) -> Any:
 
 
 def _described(value: Any) -> str:
-    """A text for what is no data: a model, a function, a generator, a path."""
+    """A text for what is not data: a model, a function, a generator, a path."""
     if hasattr(value, "record_"):
         return f"{type(value).__name__}({_digest(value.record_.sums.table)})"
     if isinstance(value, np.random.RandomState | np.random.Generator):

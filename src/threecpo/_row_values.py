@@ -106,7 +106,7 @@ def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
         )
         raise ValueError(message)
     if not weights.any():
-        message = "All sample weights are zero: there is no row to fit."
+        message = "All sample weights are zero; at least one row must count."
         raise ValueError(message)
     return None if (weights == 1).all() else weights
 

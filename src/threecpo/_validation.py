@@ -25,7 +25,7 @@ _TABLES = "an array, a frame, a sparse matrix or a CountTable"
 
 
 def refuse_other_kinds(X: Any) -> None:
-    """Refuse what is no table of numbers, in one sentence each."""
+    """Refuse what is not a table of numbers, in one sentence each."""
     message = _wrong_object(X)
     if message is None and isinstance(X, list | tuple):
         message = _wrong_list(X)
@@ -82,15 +82,15 @@ def _wrong_array(X: np.ndarray[Any, Any]) -> str | None:
         return _wrong_list(X.astype(str).tolist())
     if kind in "US":
         return (
-            f"X holds text such as {str(X.flat[0])!r}, no numbers; if these are "
+            f"X contains text such as {str(X.flat[0])!r}, not counts; if these are "
             "numbers, pass X.astype(float)."
             if X.size
             else None
         )
     if kind in "Mm":
-        return "X holds dates or times, no counts; leave them out."
+        return "X contains dates or times, not counts; exclude them."
     if kind == "c":
-        return "Complex data not supported: X holds complex numbers, no counts."
+        return "Complex data not supported: X contains complex numbers, not counts."
     if X.ndim == 1:
         return (
             "X has one dimension, a table has rows and columns. Reshape your data: "
@@ -118,8 +118,8 @@ def _wrong_frame(X: Any) -> str | None:
         if found is not None:
             columns = f"columns=[{name!r}]" if hasattr(X, "iloc") else f"[{name!r}]"
             return (
-                f"Column {name!r} of X holds {found}, which is no number; leave it "
-                f"out: X.drop({columns})."
+                f"Column {name!r} of X contains {found}, not counts; exclude it: "
+                f"X.drop({columns})."
             )
     return None
 
@@ -132,7 +132,7 @@ def _is_number(dtype: Any) -> bool:
 
 
 def _no_number(column: Any) -> str | None:
-    """The first value that is no number, shown; None where all are."""
+    """The first value that is not a number, shown; None where all are."""
     for value in column:
         if value is None or type(value).__name__ == "NAType":
             continue
@@ -255,7 +255,7 @@ def _listed(names: list[str]) -> str:
 
 
 def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
-    """What is wrong with an entry that is no count, and what to do."""
+    """What is wrong with an entry that is not a count, and what to do."""
     row, column, value = bad
     where = f"row {row}, column {column} holds {_formatted(value)}"
     if value < 0 and np.isfinite(value):

@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     Raises
     ------
     ValueError
-        If the file is no model, damaged, or of another version.
+        If the file is not a model, damaged, or of another version.
 
     Examples
     --------

@@ -235,9 +235,7 @@ def _most_frequent(
 ) -> list[str]:
     """The most frequent terms in alphabetical order, ties by the alphabet."""
     if not terms:
-        message = (
-            "texts hold no word of two or more letters: there is nothing to count."
-        )
+        message = "texts do not contain a word of two or more letters to count."
         raise ValueError(message)
     frequency: defaultdict[str, int] = defaultdict(int)
     for term, count in zip(terms, np.bincount(ids).tolist(), strict=True):

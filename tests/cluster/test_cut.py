@@ -236,7 +236,7 @@ class TestMerge:
         for clusters, text in (
             ([0, 1], "lists of clusters"),
             (["01"], "lists of clusters"),
-            ([[0, 9]], "9 is no cluster of 0 to 3"),
+            ([[0, 9]], "9 is not a cluster; they are 0 to 3"),
             ([[0, -1]], "-1 is no cluster"),
             ([[0, 1.0]], r"1\.0 is no cluster"),
             ([[0, 1], [1, 2]], "names a cluster twice"),

@@ -62,7 +62,7 @@ def test_rows_that_are_written_leave_t_within_a_budget(X, expected, limit, tmp_p
     np.testing.assert_array_equal(distributed.read_rows(rows), expected.labels_)
     assert {read.reads for read in blocks} == {blocks[0].reads}
     if limit is None:
-        with pytest.raises(AttributeError, match="no measure of confidence"):
+        with pytest.raises(AttributeError, match="Confidence was not measured"):
             found.temperature_  # noqa: B018
     else:
         assert found.temperature_ == expected.temperature_

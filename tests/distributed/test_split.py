@@ -101,7 +101,7 @@ def test_a_dask_array_is_split_by_the_method(joined):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"cluster": 3}, "3 is no cluster of 0 to 2"),
+        ({"cluster": 3}, "3 is not a cluster; they are 0 to 2"),
         ({"cluster": 0, "into": 1}, "into=1"),
         ({"cluster": 0, "into": 599, "sample_rows": 599}, "too few for into=599"),
         ({"cluster": 0, "into": 5, "sample_rows": 4}, "sample_rows=4"),

@@ -316,7 +316,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             return np.asarray(init)
         check_is_fitted(init)
         if not isinstance(init, PoissonClusterer):
-            message = f"init={init!r} is no model of the Poisson family."
+            message = f"init={init!r} is not a ThreeCPO model."
             raise ValueError(message)
         return init.record_
 

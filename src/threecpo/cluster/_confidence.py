@@ -217,7 +217,9 @@ class RowConfidence(ClusterTree):
             message = f"alpha={alpha!r} must be between 0 and 1."
             raise ValueError(message)
         if self.record_.rows is None:
-            message = "This model has no labels of its rows; stability needs them."
+            message = (
+                "Row results were written to disk (write_to=); stability needs them."
+            )
             raise ValueError(message)
         counts = self._own_rows(X)
         # Held rows would be found again wherever they are.
@@ -261,8 +263,8 @@ class RowConfidence(ClusterTree):
         found = self.record_.confidence
         if found is None:
             message = (
-                "This fit has no measure of confidence; measure_confidence(X) makes it "
-                "from the counts of the fit."
+                "Confidence was not measured in this fit; measure_confidence(X) "
+                "measures it from the counts of the fit."
             )
             raise AttributeError(message)
         return found

@@ -154,7 +154,7 @@ def _check_batches(record: FitRecord, counts: Counts) -> None:
     strange = np.flatnonzero(counts.batches >= len(record.batch_names))
     if len(strange):
         message = (
-            f"batch of row {strange[0]} is none of the fit's; partial_fit takes rows "
-            "of its batches alone."
+            f"batch of row {strange[0]} was not in the fit; partial_fit only takes "
+            "rows of batches that it knows."
         )
         raise ValueError(message)

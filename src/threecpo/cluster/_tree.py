@@ -212,7 +212,7 @@ class ClusterTree(PoissonClusterer):
         return split(self, X, cluster, into, **options)
 
     def _check_division(self, cluster: Any, into: Any, batch: Any) -> None:
-        """Refuse what is no division of a cluster."""
+        """Refuse a division that is not possible."""
         check_is_fitted(self)
         self._check_batches_given(batch)
         _options.check_integer("into", into, 2)
@@ -324,7 +324,7 @@ def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:
     for given in clusters:
         number = int(given) if isinstance(given, Integral) else -1
         if not 0 <= number < n_clusters:
-            message = f"{given!r} is no cluster of 0 to {n_clusters - 1}."
+            message = f"{given!r} is not a cluster; they are 0 to {n_clusters - 1}."
             raise ValueError(message)
         numbers.append(number)
     return numbers

@@ -66,9 +66,9 @@ def refit_plan(estimator: Any) -> Plan:
 
 
 def check_division(estimator: Any, cluster: Any, into: Any, batch: Any) -> None:
-    """Refuse what is no division of a cluster of a fitted estimator."""
+    """Refuse a division of a fitted estimator's cluster that is not possible."""
     if not hasattr(estimator, "split"):
-        message = f"{estimator!r} has no clusters to divide: it is no ThreeCPO."
+        message = f"{estimator!r} is not a ThreeCPO; only its clusters can be split."
         raise TypeError(message)
     estimator._check_division(cluster, into, batch)
 

@@ -11,7 +11,6 @@ from .._progress import RunBar
 from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.selection import (
     empty_path,
-    largest_of_auto,
     numbers_of_auto,
     whole_numbers,
 )
@@ -138,15 +137,13 @@ def fit_auto(
     progress: Progress | None,
 ) -> None:
     """Fit the number of clusters that is the best of a path."""
-    largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
     plan = path.fitter.plan(1)
     with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = block_request(session, **how)
         found = _rows_of(session, plan, session.rows(plan, request), rows)
-        least = max(1, len(found.info.known_names), len(plan.seed_names))
-        wanted = numbers_of_auto(found.n_rows, found.info, least, largest)
+        wanted = numbers_of_auto(estimator, found.n_rows, found.info)
         _extend(path, session, found, wanted, heard)
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None

@@ -184,7 +184,7 @@ class KPath:
         """
         if n_clusters not in self._fits:
             asked = ", ".join(map(str, self.n_clusters))
-            message = f"This path has no fit for K = {n_clusters}; it has {asked}."
+            message = f"K = {n_clusters} is not in this path; it has {asked}."
             raise ValueError(message)
         return fitted(self.fitter.estimator, self._fits[n_clusters].record)
 

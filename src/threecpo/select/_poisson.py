@@ -74,7 +74,7 @@ def _scaled(
     return np.array(totals)
 
 
-# The least dispersion of values that are no whole counts, such as their logarithms.
+# The least dispersion of values that are not integers, such as their logarithms.
 OF_FRACTIONS = 1e-3
 
 
@@ -147,10 +147,6 @@ class PoissonFit:
         step = record.settings.column_step(smoothed, groups, free)
         least = OF_FRACTIONS if fractional else 1.0
         return cls(record, seconds, step.scores, dispersions, labels, least)
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Labels of other rows."""
-        return self.record.describe(as_table(X).counts).labels
 
 
 class PoissonFitter:

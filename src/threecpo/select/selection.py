@@ -145,7 +145,7 @@ def _over_blocks(X: Any, n_clusters: list[Any], **options: Any) -> KPath:
 
 
 def numbers_to_try(n_clusters: Any) -> list[Any]:
-    """Numbers of clusters as a list, of which there must be some."""
+    """Numbers of clusters as a list that is not empty."""
     if not np.iterable(n_clusters) or isinstance(n_clusters, str):
         message = (
             f"n_clusters={n_clusters!r} must be several numbers, such as range(2, 31)."
@@ -153,7 +153,7 @@ def numbers_to_try(n_clusters: Any) -> list[Any]:
         raise ValueError(message)
     wanted = list(n_clusters)
     if not wanted:
-        message = "n_clusters is empty: there is no number of clusters to try."
+        message = "n_clusters is empty; pass numbers to try, such as range(2, 31)."
         raise ValueError(message)
     return wanted
 
@@ -164,19 +164,15 @@ def whole_numbers(n_clusters: Any) -> list[int]:
     return sorted({_options.check_integer("n_clusters", k, 1) for k in wanted})
 
 
-def numbers_of_auto(n_rows: int, info: RowInfo, least: int, largest: int) -> range:
+def numbers_of_auto(estimator: Any, n_rows: int, info: RowInfo) -> range:
     """Numbers of clusters that ``n_clusters="auto"`` tries: at most one a row."""
+    largest = _options.check_integer("max_clusters", estimator.max_clusters, 1)
+    least = max(1, len(info.known_names), len(estimator.seed_columns or ()))
     if least > largest:
         message = f"max_clusters={largest}, but {least} clusters are known."
         raise ValueError(message)
-    kept = info.kept
-    n_rows = n_rows if kept is None else len(kept)
-    return range(least, min(largest, n_rows) + 1)
-
-
-def largest_of_auto(estimator: Any) -> int:
-    """Largest number of clusters that ``n_clusters="auto"`` tries."""
-    return _options.check_integer("max_clusters", estimator.max_clusters, 1)
+    n_kept = n_rows if info.kept is None else len(info.kept)
+    return range(least, min(largest, n_kept) + 1)
 
 
 def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
@@ -211,11 +207,11 @@ def auto_path(
 
     It begins with the number of known clusters, and has no more than there are rows.
     """
-    largest = largest_of_auto(estimator)
     path = empty_path(estimator, estimator.criterion)
+    path.fitter.plan(1)  # which checks the parameters
     rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
     rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
     table = as_table(X, estimator, **rows)
-    least = max(1, table.counts.n_known, len(estimator.seed_columns or ()))
-    wanted = numbers_of_auto(table.counts.n_rows, table.counts.row_info, least, largest)
+    counts = table.counts
+    wanted = numbers_of_auto(estimator, counts.n_rows, counts.row_info)
     return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)

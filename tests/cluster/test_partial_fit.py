@@ -115,9 +115,9 @@ def test_batches():
         cells = found.record_.sums.by_batch[:3, b]
         mine = [X[(labels == k) & (batch == name)].sum(axis=0) for k in range(3)]
         np.testing.assert_array_equal(cells, mine)
-    with pytest.raises(ValueError, match="batch of row 2 is none of the fit's"):
+    with pytest.raises(ValueError, match="batch of row 2 was not in the fit"):
         found.partial_fit(REST[:3], batch=["x", "y", "z"])
-    with pytest.raises(ValueError, match="batch of row 0 is none of the fit's"):
+    with pytest.raises(ValueError, match="batch of row 0 was not in the fit"):
         found.partial_fit(REST[:3])
 
 
