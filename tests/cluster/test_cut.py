@@ -237,8 +237,8 @@ class TestMerge:
             ([0, 1], "lists of clusters"),
             (["01"], "lists of clusters"),
             ([[0, 9]], "9 is not a cluster; they are 0 to 3"),
-            ([[0, -1]], "-1 is no cluster"),
-            ([[0, 1.0]], r"1\.0 is no cluster"),
+            ([[0, -1]], "-1 is not a cluster"),
+            ([[0, 1.0]], r"1\.0 is not a cluster"),
             ([[0, 1], [1, 2]], "names a cluster twice"),
             ([[0, 0]], "names a cluster twice"),
         ):
@@ -264,7 +264,7 @@ class TestSplit:
     def test_refuses(self):
         model = fit(n_init=1)
         for cluster, into, text in (
-            (3, 2, "3 is no cluster"),
+            (3, 2, "3 is not a cluster"),
             (0, 1, "into=1"),
             (0, 1000, "too few for into=1000"),
         ):
