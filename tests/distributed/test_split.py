@@ -117,5 +117,5 @@ def test_refuses(joined, options, text):
 def test_other_columns_and_models_are_refused(joined):
     with pytest.raises(ValueError, match="columns"):
         distributed.split(joined, evenly(X[:, 1:], 3), 0, sample_rows=100)
-    with pytest.raises(TypeError, match="no ThreeCPO"):
+    with pytest.raises(TypeError, match="not a ThreeCPO"):
         distributed.split(PoissonL(3, random_state=0).fit(X), evenly(X, 3), 0)
