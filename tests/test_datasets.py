@@ -26,7 +26,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def model(table):
-    return ThreeCPO("auto", random_state=0).fit(table)
+    return ThreeCPO(random_state=0).fit(table)
 
 
 class TestAusten:
@@ -67,7 +67,7 @@ class TestAusten:
         assert groups == {1: 250, 0: 1496, -1: 254}
 
     def test_names_and_labels_do_not_leak_into_the_clusters(self, table, model):
-        bare = ThreeCPO("auto", random_state=0).fit(table.X)
+        bare = ThreeCPO(random_state=0).fit(table.X)
         np.testing.assert_array_equal(bare.labels_, model.labels_)
         assert bare.loss_ == model.loss_
 

@@ -34,11 +34,11 @@ def test_it_finds_the_novels_and_runs_twice(run, opened):
     assert f"Report: {PAGE}" in done.out.splitlines()
     assert "Each cluster is one novel" in done.out
     assert "elizabeth · darcy · bennet" in done.out
-    assert "threecpo demo --open" in done.out
+    assert "--open does it" in done.out
     folder = Path("austen.threecpo")
     chosen = {"k_path.csv", "k_divisions.csv"}
     assert {path.name for path in folder.iterdir()} == FILES | chosen
-    model = ThreeCPO("auto", random_state=0).fit(load_austen().X)
+    model = ThreeCPO(random_state=0).fit(load_austen().X)
     assert same(threecpo.load(folder / "model.npz").labels_, model.labels_)
     facts = json.loads((folder / "run.json").read_text())
     assert facts["agreement"]["novel"]["ARI"] == 1
@@ -46,7 +46,7 @@ def test_it_finds_the_novels_and_runs_twice(run, opened):
     assert opened == []
     again = run("demo", "--open")
     assert again.code == 0
-    assert "threecpo demo --open" not in again.out
+    assert "--open does it" not in again.out
     assert opened == [Path(PAGE).absolute().as_uri()]
 
 

@@ -52,7 +52,7 @@ def command(output: Path | None, *, opened: bool) -> None:
 
     facts = fit_to_folder(
         Austen(),
-        ThreeCPO("auto", random_state=0),
+        ThreeCPO(random_state=0),
         target,
         force=True,
         called={"rows": "chapters", "columns": "words"},
@@ -61,7 +61,7 @@ def command(output: Path | None, *, opened: bool) -> None:
     if facts["agreement"]["novel"]["ARI"] == 1:
         print_line("Each cluster is one novel, named after the words that mark it.")
     if not opened:
-        print_line("Open the report in a browser, or run: threecpo demo --open")
+        print_line("Open the report in a browser; --open does it for you.")
     else:
         open_report(target)
 
