@@ -26,7 +26,6 @@ def arrays_of(path):
         "words": table.column_names.astype(str),
         "novels": np.array([chapter["novel"] for chapter in chapters]),
         "chapters": np.array([chapter["chapter"] for chapter in chapters], np.uint16),
-        "openings": table.row_titles.astype(str),
     }
 
 

@@ -1,33 +1,18 @@
 """Draws docs/images/report.png: ``python docs/_ext/report_picture.py``.
 
-Runs ``threecpo demo`` and shows its report in Chromium, the map in the light theme
-beside the clusters in the dark one. Needs playwright and Debian's chromium.
+Runs ``threecpo demo`` and shows the top of its report in Chromium, with the first
+cluster chosen. Needs playwright and Debian's chromium.
 """
 
-import io
 import tempfile
 from pathlib import Path
 
-from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from threecpo.cli import main
 
 TARGET = Path(__file__).parents[1] / "images" / "report.png"
-SIZE = {"width": 1000, "height": 1120}
-LEFT_OUT = {
-    "light": "nav, [aria-labelledby=path]",
-    "dark": "header, nav, [aria-labelledby=path], [aria-labelledby=map]",
-}
-REMOVE = "(parts) => document.querySelectorAll(parts).forEach((part) => part.remove())"
-
-
-def shown(browser, page_file, theme):
-    """Return the page in a theme, without the parts that the picture leaves out."""
-    page = browser.new_page(viewport=SIZE, color_scheme=theme)
-    page.goto(page_file.as_uri())
-    page.evaluate(REMOVE, LEFT_OUT[theme])
-    return Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+SIZE = {"width": 1400, "height": 940}
 
 
 def draw(folder):
@@ -37,13 +22,12 @@ def draw(folder):
         browser = playwright.chromium.launch(
             executable_path="/usr/bin/chromium", args=["--no-sandbox"]
         )
-        page_file = Path(folder, "austen", "report.html")
-        parts = [shown(browser, page_file, theme) for theme in LEFT_OUT]
+        page = browser.new_page(viewport=SIZE, color_scheme="light")
+        page.goto(Path(folder, "austen", "report.html").as_uri())
+        page.locator("#overview [data-cluster='0'] a").click()
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=TARGET)
         browser.close()
-    picture = Image.new("RGB", (2 * SIZE["width"], SIZE["height"]))
-    for place, part in enumerate(parts):
-        picture.paste(part, (place * SIZE["width"], 0))
-    picture.save(TARGET, optimize=True)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,7 @@ def load_austen() -> CountTable:
     CountTable
         269 chapters x the 2000 most frequent words, counted by
         :func:`threecpo.text.count_terms` with its defaults. ``row_names`` are novel and
-        chapter, ``row_titles`` the first words of the chapter, and ``labels`` the
-        novel. Fits do not read names, titles or labels.
+        chapter, and ``labels`` the novel. Fits do not read names or labels.
 
     Examples
     --------
@@ -39,8 +38,8 @@ def load_austen() -> CountTable:
     >>> table = load_austen()
     >>> table
     CountTable("Jane Austen's novels": 269 rows x 2000 columns, 6 clusters)
-    >>> table.row_names[0], table.row_titles[0][:42]
-    ('Emma, chapter 1', 'Emma Woodhouse, handsome, clever, and rich')
+    >>> table.row_names[11]
+    'Emma, chapter 12'
     """
     with np.load(Path(__file__).parent / "data" / "austen.npz") as arrays:
         novels = arrays["novels"].tolist()
@@ -53,7 +52,6 @@ def load_austen() -> CountTable:
             ],
             column_names=arrays["words"].tolist(),
             labels={"novel": novels},
-            row_titles=arrays["openings"].tolist(),
             name="Jane Austen's novels",
             licence="Public domain",
             source="Project Gutenberg, by way of the R package janeaustenr",
