@@ -20,6 +20,7 @@ class Tally:
     def __init__(self, keep: Path, seed: int) -> None:
         self._keep, self._seed = keep, seed
         self.counts: dict[str, Counter[str]] = defaultdict(Counter)
+        self._seconds: Counter[str] = Counter()
         self.groups: dict[tuple[str, str, str], list[Outcome]] = defaultdict(list)
 
     @property
@@ -33,6 +34,7 @@ class Tally:
     def add(self, outcome: Outcome, folder: Path) -> None:
         """Count an outcome; copy the input of a failure, which lies in the folder."""
         self.counts[outcome.target][outcome.kind] += 1
+        self._seconds[outcome.target] += outcome.seconds  # type: ignore[assignment]
         if not outcome.failed:
             return
         alike = self.groups[outcome.group]
@@ -48,13 +50,15 @@ class Tally:
         return f"{outcome.kind}, --seed {self._seed} --replay {place}: {outcome.detail}"
 
     def table(self, names: list[str]) -> str:
-        """Numbers of every target, one a line."""
-        titles = ["inputs", *KINDS]
+        """Numbers of every target, one a line, and how many a process does a second."""
+        titles = ["inputs", *KINDS, "a second"]
         lines = [f"{'target':<16}" + "".join(f"{title:>11}" for title in titles)]
-        rows = [(name, self.counts[name]) for name in names]
-        rows.append(("all", sum(self.counts.values(), Counter())))
-        for name, counter in rows:
-            numbers = [counter.total(), *(counter[kind] for kind in KINDS)]
+        rows = [(name, self.counts[name], self._seconds[name]) for name in names]
+        seconds = self._seconds.total()
+        rows.append(("all", sum(self.counts.values(), Counter()), seconds))
+        for name, counter, seconds in rows:
+            rate = round(counter.total() / seconds) if seconds else 0
+            numbers = [counter.total(), *(counter[kind] for kind in KINDS), rate]
             lines.append(f"{name:<16}" + "".join(f"{n:>11}" for n in numbers))
         return "\n".join(lines)
 

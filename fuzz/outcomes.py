@@ -21,6 +21,7 @@ class Outcome(NamedTuple):
     number: int
     kind: str
     detail: str = ""
+    seconds: float = 0.0
 
     @property
     def failed(self) -> bool:

@@ -52,8 +52,9 @@ class Pool:
         fault = child.fault()
         for message in child.messages():
             if message["at"] == "end":
-                number, kind = message["number"], message["kind"]
-                outcome = Outcome(self._target(child), number, kind, message["detail"])
+                number = message["number"]
+                about = (message[key] for key in ("kind", "detail", "seconds"))
+                outcome = Outcome(self._target(child), number, *about)
                 listen(outcome, child.folder / f"failed-{number}")
                 fault = None if fault and fault[0] == HANG else fault
                 child.finished = number

@@ -58,8 +58,10 @@ class Worker:
             first = batch["first"]
             for number in range(first, first + batch["count"]):
                 self._say(at="begin", number=number, time=time.monotonic())
+                began = time.monotonic()
                 kind, detail = self._try(target, number, batch["seed"], before)
-                self._say(at="end", number=number, kind=kind, detail=detail)
+                took = {"detail": detail, "seconds": time.monotonic() - began}
+                self._say(at="end", number=number, kind=kind, **took)
                 if kind == MEMORY:
                     # The peak stays; the next input needs a new process.
                     return

@@ -31,8 +31,18 @@ IDLE_SECONDS = 30.0
 _NO_MEMORY = ("memory allocation failed", "can't start new thread", "unable to alloc")
 
 
+class _WithoutPandas:
+    """Keeps pyarrow from loading pandas in every copy: nothing here needs it."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:  # noqa: ARG004
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+
 def serve() -> None:
     """Serve the process that started this one."""
+    sys.meta_path.insert(0, _WithoutPandas)
     # Ctrl-C is for the caller to hear.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     requests = open(0, "rb", buffering=0)  # noqa: SIM115
