@@ -87,7 +87,7 @@ def fit(given: argparse.Namespace) -> int:
         def start(self, n_runs: int) -> None:
             self.n_starts += 1
             if self.n_starts == 1:
-                times["first look"] = now()
+                times["first scan"] = now()
             elif given.k == "auto":
                 times["fit of the sample"] = now()
             say(f"  {n_runs} runs")

@@ -1,4 +1,4 @@
-"""How rare a cluster a fit over blocks finds, with and without its second look.
+"""How rare a cluster a fit over blocks finds, with and without its search for them.
 
     python benchmarks/rare.py                                    # minutes
     python benchmarks/rare.py --rows 260000 --sample-rows 8000 --seeds 5
@@ -68,13 +68,13 @@ def main() -> int:
             rare=shares,
         )
         blocks = list(atlas.blocks())
-        for second_look, each in found.items():
-            is_found, line = fitted(atlas, blocks, given, second_look=second_look)
+        for rare_clusters, each in found.items():
+            is_found, line = fitted(atlas, blocks, given, rare_clusters=rare_clusters)
             each.append(is_found[N_COMMON:])
-            facts.append([f"{seed}", "with" if second_look else "without", *line])
+            facts.append([f"{seed}", "with" if rare_clusters else "without", *line])
             say("  " + ", ".join(facts[-1]))
     names = ["loss", "ARI", "found", "rare, %", "seconds of processors", "readings"]
-    report.add_table(["seed", "second look", *names], facts)
+    report.add_table(["seed", "rare clusters", *names], facts)
     names = ["share", "rows", "in the sample", "without", "with"]
     report.add_table(names, how_often(given, found))
     report.write()
@@ -102,7 +102,7 @@ def fitted(
     blocks: list[sp.csr_array],
     given: argparse.Namespace,
     *,
-    second_look: bool,
+    rare_clusters: bool,
 ) -> tuple[np.ndarray, list[str]]:
     """Which planted clusters a fit finds, and facts about it."""
     from sklearn.metrics import adjusted_rand_score
@@ -112,7 +112,7 @@ def fitted(
     readers = Readers(blocks)
     model = ThreeCPO(atlas.n_clusters, random_state=atlas.seed, n_jobs=given.jobs)
     began = time.process_time()
-    options = {"sample_rows": given.sample_rows, "second_look": second_look}
+    options = {"sample_rows": given.sample_rows, "rare_clusters": rare_clusters}
     distributed.fit(model, readers.each(), **options)
     seconds = time.process_time() - began
     is_found, _ = found_clusters(atlas.labels, model.labels_)

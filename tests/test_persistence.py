@@ -222,3 +222,30 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
     with pytest.raises(FileNotFoundError) as caught:
         fit().save(tmp_path / "no" / "model.npz")
     assert caught.value.filename == str(tmp_path / "no")
+
+
+def test_a_model_is_saved_without_its_rows(path, tmp_path):
+    names = [f"patient {i}" for i in range(len(X))]
+    table = threecpo.CountTable(X, row_names=names)
+    given = {"sample_weight": np.arange(len(X)) % 3, "batch": np.arange(len(X)) % 2}
+    model = ThreeCPO(3, init=TRUE.clip(0), random_state=0).fit(table, **given)
+    model.save(path)
+    whole = path.stat().st_size
+    model.save(path, rows=False)
+    assert path.stat().st_size < whole
+    with np.load(path) as arrays:
+        assert not [name for name in arrays if len(X) in arrays[name].shape]
+        assert not any(b"patient" in arrays[name].tobytes() for name in arrays)
+    again, batch = threecpo.load(path), given["batch"]
+    np.testing.assert_array_equal(
+        again.predict(X, batch=batch), model.predict(X, batch=batch)
+    )
+    assert again.temperature_ == model.temperature_
+    assert again.cut(2).n_clusters_ == 2
+    for name in ("labels_", "margins_", "row_weights_", "probabilities_"):
+        with pytest.raises(AttributeError, match=r"no results of its rows.*refine"):
+            getattr(again, name)
+    with pytest.raises(ValueError, match="no results of its rows"):
+        again.stability(X)
+    refined = again.refine(table, **given)
+    np.testing.assert_array_equal(refined.labels_, model.refine(table, **given).labels_)

@@ -31,7 +31,7 @@ _DAMAGE = (
 )
 
 
-def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
+def save(model: ThreeCPO, path: str | os.PathLike[str], *, rows: bool = True) -> None:
     """Write a fitted model to one file, to be read by :func:`load`.
 
     Parameters
@@ -40,6 +40,9 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
         A fitted model.
     path : str or path-like
         File to write; an existing one is replaced once the new one is complete.
+    rows : bool, default=True
+        Whether to store what belongs to single rows, as in :meth:`ThreeCPO.save`. A
+        start of labels (``init``) is left out, too.
 
     Examples
     --------
@@ -53,8 +56,13 @@ def save(model: ThreeCPO, path: str | os.PathLike[str]) -> None:
     """
     from ._fit.record_files import record_to_arrays
 
-    arrays, facts = record_to_arrays(model.record_)
-    parameters = _storable(model.get_params(deep=False), arrays)
+    record, parameters = model.record_, model.get_params(deep=False)
+    if not rows:
+        record = record.without_rows()
+        if not isinstance(parameters["init"], str):
+            parameters["init"] = "merge"
+    arrays, facts = record_to_arrays(record)
+    parameters = _storable(parameters, arrays)
     header = {
         "format": FORMAT,
         "version": VERSION,

@@ -40,8 +40,8 @@ def test_both_fits_are_of_the_planted_cells(monkeypatch):
     given = Namespace(sample_rows=150, jobs=1, shares=[2.0])
     blocks = list(atlas.blocks())
     readings = []
-    for second_look in (False, True):
-        found, facts = rare.fitted(atlas, blocks, given, second_look=second_look)
+    for rare_clusters in (False, True):
+        found, facts = rare.fitted(atlas, blocks, given, rare_clusters=rare_clusters)
         assert facts[2] == f"{found.sum()} of 3"
         assert facts[3] == ("2" if found[2] else "")
         readings.append(int(facts[-1]))

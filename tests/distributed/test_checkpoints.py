@@ -43,8 +43,8 @@ def folder(tmp_path):
     return tmp_path / "checkpoint"
 
 
-def kept(blocks, folder, *, second_look=True, **options):
-    fitting = {"checkpoint": folder, "second_look": second_look}
+def kept(blocks, folder, *, rare_clusters=True, **options):
+    fitting = {"checkpoint": folder, "rare_clusters": rare_clusters}
     return fit(blocks, fitting=fitting, **LONG | options)
 
 
@@ -102,12 +102,12 @@ def test_a_fit_goes_on_where_it_ended(X, folder, crash_at, monkeypatch):
 
 
 def test_a_fit_may_be_killed_after_every_pass(X, folder, crash_at, monkeypatch):
-    expected = fit(X, fitting={"second_look": False}, **LONG)
+    expected = fit(X, fitting={"rare_clusters": False}, **LONG)
     for number in range(200):
         crash_at(1 if number else 0)
         try:
-            # Of a second look several passes are kept together.
-            found = kept(X, folder, second_look=False)
+            # Of a search for rare clusters several passes are kept together.
+            found = kept(X, folder, rare_clusters=False)
         except Crash:
             assert state_of(folder)["n_passes"] == number
         else:

@@ -284,10 +284,10 @@ def test_what_moves_depends_on_workers_and_not_on_rows(client, tmp_path):
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(BlockFit, "_pass", recording)
-            fitting = {"client": counter, "second_look": False}
+            fitting = {"client": counter, "rare_clusters": False}
             model = fit(folder, fitting=fitting, **LONG | {"max_iter": 3})
         moved[n_blocks] = set(sizes)
-        # The passes, the first look, the sample and the results.
+        # The passes, the first scan, the sample and the results.
         n_folds = 3 + len(sizes)
         # What is asked, four shares for each of two threads, one addition; and once the
         # shares themselves.

@@ -131,7 +131,7 @@ def test_one_run_of_each_number_goes_on_and_all_share_a_reading(asked):
     blocks = evenly(counts_of()[0], 4)
     path_of(blocks)
     assert asked[0] == [5, 4, 3, 2, 1]
-    # The first look, the sample, the passes, and what the criterion needs.
+    # The first scan, the sample, the passes, and what the criterion needs.
     assert {read.reads for read in blocks} == {3 + len(asked)}
 
 

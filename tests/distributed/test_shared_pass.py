@@ -22,7 +22,7 @@ SLOW = {"init": "random-labels", "n_init": 8, "n_clusters": 4}
 
 def fit(readers, fitting=None, **options):
     """A fit whose runs go to their ends, and no further ones."""
-    alone = {"tol": 0.0, "second_look": False}
+    alone = {"tol": 0.0, "rare_clusters": False}
     return block_fits.fit(readers, fitting=alone | (fitting or {}), **options)
 
 
@@ -43,7 +43,7 @@ def asked(monkeypatch):
 def test_a_block_is_read_once_a_pass_for_all_runs(asked):
     readers = evenly(counts_of()[0], 6)
     fit(readers, **SLOW)
-    # The first look, the sample, the passes and the results with how sure they are.
+    # The first scan, the sample, the passes and the results with how sure they are.
     assert {read.reads for read in readers} == {3 + len(asked)}
     assert asked[0] == SLOW["n_init"]
 

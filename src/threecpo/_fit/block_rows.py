@@ -15,12 +15,12 @@ from .budget import OF_ROW, check_all
 from .checkpoint import Checkpoint
 from .describing import described_each, described_over, written_over
 from .engine import (
-    FirstLook,
+    BlockSummary,
     PreparedBlocks,
-    look_at,
     nearest_labels,
     readers_with,
     rows_of,
+    scan,
 )
 from .plan import with_labels_of
 
@@ -44,15 +44,15 @@ OF_PROBABILITIES = 3
 class BlockRequest:
     """How a fit over blocks is made: in what memory, from how many rows, kept where.
 
-    Runs end when a pass lowers their loss by less than ``tol`` of it. A ``second_look``
-    at the rows that they explain worst makes further ones. ``write_to`` is the folder
-    for results of rows that are not ``gathered``.
+    Runs end when a pass lowers their loss by less than ``tol`` of it. With
+    ``rare_clusters`` the rows that they explain worst start further ones. ``write_to``
+    is the folder for results of rows that are not ``gathered``.
     """
 
     budget: MemoryBudget
     sample_rows: int | None
     tol: float
-    second_look: bool = False
+    rare_clusters: bool = False
     checkpoint: str | None = None
     write_to: Path | None = None
     gathered: bool = True
@@ -62,7 +62,7 @@ class BlockRequest:
 class BlockRows:
     """Blocks, what belongs to their rows, and the engine that works on them.
 
-    ``look`` is what was seen of all rows, ``kept`` of those that a fit is made of;
+    ``summary`` is what was seen of all rows, ``kept`` of those that a fit is made of;
     ``over`` makes an engine over other readers of the blocks, of which ``threads`` are
     in work at a time in one process.
     """
@@ -70,8 +70,8 @@ class BlockRows:
     readers: Sequence[Reader]
     over: Callable[[Sequence[Reader]], Engine]
     engine: Engine
-    look: FirstLook
-    kept: FirstLook
+    summary: BlockSummary
+    kept: BlockSummary
     threads: int
     request: BlockRequest
     info: RowInfo = NOTHING
@@ -80,22 +80,22 @@ class BlockRows:
 
     @property
     def n_rows(self) -> int:
-        return sum(self.look.n_rows)
+        return sum(self.summary.n_rows)
 
     @property
     def totals(self) -> NDArray[np.float64]:
         """Sums of the columns."""
-        return self.look.sums.totals
+        return self.summary.sums.totals
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on all rows of every block."""
-        return PreparedBlocks(self.engine, self.look).fold(work, combine)
+        return PreparedBlocks(self.engine, self.summary).fold(work, combine)
 
     def with_info(self, info: RowInfo, prior: float) -> BlockRows:
         """Return the same rows with what belongs to them, looked at once more."""
         if not info.arrays():
             return replace(self, info=info)
-        readers = readers_with(info, self.readers, self.look)
+        readers = readers_with(info, self.readers, self.summary)
         return replace(self, engine=self.over(readers), info=info)._seen(prior)
 
     def with_column_weights(
@@ -111,14 +111,14 @@ class BlockRows:
         return replace(self, hold_all=True)
 
     def _seen(self, prior: float) -> BlockRows:
-        found = self._fitted.fold(partial(look_at, prior), FirstLook.and_then)
+        found = self._fitted.fold(partial(scan, prior), BlockSummary.and_then)
         return replace(self, kept=found)
 
     @property
     def _fitted(self) -> Engine:
         """The engine over the rows that a fit is made of."""
         how = self.column_weights, self.hold_all
-        return PreparedBlocks(self.engine, self.look, *how, kept_only=True)
+        return PreparedBlocks(self.engine, self.summary, *how, kept_only=True)
 
     def search(
         self,
@@ -158,8 +158,8 @@ class BlockRows:
         if request.checkpoint is None:
             return None
         options |= {"sample_rows": request.sample_rows, "tol": request.tol}
-        options |= {"second_look": request.second_look, "rows": self.info.digest}
-        options |= {"content": f"{self.look.content:x}", "n_rows": self.n_rows}
+        options |= {"rare_clusters": request.rare_clusters, "rows": self.info.digest}
+        options |= {"content": f"{self.summary.content:x}", "n_rows": self.n_rows}
         return Checkpoint(Path(request.checkpoint + ending), plan, options)
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
@@ -208,7 +208,7 @@ class BlockRows:
         if self.request.sample_rows is not None:
             n_drawn = min(n_drawn, self.request.sample_rows)
         chosen = members[rows_to_sample(len(members), n_drawn, plan.sample_seed)]
-        n_stored = sum(self.look.n_stored) * n_drawn / self.n_rows
+        n_stored = sum(self.summary.n_stored) * n_drawn / self.n_rows
         sizes = plan.settings.n_clusters, len(self.totals), plan.n_jobs
 
         def check(budget: MemoryBudget) -> None:
@@ -216,4 +216,4 @@ class BlockRows:
             budget.check_sample(n_stored, *sizes)
 
         check_all(self.request.budget, check)
-        return chosen, rows_of(self, self.look.first_rows, chosen)
+        return chosen, rows_of(self, self.summary.first_rows, chosen)

@@ -19,7 +19,7 @@ from .._core.workers import Workers
 from .budget import check_all
 from .engine import rows_of
 from .plan import report_to
-from .rare_clusters import MOST_LOOKS, SAMPLE_PER_ROW, SecondLook, is_due
+from .rare_clusters import MOST_SEARCHES, SAMPLE_PER_ROW, RareClusters, is_due
 from .record import FitRecord
 from .shared_pass import PendingRun, SharedPass, finish_together
 from .starting import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from .block_rows import BlockRows
     from .budget import MemoryBudget
     from .checkpoint import Checkpoint
-    from .engine import Engine, FirstLook, Work
+    from .engine import BlockSummary, Engine, Work
     from .plan import Plan, Progress
     from .row_results import RowDescriber
 
@@ -56,7 +56,7 @@ class BlockFit:
 
     plan: Plan
     engine: Engine
-    look: FirstLook
+    summary: BlockSummary
     rows: BlockRows
     progress: Progress | None = None
     first: bool = False
@@ -66,7 +66,7 @@ class BlockFit:
         sample_rows = self.rows.request.sample_rows
         with nullcontext() if checkpoint is None else checkpoint.opened():
             at_once = self.rows.runs_at_once(self.plan.settings.n_clusters)
-            shared = None if checkpoint is None else checkpoint.load(self.look.sums)
+            shared = None if checkpoint is None else checkpoint.load(self.summary.sums)
             if shared is None:
                 runs = None
                 if self._starts_from_sample:
@@ -80,33 +80,33 @@ class BlockFit:
             after_pass = None if checkpoint is None else checkpoint.save
             how = at_once, after_pass, report_to(self.progress)
             best = shared.finish(self._pass, *how)
-            while self._look_again(shared, sample_rows):
+            while self._search_again(shared, sample_rows):
                 if checkpoint is not None:
                     checkpoint.save(shared)
                 best = shared.finish(self._pass, *how)
             return self._record(best, shared.losses)
 
-    def _look_again(self, shared: SharedPass, sample_rows: int | None) -> bool:
+    def _search_again(self, shared: SharedPass, sample_rows: int | None) -> bool:
         """Add a run with clusters that the best may have missed, if that is due."""
-        if not (self._may_look_again(sample_rows) and is_due(shared)):
+        if not (self._may_search_again(sample_rows) and is_due(shared)):
             return False
-        place = self.engine, self.look.first_rows, self.plan, self.look.sums
+        place = self.engine, self.summary.first_rows, self.plan, self.summary.sums
         n_rows = int(sample_rows or 0) // SAMPLE_PER_ROW
         with Workers(self.plan.n_jobs) as workers:
-            look = SecondLook(*place, self._pass, n_rows)
-            start = look.start(shared.best_running, workers)
-        shared.n_looks += 1 if start else MOST_LOOKS
+            search = RareClusters(*place, self._pass, n_rows)
+            start = search.start(shared.best_running, workers)
+        shared.n_extra_searches += 1 if start else MOST_SEARCHES
         if start is not None:
             shared.runs.append(start)
             if self.progress is not None:
                 self.progress.start(1)
         return True
 
-    def _may_look_again(self, sample_rows: int | None) -> bool:
+    def _may_search_again(self, sample_rows: int | None) -> bool:
         """Whether the runs began from some of the rows, with several clusters."""
         of_some = self._starts_from_sample and not self._samples_all(sample_rows)
         several = self.plan.settings.n_clusters > 1
-        wanted = self.rows.request.second_look and not self.first
+        wanted = self.rows.request.rare_clusters and not self.first
         return wanted and of_some and several and self._n_batches == 1
 
     def _record(self, run: Run, losses: Sequence[float]) -> FitRecord:
@@ -150,7 +150,7 @@ class BlockFit:
         checkpoints: Sequence[Checkpoint],
     ) -> list[SharedPass]:
         """Fits where a checkpoint has left them, else where the sample ended."""
-        data = self.look.sums
+        data = self.summary.sums
         fits = [each.load(data) for each in checkpoints] or [None] * len(plans)
         if None in fits:
             found = zip(plans, self._sampled(plans, sample_rows), strict=True)
@@ -167,15 +167,15 @@ class BlockFit:
 
     @property
     def _n_rows(self) -> int:
-        return self.look.sums.n_rows
+        return self.summary.sums.n_rows
 
     @property
     def _n_columns(self) -> int:
-        return len(self.look.sums.totals)
+        return len(self.summary.sums.totals)
 
     @property
     def _n_batches(self) -> int:
-        return self.look.sums.n_batches
+        return self.summary.sums.n_batches
 
     def _pass(self, requests: Sequence[Request]) -> list[Sums]:
         return self.engine.fold(partial(answer, requests), add_each)
@@ -196,14 +196,14 @@ class BlockFit:
         n_stored = 0.0
         if n_clusters or self._starts_from_sample:
             drawn = self._drawn(sample_rows)
-            n_stored = sum(self.look.n_stored) * len(drawn) / self._n_rows
+            n_stored = sum(self.summary.n_stored) * len(drawn) / self._n_rows
         sizes = self._n_columns, self._n_batches
 
         def check(allowed: MemoryBudget) -> None:
             allowed.check_rows(n_gathered)
             threads = self.rows.threads
             if allowed is not budget:
-                threads = allowed.threads(plan.n_jobs, max(self.look.n_stored))
+                threads = allowed.threads(plan.n_jobs, max(self.summary.n_stored))
             most = plan.settings.n_clusters
             allowed.runs_at_once(most, sizes[0], threads, sizes[1])
             if n_clusters:
@@ -238,7 +238,7 @@ class BlockFit:
         plan = self.plan
         everything = self._samples_all(sample_rows)
         drawn = self._drawn(sample_rows)
-        counts = rows_of(self.engine, self.look.first_rows, drawn)
+        counts = rows_of(self.engine, self.summary.first_rows, drawn)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)
@@ -257,7 +257,7 @@ class BlockFit:
         else:
             pending = [PendingRun(run.groups, start=run.sums) for run in runs]
         return SharedPass(
-            pending, self.plan.settings, self.look.sums, tol=self.rows.request.tol
+            pending, self.plan.settings, self.summary.sums, tol=self.rows.request.tol
         )
 
     def _given_start(self) -> PendingRun:
@@ -272,7 +272,7 @@ class BlockFit:
         else:
             labels = inner_labels(given_labels(plan, self._n_rows), n_clusters)
             groups = self._first_groups()
-            parts = np.split(labels, self.look.first_rows[1:-1])
+            parts = np.split(labels, self.summary.first_rows[1:-1])
             sums = partial(sum_given, parts, n_clusters, groups, prior)
         (found,) = self.engine.fold(sums, add_each)
         return PendingRun(groups, running=RunState(found, groups, settings))
@@ -294,7 +294,7 @@ class BlockFit:
 
     def _information(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
         """h(j) of these columns."""
-        prior, sums = self.plan.settings.prior, self.look.sums
+        prior, sums = self.plan.settings.prior, self.summary.sums
         if not used.all():
             sums = self.engine.fold(partial(sum_columns, used, prior), _added)
         above = self.engine.fold(partial(x_log_x_above, used, prior), np.add)

@@ -110,7 +110,7 @@ class Checkpoint:
                 data,
                 n_passes=int(number(state, "n_passes", 0)),
                 tol=number(state["fit"], "tol", 0),
-                n_looks=int(number(state, "n_looks", 0)),
+                n_extra_searches=int(number(state, "n_extra_searches", 0)),
             )
             if not shared.keeps_the_best:
                 self._refuse("the best run has no sums")
@@ -146,7 +146,7 @@ class Checkpoint:
             **VERSIONS,
             "fit": self._fit,
             "n_passes": shared.n_passes,
-            "n_looks": shared.n_looks,
+            "n_extra_searches": shared.n_extra_searches,
             "runs": [_facts_of(run) for run in shared.runs],
             "files": self._files,
         }

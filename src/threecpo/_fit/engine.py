@@ -2,7 +2,7 @@
 
 Work is a function of the number of a block and its counts. ``Engine.fold`` does it on
 all blocks, wherever they are, and combines the results in the order of the blocks. A
-first look (``look_at``) says whether they hold counts, and what they must not change.
+first ``scan`` says whether they hold counts, and what they must not change.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ class RowReader:
 
 
 def readers_with(
-    info: RowInfo, readers: Sequence[Reader], look: FirstLook
+    info: RowInfo, readers: Sequence[Reader], summary: BlockSummary
 ) -> Sequence[Reader]:
     """Readers of the same blocks with what belongs to their rows."""
     if not info.arrays():
         return readers
-    firsts = look.first_rows.tolist()
+    firsts = summary.first_rows.tolist()
     parts = zip(readers, firsts[:-1], firsts[1:], strict=True)
     return [RowReader(read, info.take(slice(a, b))) for read, a, b in parts]
 
@@ -93,20 +93,20 @@ def readers_with(
 class PreparedBlocks:
     """An engine that prepares every block before work is done on it.
 
-    Blocks must be those of ``look``. Their columns have ``column_weights``; with
+    Blocks must be those of ``summary``. Their columns have ``column_weights``; with
     ``hold_all`` every row stays in its known cluster, those that may leave, too; and
     ``kept_only`` leaves out rows of weight 0.
     """
 
     engine: Engine
-    look: FirstLook
+    summary: BlockSummary
     column_weights: NDArray[np.float64] | None = None
     hold_all: bool = False
     kept_only: bool = False
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
-        look = self.look
-        seen = look.n_rows, max(look.n_columns), look.checksums
+        summary = self.summary
+        seen = summary.n_rows, max(summary.n_columns), summary.checksums
         how = self.column_weights, self.hold_all, self.kept_only
         return self.engine.fold(partial(_prepared, seen, how, work), combine)
 
@@ -129,7 +129,7 @@ def _prepared(
             f"{before[1]}"
         )
     elif counts.checksum != checksums[index]:
-        what = "it holds other counts than at the first look"
+        what = "it holds other counts than at the first scan"
     if what is not None:
         message = (
             f"Block {index} has changed while it was in use: {what}. Fit again when "
@@ -145,7 +145,7 @@ def _prepared(
 
 
 @dataclass(frozen=True)
-class FirstLook:
+class BlockSummary:
     """What is known of blocks: their rows, whether they are counts, sums.
 
     ``bad`` is the first entry that is no count: row, column and value. ``content`` is
@@ -166,8 +166,8 @@ class FirstLook:
         """Number of the first row of every block, and of the one after the last."""
         return np.concatenate([[0], np.cumsum(self.n_rows)]).astype(np.int64)
 
-    def and_then(self, other: FirstLook) -> FirstLook:
-        """Return this look and that at the blocks behind."""
+    def and_then(self, other: BlockSummary) -> BlockSummary:
+        """Return the summary of these blocks and those behind."""
         from .._core.loops.records import chained_checksum
 
         bad = self.bad
@@ -176,7 +176,7 @@ class FirstLook:
             bad = (row + sum(self.n_rows), column, value)
         if self.n_columns == other.n_columns:
             self.sums.add(other.sums)
-        return FirstLook(
+        return BlockSummary(
             self.n_rows + other.n_rows,
             self.n_stored + other.n_stored,
             self.checksums + other.checksums,
@@ -188,12 +188,12 @@ class FirstLook:
         )
 
 
-def look_at(prior: float, _: int, counts: Counts) -> FirstLook:
-    """First look at a block, with column totals and u of all columns."""
+def scan(prior: float, _: int, counts: Counts) -> BlockSummary:
+    """Summary of a block, with column totals and u of all columns."""
     bad = counts.bad_entry
     nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
     everything = all_relevant(counts.n_columns)
-    return FirstLook(
+    return BlockSummary(
         (counts.n_rows,),
         (len(counts.data),),
         (counts.checksum,),

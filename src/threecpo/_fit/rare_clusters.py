@@ -1,4 +1,4 @@
-"""A second look at all rows, for clusters too rare for the sample of a fit.
+"""A search in all rows for clusters too rare for the sample of a fit.
 
 1. A reading scores how badly rows fit their clusters under the best run; of each
    cluster the worst are kept, and a second reading brings them into memory.
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 # Looks of a fit at most; one that has lowered the loss by less than this part of it is
 # the last.
-MOST_LOOKS = 3
+MOST_SEARCHES = 3
 LEAST_GAIN = 1e-5
 # One row is kept for so many of the sample, but so many of each cluster at least.
 SAMPLE_PER_ROW = 2
@@ -125,7 +125,7 @@ class MisfitFinder:
 
 
 @dataclass(frozen=True, eq=False)
-class SecondLook:
+class RareClusters:
     """Looks for clusters that a run has missed, in at most about ``n_rows`` rows.
 
     ``one_pass`` sums up all rows by requests, and ``data`` are sums over all rows.
@@ -205,9 +205,9 @@ class SecondLook:
 
 
 def is_due(shared: SharedPass) -> bool:
-    """Whether a look may find something: the first, or one after it has paid."""
-    if not 0 < shared.n_looks < MOST_LOOKS:
-        return shared.n_looks == 0
+    """Whether a search may find something: the first, or one after it has paid."""
+    if not 0 < shared.n_extra_searches < MOST_SEARCHES:
+        return shared.n_extra_searches == 0
     *others, last = (run.loss for run in shared.runs)
     before = min(others)
     return before - last > LEAST_GAIN * abs(before)

@@ -42,6 +42,13 @@ if TYPE_CHECKING:
     from .plan import Plan
 
 
+NO_ROWS = (
+    "This model has no results of its rows: they were written to disk (write_to=) or "
+    "left out of its file (save(..., rows=False)). Use predict(X) for their labels, or "
+    "refine(X) for a fit with all results."
+)
+
+
 @dataclass(frozen=True, eq=False)
 class Assigner:
     """Clusters among which rows choose, and the cluster that each is now part of.
@@ -319,6 +326,11 @@ class FitRecord:
             if self.confidence is None
             else self.confidence.taken(order),
         )
+
+    def without_rows(self) -> FitRecord:
+        """Return the same fit without anything about single rows."""
+        sure = self.confidence and replace(self.confidence, probabilities=None)
+        return replace(self, rows=None, row_names=None, confidence=sure)
 
     def with_rows(self, rows: RowResults) -> FitRecord:
         """Return the same fit with these results of its rows."""

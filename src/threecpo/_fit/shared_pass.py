@@ -61,9 +61,8 @@ class SharedPass:
     """All runs of a fit, as far as they have come.
 
     ``data`` are sums over all rows, of which totals and numbers of rows are used. A
-    run ends when a pass lowers its loss by less than ``tol`` of it. After
-    ``n_looks`` at the rows that these explain worst, runs are added that end early if
-    they are hopeless.
+    run ends when a pass lowers its loss by less than ``tol`` of it. Runs that
+    ``n_extra_searches`` for rare clusters have added end early if they are hopeless.
     """
 
     runs: list[PendingRun]
@@ -71,7 +70,7 @@ class SharedPass:
     data: Sums
     n_passes: int = 0
     tol: float = 0.0
-    n_looks: int = 0
+    n_extra_searches: int = 0
 
     def finish(
         self,
@@ -168,7 +167,7 @@ class SharedPass:
                 first = met.setdefault(state, i)
                 if first != i:
                     run.ended, run.same_as, run.loss = True, first, np.inf
-        if self.n_looks:
+        if self.n_extra_searches:
             self._drop_hopeless(going)
         ended = [i for i in self._all if self.runs[i].ended]
         for i in set(ended) - {self._best(ended)}:

@@ -215,6 +215,14 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         with self._workers() as workers:
             return self.record_.score(counts, workers)
 
+    def __getattr__(self, name: str) -> Any:
+        """Say why a fitted model lacks an attribute of its rows."""
+        if "record_" in self.__dict__ and name in self._row_attributes():
+            from .._fit.record import NO_ROWS
+
+            raise AttributeError(NO_ROWS)
+        return object.__getattribute__(self, name)  # which says what is wrong
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -43,6 +43,10 @@ class RowConfidence(ClusterTree):
     def probabilities_(self) -> NDArray[np.float64]:
         """P(k|i) of each row of the fit, judged as if it had not been in it."""
         found = self._confidence().probabilities
+        if found is None and self.record_.rows is None:
+            from .._fit.record import NO_ROWS
+
+            raise AttributeError(NO_ROWS)
         if found is None:
             message = (
                 "This fit over blocks had no room for the probabilities of its rows; "
@@ -217,10 +221,9 @@ class RowConfidence(ClusterTree):
             message = f"alpha={alpha!r} must be between 0 and 1."
             raise ValueError(message)
         if self.record_.rows is None:
-            message = (
-                "Row results were written to disk (write_to=); stability needs them."
-            )
-            raise ValueError(message)
+            from .._fit.record import NO_ROWS
+
+            raise ValueError(NO_ROWS)
         counts = self._own_rows(X)
         # Held rows would be found again wherever they are.
         info = replace(counts.row_info, known=None, known_names=())

@@ -134,8 +134,9 @@ class DescribedClusters(PoissonClusterer):
         check_is_fitted(self)
         rows = self.record_.rows
         if rows is None:
-            message = "The results of the rows were written to files."
-            raise AttributeError(message)
+            from .._fit.record import NO_ROWS
+
+            raise AttributeError(NO_ROWS)
         weights = rows.row_weights
         return np.ones(len(rows.labels)) if weights is None else weights
 

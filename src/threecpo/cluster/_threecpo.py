@@ -290,7 +290,7 @@ default="information"
             check_structure(X)
         return super().transform(X)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str], *, rows: bool = True) -> None:
         """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
 
         The file holds arrays and text only, no code.
@@ -299,11 +299,16 @@ default="information"
         ----------
         path : str or path-like
             File to write; an existing one is replaced once the new one is complete.
+        rows : bool, default=True
+            Whether to store what belongs to single rows: labels, scores, names,
+            weights, batches, known clusters. Without them the file is small and tells
+            nobody's cluster; the loaded model predicts, and ``refine(X)`` makes a fit
+            with all results of it.
         """
         from ..persistence import save
 
         check_is_fitted(self)
-        save(self, path)
+        save(self, path, rows=rows)
 
     def _fit_auto(
         self, X: ArrayLike | Any, rows: dict[str, Any], progress: Any

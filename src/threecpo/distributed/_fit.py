@@ -61,7 +61,7 @@ def fit(
     checkpoint: str | os.PathLike[str] | None = None,
     scratch: str | os.PathLike[str] | None = None,
     sample_rows: int | None = SAMPLE_ROWS,
-    second_look: bool = True,
+    rare_clusters: bool = True,
     write_to: str | os.PathLike[str] | None = None,
     tol: float = TOL,
     progress: Progress | None = None,
@@ -78,7 +78,7 @@ def fit(
     3. From every run of the sample go on with all rows. In each pass every block is
        read once, for all runs that have not ended yet.
     4. Look again at rows that the best run explains badly, for clusters that the sample
-       was too small for (``second_look``).
+       was too small for (``rare_clusters``).
     5. Look up labels and scores of the rows under the best run.
 
     The same seed gives the same labels and groups from disk and on any number of Dask
@@ -121,7 +121,7 @@ def fit(
     sample_rows : int or None, default=20000
         Number of rows to start from, drawn at random by their number; None for all
         rows, which must fit into memory then.
-    second_look : bool, default=True
+    rare_clusters : bool, default=True
         When the runs have ended, look for clusters that are too rare for the sample in
         the rows that fit their clusters worst, as many as half of ``sample_rows``,
         and make one more run from there, which counts if its loss is the lowest; up to
@@ -175,7 +175,7 @@ default=None
     place |= {"scratch": scratch, "advice": advice_for(checkpoint)}
     how: dict[str, Any] = {"sample_rows": sample_rows, "tol": tol}
     how["checkpoint"] = checkpoint
-    how |= {"second_look": second_look, "write_to": target}
+    how |= {"rare_clusters": rare_clusters, "write_to": target}
     rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
     rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
     if chooses_k(estimator):

@@ -188,6 +188,6 @@ def _extend(
     source = session.source
     names = {"columns": source.column_names, "rows": source.row_names}
     found = fitter.fits(
-        plan, falling, rows, names, progress, fractional=rows.look.fractional
+        plan, falling, rows, names, progress, fractional=rows.summary.fractional
     )
     path.add(list(found))

@@ -15,7 +15,7 @@ from .._core.matrices import from_sparse
 from .._core.workers import Workers
 from .._fit.block_rows import BlockRequest, BlockRows
 from .._fit.budget import budget_of, check_all
-from .._fit.engine import FirstLook, RowReader, ThreadEngine, look_at, rows_of
+from .._fit.engine import BlockSummary, RowReader, ThreadEngine, rows_of, scan
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
 from .._row_values import info_of_fit, row_info
@@ -100,14 +100,16 @@ class Session:
         """Look at all blocks once and return their rows."""
         source = self.source
         engine = self.engines()(source.readers)
-        look = engine.fold(partial(look_at, plan.settings.prior), FirstLook.and_then)
-        _check_look(look, source, plan)
+        summary = engine.fold(partial(scan, plan.settings.prior), BlockSummary.and_then)
+        _check_summary(summary, source, plan)
         threads = self.budget.threads(
-            1 if self.client is not None else self.n_jobs, max(look.n_stored)
+            1 if self.client is not None else self.n_jobs, max(summary.n_stored)
         )
         over = self.engines(threads)
         engine = engine if self.client is not None else over(source.readers)
-        return BlockRows(source.readers, over, engine, look, look, threads, request)
+        return BlockRows(
+            source.readers, over, engine, summary, summary, threads, request
+        )
 
     def named(self, record: FitRecord) -> FitRecord:
         """Return a fit with the names of columns and rows."""
@@ -116,7 +118,7 @@ class Session:
 
     def warn_if_fractional(self, rows: BlockRows, name: str, stacklevel: int) -> None:
         """Warn of values that are not whole numbers."""
-        if rows.look.fractional:
+        if rows.summary.fractional:
             message = fractional_message(self.source.readers[0](), name)
             warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
 
@@ -141,14 +143,14 @@ def block_request(
     *,
     sample_rows: int | None = SAMPLE_ROWS,
     tol: float = TOL,
-    second_look: bool = False,
+    rare_clusters: bool = False,
     checkpoint: str | os.PathLike[str] | None = None,
     write_to: Path | None = None,
     gathered: bool = True,
 ) -> BlockRequest:
     """Return how a fit in a session is made."""
     path = None if checkpoint is None else os.fspath(checkpoint)
-    how = session.budget, sample_rows, tol, second_look, path, write_to
+    how = session.budget, sample_rows, tol, rare_clusters, path, write_to
     return BlockRequest(*how, gathered=gathered and write_to is None)
 
 
@@ -174,38 +176,38 @@ def in_memory(
 
     Results of ``n_gathered`` rows are kept beside them.
     """
-    source, look = session.source, rows.look
-    sizes = n_clusters, max(look.n_columns), session.n_jobs
+    source, summary = session.source, rows.summary
+    sizes = n_clusters, max(summary.n_columns), session.n_jobs
 
     def check(budget: MemoryBudget) -> None:
         budget.check_rows(n_gathered)
-        budget.check_sample(sum(look.n_stored), *sizes)
+        budget.check_sample(sum(summary.n_stored), *sizes)
 
     check_all(session.budget, check)
-    counts = rows_of(rows, look.first_rows, np.arange(rows.n_rows))
+    counts = rows_of(rows, summary.first_rows, np.arange(rows.n_rows))
     return CountTable(
         counts, column_names=source.column_names, row_names=source.row_names
     )
 
 
-def _check_look(look: FirstLook, source: BlockSource, plan: Plan) -> None:
+def _check_summary(summary: BlockSummary, source: BlockSource, plan: Plan) -> None:
     """Refuse blocks that are not counts of the same columns."""
-    if len(look.n_columns) > 1:
-        widths = ", ".join(map(str, sorted(look.n_columns)))
+    if len(summary.n_columns) > 1:
+        widths = ", ".join(map(str, sorted(summary.n_columns)))
         message = (
             f"The blocks of {source.name} have {widths} columns, not all the same."
         )
         raise ValueError(message)
     names = source.column_names
-    if names is not None and len(names) not in look.n_columns:
-        (width,) = look.n_columns
+    if names is not None and len(names) not in summary.n_columns:
+        (width,) = summary.n_columns
         message = f"{source.name} has {len(names)} names for {width} columns."
         raise ValueError(message)
-    if look.bad is not None:
-        raise ValueError(bad_entry_message(look.bad, plan.name))
-    if look.fractional and source.not_whole is not None:
+    if summary.bad is not None:
+        raise ValueError(bad_entry_message(summary.bad, plan.name))
+    if summary.fractional and source.not_whole is not None:
         raise ValueError(source.not_whole)
-    check_enough_rows(plan.settings.n_clusters, sum(look.n_rows))
+    check_enough_rows(plan.settings.n_clusters, sum(summary.n_rows))
 
 
 class RowsOfModel:

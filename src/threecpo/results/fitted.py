@@ -53,11 +53,9 @@ def record_of(model: ThreeCPO) -> FitRecord:
 def rows_of(record: FitRecord) -> RowResults:
     """Return the results of the rows of a fit, or say why there are none."""
     if record.rows is None:
-        message = (
-            "This model holds nothing of its rows, as write_to= had them written; "
-            "threecpo.distributed.read_rows reads them."
-        )
-        raise ValueError(message)
+        from .._fit.record import NO_ROWS
+
+        raise ValueError(NO_ROWS)
     return record.rows
 
 

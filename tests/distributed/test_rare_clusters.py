@@ -32,19 +32,19 @@ from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 from threecpo._fit.blocks import BlockFit
 from threecpo._fit.rare_clusters import (
-    MOST_LOOKS,
+    MOST_SEARCHES,
     ROWS_OF_CLUSTER,
     MisfitFinder,
     Misfits,
-    SecondLook,
+    RareClusters,
     is_due,
     with_parts,
 )
 from threecpo.cluster.fitting import plan_of
 
 
-def looked(blocks, *, second_look=True, fitting=None, **options):
-    fitting = {"second_look": second_look} | (fitting or {})
+def looked(blocks, *, rare_clusters=True, fitting=None, **options):
+    fitting = {"rare_clusters": rare_clusters} | (fitting or {})
     return fit(blocks, 4, sample_rows=200, fitting=fitting, **options)
 
 
@@ -53,7 +53,7 @@ def looked(blocks, *, second_look=True, fitting=None, **options):
 )
 def test_a_cluster_too_rare_for_the_sample_is_found(seed, options):
     X, rare = with_rare(seed)
-    without = looked(X, second_look=False, **options)
+    without = looked(X, rare_clusters=False, **options)
     found = looked(X, **options)
     assert not finds(without, rare)
     assert finds(found, rare)
@@ -63,7 +63,7 @@ def test_a_cluster_too_rare_for_the_sample_is_found(seed, options):
     np.testing.assert_array_equal(
         found.restart_losses_[:n_runs], without.restart_losses_
     )
-    assert 1 <= len(found.restart_losses_) - n_runs <= MOST_LOOKS
+    assert 1 <= len(found.restart_losses_) - n_runs <= MOST_SEARCHES
     assert found.loss_ == found.restart_losses_.min()
 
 
@@ -77,17 +77,17 @@ def test_any_cut_and_any_engine_give_the_same(tmp_path):
 
 def test_rows_that_the_sample_holds_all_of_are_not_looked_at_again():
     X, _ = with_rare(1, n_rows=200)
-    models = [looked(evenly(X, 2), second_look=each) for each in (False, True)]
+    models = [looked(evenly(X, 2), rare_clusters=each) for each in (False, True)]
     assert_same_bits(*models)
 
 
 def test_a_start_that_is_given_and_batches_are_left_alone():
     X, rare = with_rare(1)
     batch = np.arange(len(rare)) % 2
-    labels = looked(X, second_look=False).labels_
+    labels = looked(X, rare_clusters=False).labels_
     for options in ({"init": labels}, {"fitting": {"batch": batch}}):
         found, expected = (
-            looked(X, second_look=each, **options) for each in (True, False)
+            looked(X, rare_clusters=each, **options) for each in (True, False)
         )
         assert_same_bits(found, expected)
 
@@ -114,9 +114,9 @@ def test_a_fit_that_ends_during_a_look_goes_on(tmp_path, monkeypatch, before_the
     last = None
     assert_same_bits(looked(evenly(X, 3), fitting=kept), expected)
     state = json.loads((tmp_path / "state" / "state.json").read_text())["state"]
-    assert 1 <= json.loads(state)["n_looks"] <= MOST_LOOKS
-    with pytest.raises(ValueError, match="belongs to a fit with second_look=True"):
-        looked(X, second_look=False, fitting=kept)
+    assert 1 <= json.loads(state)["n_extra_searches"] <= MOST_SEARCHES
+    with pytest.raises(ValueError, match="belongs to a fit with rare_clusters=True"):
+        looked(X, rare_clusters=False, fitting=kept)
 
 
 def test_known_clusters_stay_what_they_are():
@@ -131,30 +131,32 @@ def test_known_clusters_stay_what_they_are():
 def test_a_look_is_at_half_as_many_rows_as_the_sample_and_may_find_nothing(monkeypatch):
     asked = []
 
-    class Blind(SecondLook):
+    class Blind(RareClusters):
         def start(self, run, workers):
             asked.append(self.n_rows)
 
-    monkeypatch.setattr("threecpo._fit.blocks.SecondLook", Blind)
+    monkeypatch.setattr("threecpo._fit.blocks.RareClusters", Blind)
     X, _ = with_rare(1)
-    found, expected = (looked(X, second_look=each, n_init=1) for each in (True, False))
+    found, expected = (
+        looked(X, rare_clusters=each, n_init=1) for each in (True, False)
+    )
     assert_same_bits(found, expected)
     assert asked == [100]
 
 
 @pytest.mark.parametrize(
-    ("n_looks", "losses", "due"),
+    ("n_extra_searches", "losses", "due"),
     [
         (0, [90.0, 100.0], True),
         (1, [90.0, 100.0, 89.0], True),
         (1, [90.0, 100.0, 90.0 - 1e-4], False),
         (2, [90.0, 100.0, 89.0, 95.0], False),
-        (MOST_LOOKS, [90.0, 80.0, 70.0], False),
+        (MOST_SEARCHES, [90.0, 80.0, 70.0], False),
     ],
 )
-def test_another_look_is_due_while_the_last_has_paid(n_looks, losses, due):
+def test_another_look_is_due_while_the_last_has_paid(n_extra_searches, losses, due):
     runs = [SimpleNamespace(loss=loss) for loss in losses]
-    assert is_due(SimpleNamespace(n_looks=n_looks, runs=runs)) == due
+    assert is_due(SimpleNamespace(n_extra_searches=n_extra_searches, runs=runs)) == due
 
 
 def test_each_cluster_has_its_part_of_the_rows_that_are_kept():
@@ -179,10 +181,10 @@ def test_each_cluster_has_its_part_of_the_rows_that_are_kept():
 
 
 def look_of(n_known=0):
-    """A second look that reads nothing."""
+    """A search that reads nothing."""
     plan = plan_of(model_of(2))
     plan = replace(plan, settings=replace(plan.settings, n_known=n_known))
-    return SecondLook(None, None, plan, None, None, 0)
+    return RareClusters(None, None, plan, None, None, 0)
 
 
 def test_parts_are_rows_of_one_cluster_and_few_rows_are_no_part():
