@@ -17,7 +17,7 @@ from .describing import described_each, described_over, written_over
 from .engine import (
     BlockSummary,
     PreparedBlocks,
-    nearest_labels,
+    each_block,
     readers_with,
     rows_of,
     scan,
@@ -197,7 +197,8 @@ class BlockRows:
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
         """Best cluster of each row under another fit."""
-        found = self.fold(partial(nearest_labels, record.describer), list.__add__)
+        work = partial(each_block, record.describer.nearest)
+        found = self.fold(work, list.__add__)
         return np.concatenate(found)
 
     def drawn(

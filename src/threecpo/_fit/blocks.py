@@ -17,7 +17,7 @@ from .._core.search import first_groups
 from .._core.sums import sum_by_labels, sums_by_profile
 from .._core.workers import Workers
 from .budget import check_all
-from .engine import rows_of
+from .engine import add_sums, rows_of
 from .plan import report_to
 from .rare_clusters import MOST_SEARCHES, SAMPLE_PER_ROW, RareClusters, is_due
 from .record import FitRecord
@@ -296,14 +296,9 @@ class BlockFit:
         """h(j) of these columns."""
         prior, sums = self.plan.settings.prior, self.summary.sums
         if not used.all():
-            sums = self.engine.fold(partial(sum_columns, used, prior), _added)
+            sums = self.engine.fold(partial(sum_columns, used, prior), add_sums)
         above = self.engine.fold(partial(x_log_x_above, used, prior), np.add)
         return seeding.information_of(sums, above, prior)
-
-
-def _added(a: Sums, b: Sums) -> Sums:
-    a.add(b)
-    return a
 
 
 def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:

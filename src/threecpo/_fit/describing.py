@@ -15,10 +15,11 @@ from .._core.rows import read_only
 from .._core.rules import EXACT, scores
 from .._core.workers import SERIAL
 from .._writing import new_folder
+from .engine import each_block
 from .row_results import RowResults, write_block, written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -121,7 +122,7 @@ def described_over(
     Without probabilities a fit that is sure has T and φ alone.
     """
     if not sure:
-        parts = engine.fold(partial(_describe_block, record.describer), list.__add__)
+        parts = engine.fold(partial(each_block, record.describer), list.__add__)
         return record.with_rows(RowResults.stacked(parts))
     describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
     parts, ratios = engine.fold(partial(_describe_surely, describer), _with_sums)
@@ -167,13 +168,6 @@ def _with_sums(
     a: tuple[list[Any], RatioSums], b: tuple[list[Any], RatioSums]
 ) -> tuple[list[Any], RatioSums]:
     return a[0] + b[0], added(a[1], b[1])
-
-
-def _describe_block(
-    describer: Callable[[Counts], Any], _: int, counts: Counts
-) -> list[Any]:
-    """What is said of the rows of a block, as of those of every block."""
-    return [describer(counts)]
 
 
 def _same(record: FitRecord) -> bool:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from .._core.rows import RowInfo
     from .._core.workers import Workers
-    from .row_results import RowDescriber
 
 
 T = TypeVar("T")
@@ -227,8 +226,12 @@ def rows_of(
     return stacked(parts)
 
 
-def nearest_labels(
-    describer: RowDescriber, _: int, counts: Counts
-) -> list[NDArray[np.int32]]:
-    """Best cluster of each row of a block, as those of every block."""
-    return [describer(counts).nearest_labels]
+def each_block(function: Callable[[Counts], T], _: int, counts: Counts) -> list[T]:
+    """Return what a function gives for a block, as for every block."""
+    return [function(counts)]
+
+
+def add_sums(a: Sums, b: Sums) -> Sums:
+    """Add the sums of another block."""
+    a.add(b)
+    return a

@@ -174,6 +174,14 @@ class RowDescriber:
             info=counts.row_info,
         )
 
+    def labels(self, counts: Counts) -> NDArray[np.int32]:
+        """Cluster of each row, or that it is an outlier."""
+        return self(counts).labels
+
+    def nearest(self, counts: Counts) -> NDArray[np.int32]:
+        """Best cluster of each row."""
+        return self(counts).nearest_labels
+
     def in_batches(self, counts: Counts) -> Counts:
         """Return counts with the numbers that the batches of their rows have here."""
         n_batches = len(self.profile.size_weights) - 1

@@ -189,11 +189,8 @@ default=None
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
     with ExitStack() as stack:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
-        found = session.rows(plan, block_request(session, **how))
+        plan, found = session.rows_of_fit(plan, block_request(session, **how), rows)
         session.warn_if_fractional(found, plan.name, stacklevel=2)
-        plan = plan.for_columns(session.source.column_names, len(found.totals))
-        info = given_info(plan, found.n_rows, **rows)
-        found = found.with_info(info, plan.settings.prior)
 
         def kept(record: FitRecord) -> object:
             return keep(estimator, session.named(record))

@@ -20,7 +20,6 @@ from ._session import (
     Session,
     advice_for,
     block_request,
-    given_info,
     in_memory,
 )
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._fit.block_rows import BlockRows
-    from .._fit.plan import Plan, Progress
+    from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
 
@@ -123,7 +122,7 @@ default=None
     with ExitStack() as stack, _heard(progress, verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = block_request(session, **how, gathered=False)
-        found = _rows_of(session, plan, session.rows(plan, request), rows)
+        _, found = session.rows_of_fit(plan, request, rows)
         _extend(path, session, found, wanted, heard)
     return path
 
@@ -142,7 +141,7 @@ def fit_auto(
     with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = block_request(session, **how)
-        found = _rows_of(session, plan, session.rows(plan, request), rows)
+        _, found = session.rows_of_fit(plan, request, rows)
         wanted = numbers_of_auto(estimator, found.n_rows, found.info)
         _extend(path, session, found, wanted, heard)
         best = path.best_record.with_parameters(parameters_of(estimator))
@@ -154,15 +153,6 @@ def fit_auto(
 
 def _heard(progress: Progress | None, verbose: int) -> AbstractContextManager[Any]:
     return RunBar() if verbose and progress is None else nullcontext(progress)
-
-
-def _rows_of(
-    session: Session, plan: Plan, found: BlockRows, rows: dict[str, Any]
-) -> BlockRows:
-    """Return rows with what is given of them."""
-    plan = plan.for_columns(session.source.column_names, len(found.totals))
-    info = given_info(plan, found.n_rows, **rows)
-    return found.with_info(info, plan.settings.prior)
 
 
 def _extend(

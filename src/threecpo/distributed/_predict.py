@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.rows import NOTHING
-from .._fit.engine import rows_of
+from .._fit.engine import add_sums, each_block, rows_of
 from .._fit.row_results import RowResults, save_block, target_of, written
 from .._options import resolve_n_jobs
 from .._writing import new_folder
-from ._session import RowsOfModel, Session, lengths
+from ._session import Place, RowsOfModel, Session, lengths
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from .._fit.row_results import RowDescriber, RowScorer, RowSummer
     from ..cluster.fitting import PoissonClusterer
 
+    Scorer = Callable[[Counts], NDArray[np.float64]]
+
 
 def predict(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
     batch: ArrayLike | None = None,
+    **place: Unpack[Place],
 ) -> NDArray[np.int32] | None:
     """Cluster of each row that comes in blocks, under a fitted model.
 
@@ -75,25 +75,22 @@ def predict(
     True
     """
     target = target_of(write_to)
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place, batch=batch) as engine:
         describer = model.record_.describer
-        if target is None:
-            found = engine.fold(partial(_labels, describer), list.__add__)
-            return np.concatenate(found)
-        written(engine, describer, target)
-    return None
+        if target is not None:
+            written(engine, describer, target)
+            return None
+        found = engine.fold(partial(each_block, describer.labels), list.__add__)
+        return np.concatenate(found)
 
 
 def row_scores(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
     batch: ArrayLike | None = None,
+    **place: Unpack[Place],
 ) -> NDArray[np.float64] | None:
     """Score in each cluster of each row that comes in blocks.
 
@@ -120,7 +117,6 @@ def row_scores(
     >>> distributed.row_scores(model, readers).shape
     (1000, 3)
     """
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place, batch=batch) as engine:
         return _scored(model, engine, write_to, "scores")
 
@@ -129,11 +125,9 @@ def predict_proba(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
     batch: ArrayLike | None = None,
+    **place: Unpack[Place],
 ) -> NDArray[np.float64] | None:
     """Probability of each cluster for rows that come in blocks.
 
@@ -160,7 +154,6 @@ def predict_proba(
     >>> distributed.predict_proba(model, readers).sum(axis=1).round(9).tolist()[:2]
     [1.0, 1.0]
     """
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place, batch=batch) as engine:
         return _scored(model, engine, write_to, "probabilities")
 
@@ -169,11 +162,9 @@ def score(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
+    **place: Unpack[Place],
 ) -> float:
     """Minus the loss of rows that come in blocks, under a fitted model.
 
@@ -199,21 +190,20 @@ def score(
     >>> abs(found + model.loss_) < 1e-6
     True
     """
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     given = {"batch": batch, "sample_weight": sample_weight}
     with opened(model, blocks, place, **given) as engine:
         record = model.record_
-        return record.score_of(engine.fold(partial(_sums, record.row_summer), _added))
+        return record.score_of(
+            engine.fold(partial(_summed, record.row_summer), add_sums)
+        )
 
 
 def transform(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     write_to: str | os.PathLike[str] | None = None,
+    **place: Unpack[Place],
 ) -> sp.csr_array | None:
     """Relevant columns of rows that come in blocks.
 
@@ -240,7 +230,6 @@ def transform(
     (1000, 2)
     """
     target = target_of(write_to)
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place) as engine:
         mask = model.get_support()
         if target is None:
@@ -255,7 +244,7 @@ def transform(
 
 @contextmanager
 def opened(
-    model: PoissonClusterer, blocks: Any, place: dict[str, Any], **given: Any
+    model: PoissonClusterer, blocks: Any, place: Place, **given: Any
 ) -> Iterator[RowsOfModel]:
     """An engine over blocks that are counts of the columns of a model."""
     check_is_fitted(model)
@@ -273,11 +262,11 @@ def _scored(
 ) -> NDArray[np.float64] | None:
     """``scores`` or ``probabilities`` of the rows, or None where they are written."""
     target = target_of(write_to)
-    scorer: RowScorer | ScaledScores = model.record_.row_scorer
+    scorer: Scorer = model.record_.row_scorer
     if name == "probabilities":
         scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
     if target is None:
-        found = engine.fold(partial(_scores, scorer), list.__add__)
+        found = engine.fold(partial(each_block, scorer), list.__add__)
         return np.concatenate(found)
     with new_folder(target) as folder:
         work = partial(_write_scores, folder, name, scorer)
@@ -285,11 +274,8 @@ def _scored(
     return None
 
 
-def _labels(describer: RowDescriber, _: int, counts: Counts) -> list[NDArray[np.int32]]:
-    return [describer(counts).labels]
-
-
-class ScaledScores(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ScaledScores:
     """Probabilities of clusters: scores of rows over T."""
 
     scorer: RowScorer
@@ -301,19 +287,8 @@ class ScaledScores(NamedTuple):
         return probabilities(self.scorer(counts), self.temperature)
 
 
-def _scores(
-    scorer: RowScorer | ScaledScores, _: int, counts: Counts
-) -> list[NDArray[np.float64]]:
-    return [scorer(counts)]
-
-
-def _sums(row_summer: RowSummer, _: int, counts: Counts) -> Sums:
+def _summed(row_summer: RowSummer, _: int, counts: Counts) -> Sums:
     return row_summer(counts)
-
-
-def _added(a: Sums, b: Sums) -> Sums:
-    a.add(b)
-    return a
 
 
 def _relevant(mask: NDArray[np.bool_], _: int, counts: Counts) -> list[sp.csr_array]:
@@ -323,7 +298,7 @@ def _relevant(mask: NDArray[np.bool_], _: int, counts: Counts) -> list[sp.csr_ar
 def _write_scores(
     folder: Path,
     name: str,
-    scorer: RowScorer | ScaledScores,
+    scorer: Scorer,
     index: int,
     counts: Counts,
 ) -> int:
@@ -353,18 +328,15 @@ def described_rows(
     model: PoissonClusterer,
     blocks: Any,
     *,
-    layer: str | None = None,
-    client: Any = None,
-    max_memory: int | str | None = None,
     batch: ArrayLike | None = None,
     missing: str = "error",
+    **place: Unpack[Place],
 ) -> DescribedRows:
     """All results of rows in blocks, as in ``distributed.predict``.
 
     Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
     by their names, with zeros for those that are missing.
     """
-    place = {"layer": layer, "client": client, "max_memory": max_memory}
     with opened(model, blocks, place, batch=batch, missing=missing) as engine:
         describer = model.record_.describer
         parts = engine.fold(partial(_describe, describer), list.__add__)
@@ -380,15 +352,9 @@ class DrawnRows(NamedTuple):
 
 
 def drawn_rows(
-    model: PoissonClusterer,
-    blocks: Any,
-    most: int,
-    *,
-    layer: str | None = None,
-    max_memory: int | str | None = None,
+    model: PoissonClusterer, blocks: Any, most: int, **place: Unpack[Place]
 ) -> DrawnRows:
     """At most so many rows, drawn by their number, the same for any blocks."""
-    place = {"layer": layer, "max_memory": max_memory}
     with opened(model, blocks, place) as engine:
         firsts = np.concatenate([[0], np.cumsum(engine.fold(lengths, list.__add__))])
         n_rows = int(firsts[-1])

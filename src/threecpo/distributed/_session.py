@@ -7,7 +7,7 @@ import os
 import warnings
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -44,6 +44,14 @@ logger = logging.getLogger("threecpo.distributed")
 
 SAMPLE_ROWS = 20_000
 TOL = 1e-6
+
+
+class Place(TypedDict, total=False):
+    """Where blocks are, and where they are worked on."""
+
+    layer: str | None
+    client: Any
+    max_memory: int | str | None
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,15 @@ class Session:
         return BlockRows(
             source.readers, over, engine, summary, summary, threads, request
         )
+
+    def rows_of_fit(
+        self, plan: Plan, request: BlockRequest, given: dict[str, Any]
+    ) -> tuple[Plan, BlockRows]:
+        """Return all rows with what is given of them, and the plan of their columns."""
+        found = self.rows(plan, request)
+        plan = plan.for_columns(self.source.column_names, len(found.totals))
+        info = given_info(plan, found.n_rows, **given)
+        return plan, found.with_info(info, plan.settings.prior)
 
     def named(self, record: FitRecord) -> FitRecord:
         """Return a fit with the names of columns and rows."""
