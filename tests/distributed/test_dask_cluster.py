@@ -83,7 +83,7 @@ def test_a_path_is_that_from_disk(client, folder):
     assert_same_path(found, expected)
 
 
-def test_a_second_look_is_that_from_disk(client, tmp_path):
+def test_rare_clusters_are_those_from_disk(client, tmp_path):
     X, _ = with_rare(1)
     blocks = write(X, tmp_path / "X", 5)
     expected, found = (

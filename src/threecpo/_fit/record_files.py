@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Facts = Mapping[str, Any]
 
 _NAMES = ("row_names", "column_names", "cluster_names")
-_INFO = ("weights", "batches", "known")
 # Least values of the numbers of settings, and what the facts of a plan may be.
 _LEAST = {"n_clusters": 1, "n_known": 0, "max_iter": 1, "threshold": 0.0, "prior": 0.0}
 _OUTLIERS = (None, "iterative", "final")
@@ -132,7 +132,9 @@ def record_from_arrays(arrays: Mapping[str, NDArray[Any]], facts: Facts) -> FitR
 def _rows_from(found: Arrays) -> RowResults:
     names = (*stored.PARTS["rows"], *stored.PARTS["row weights"])
     results: dict[str, Any] = {name: found[name] for name in names if name in found}
-    info: dict[str, Any] = {name: found[name] for name in _INFO if name in found}
+    info: dict[str, Any] = {
+        each.name: found[each.name] for each in fields(RowInfo) if each.name in found
+    }
     return RowResults(**results, info=RowInfo(**info))
 
 
