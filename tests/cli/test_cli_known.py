@@ -58,7 +58,7 @@ def test_groups_are_given_by_name(path, tmp_path, run):
     options = ["-k", "3", "--known", "habitat", "--fix-group", "reads=noise"]
     done = run("fit", path, *options, "-o", tmp_path / "no")
     assert done.code == 2
-    assert "'reads' is no column of X" in done.err
+    assert "'reads' is not a column of X" in done.err
 
 
 @pytest.mark.parametrize("kind", ["json", "csv", "header"])
@@ -88,7 +88,7 @@ def test_seed_columns_are_a_file(kind, path, tmp_path, run):
         ("seeds.json", "[1]", "must hold an object"),
         ("seeds.json", "{", "holds no seed columns"),
         ("seeds.csv", "", "holds no seed columns"),
-        ("seeds.csv", "rugby,scrum", "'scrum' is no column of X"),
+        ("seeds.csv", "rugby,scrum", "'scrum' is not a column of X"),
     ],
 )
 def test_seeds_that_are_none(name, text, words, path, tmp_path, run):

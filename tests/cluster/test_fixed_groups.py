@@ -66,9 +66,9 @@ def test_by_name_in_frames_and_tables():
 
 
 REFUSED = [
-    ({"reads": -1}, "'reads' is no column of X; its columns are 'c0', 'c1'"),
-    ({10: 1}, "10 is no column; they are numbered from 0 to 9"),
-    ({-1: 1}, "-1 is no column"),
+    ({"reads": -1}, "'reads' is not a column of X; its columns are 'c0', 'c1'"),
+    ({10: 1}, "10 is not a column; they are numbered from 0 to 9"),
+    ({-1: 1}, "-1 is not a column"),
     ({1.5: 1}, "1.5 is neither the name nor the number of a column"),
     ({"c1": 1, 1: 0}, "column 1 is in 1 and, as 1, in 0"),
     (dict.fromkeys(range(10), -1), "no column is left that may be relevant"),

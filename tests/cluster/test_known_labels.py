@@ -155,7 +155,7 @@ def test_other_contradictions():
         model().fit(X, known_labels=KNOWN, sample_weight=weights)
     with pytest.raises(ValueError, match="are two starts"):
         model(init=TRUE.clip(0)).fit(X, known_labels=KNOWN)
-    with pytest.raises(ValueError, match="knows no known clusters"):
+    with pytest.raises(ValueError, match="does not support known_labels"):
         model(init="random-labels").fit(X, known_labels=KNOWN)
     with pytest.raises(ValueError, match="hold_labels='no' must be True or False"):
         model().fit(X, known_labels=KNOWN, hold_labels="no")

@@ -123,7 +123,7 @@ def test_with_known_labels_of_the_same_clusters():
 
 
 REFUSED = [
-    ({"a": ["scrum"]}, "seed_columns: 'scrum' is no column of X"),
+    ({"a": ["scrum"]}, "seed_columns: 'scrum' is not a column of X"),
     ({"a": ["c0"], "b": ["c1", "c0"]}, "'c0' is in 'a' and in 'b'"),
     ({"a": "c0"}, "'a' needs a list of columns, not 'c0'"),
     ({"a": []}, "'a' needs a list of columns, not []"),

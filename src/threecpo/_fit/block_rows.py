@@ -167,11 +167,11 @@ class BlockRows:
         budget, target = self.request.budget, self.request.write_to
         if target is not None:
             # Without a limit nobody knows whether so many rows fit into memory.
-            sure = with_confidence and budget.limit is not None
-            sure = sure and budget.holds(self.n_rows * OF_ROW)
-            return written_over(self, record, target, sure=sure)
+            room = budget.limit is not None and budget.holds(self.n_rows * OF_ROW)
+            measured = with_confidence and room
+            return written_over(self, record, target, with_confidence=measured)
         room = budget.holds(self.n_rows * record.n_clusters * 8 * OF_PROBABILITIES)
-        how = {"sure": with_confidence, "with_probabilities": room}
+        how = {"with_confidence": with_confidence, "with_probabilities": room}
         return described_over(self, record, **how)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:

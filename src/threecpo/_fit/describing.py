@@ -66,6 +66,17 @@ class Confidence:
         return replace(self, probabilities=found, dispersion=None)
 
 
+class Part(NamedTuple):
+    """What is found in blocks: a list for each, and sums of all."""
+
+    rows: list[Any]
+    ratios: RatioSums
+
+    def beside(self, other: Part) -> Part:
+        """These blocks and those behind."""
+        return Part(self.rows + other.rows, added(self.ratios, other.ratios))
+
+
 @dataclass(frozen=True, eq=False)
 class LeaveOneOutDescriber:
     """Describes rows of a fit, and scores each as if it had not been in it.
@@ -106,68 +117,64 @@ class LeaveOneOutDescriber:
 
 
 def described(
-    record: FitRecord, counts: Counts, workers: Workers, *, sure: bool
+    record: FitRecord, counts: Counts, workers: Workers, *, with_confidence: bool
 ) -> FitRecord:
     """Return the fit with results of these rows, its own, and how sure it is."""
-    if not sure:
+    if not with_confidence:
         return record.with_rows(record.describe(counts, workers))
     return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))
 
 
 def described_over(
-    engine: Engine, record: FitRecord, *, sure: bool, with_probabilities: bool = True
+    engine: Engine,
+    record: FitRecord,
+    *,
+    with_confidence: bool,
+    with_probabilities: bool = True,
 ) -> FitRecord:
     """Return the same of the rows of all blocks, which are read once.
 
-    Without probabilities a fit that is sure has T and φ alone.
+    Without probabilities its confidence is T and φ alone.
     """
-    if not sure:
+    if not with_confidence:
         parts = engine.fold(partial(each_block, record.describer), list.__add__)
         return record.with_rows(RowResults.stacked(parts))
     describer = LeaveOneOutDescriber.of(record, every_score=with_probabilities)
-    parts, ratios = engine.fold(partial(_describe_surely, describer), _with_sums)
+    parts, ratios = engine.fold(partial(_describe_left_out, describer), Part.beside)
     rows, found = zip(*parts, strict=True)
     return _with(record, RowResults.stacked(rows), numerics.stacked(found), ratios)
 
 
 def written_over(
-    engine: Engine, record: FitRecord, target: Path, *, sure: bool
+    engine: Engine, record: FitRecord, target: Path, *, with_confidence: bool
 ) -> FitRecord:
     """Write results of the rows of all blocks to a new folder, in one reading.
 
     Returns the fit without them, with T and φ if that is asked for.
     """
     record = replace(record, rows=None)
-    if not sure:
+    if not with_confidence:
         written(engine, record.describer, target)
         return record
     describer = LeaveOneOutDescriber.of(record, every_score=False)
     with new_folder(target) as folder:
-        work = partial(_write_surely, folder, describer)
-        leads, ratios = engine.fold(work, _with_sums)
+        work = partial(_write_left_out, folder, describer)
+        leads, ratios = engine.fold(work, Part.beside)
     return _with(record, None, numerics.stacked(leads), ratios)
 
 
-def _write_surely(
+def _write_left_out(
     folder: Path, describer: LeaveOneOutDescriber, index: int, counts: Counts
-) -> tuple[list[Any], RatioSums]:
+) -> Part:
     rows, leads, ratios = describer(counts)
     write_block(folder, index, rows)
-    return [leads], ratios
+    return Part([leads], ratios)
 
 
-def _describe_surely(
-    describer: LeaveOneOutDescriber, _: int, counts: Counts
-) -> tuple[list[Any], RatioSums]:
+def _describe_left_out(describer: LeaveOneOutDescriber, _: int, counts: Counts) -> Part:
     """What is said of the rows of a block, and sums over them."""
     rows, scored, ratios = describer(counts)
-    return [(rows, scored)], ratios
-
-
-def _with_sums(
-    a: tuple[list[Any], RatioSums], b: tuple[list[Any], RatioSums]
-) -> tuple[list[Any], RatioSums]:
-    return a[0] + b[0], added(a[1], b[1])
+    return Part([(rows, scored)], ratios)
 
 
 def _same(record: FitRecord) -> bool:
@@ -203,13 +210,6 @@ class DescribedFit(NamedTuple):
     dispersions: NDArray[np.float64]
 
 
-class _Part(NamedTuple):
-    """What is found in blocks: results or labels of each, and sums of all."""
-
-    rows: list[Any]
-    ratios: RatioSums
-
-
 def described_each(
     engine: Engine,
     records: Sequence[FitRecord],
@@ -219,7 +219,8 @@ def described_each(
 ) -> Iterator[DescribedFit]:
     """Describe fits, as many of them in one reading as have so many lines of sums."""
     for some in _shared_out(records, lines):
-        work = [_Describer.of(record, with_rows=with_rows) for record in some]
+        keep = "rows" if with_rows else "labels"
+        work = [RatioDescriber.of(record, keep) for record in some]
         found = engine.fold(partial(_describe, work), _added)
         for record, each, part in zip(some, work, found, strict=True):
             # So few digits that the order in which φ was added up does not show.
@@ -232,35 +233,35 @@ def described_each(
 
 
 @dataclass(frozen=True, eq=False)
-class _Describer:
+class RatioDescriber:
+    """Sums that dispersions need of rows, and ``keep`` ("rows" or "labels") of each."""
+
     describer: RowDescriber
     expected: RatioTerms
     n_clusters: int
-    with_rows: bool
+    keep: str | None = None
 
     @classmethod
-    def of(cls, record: FitRecord, *, with_rows: bool) -> _Describer:
+    def of(cls, record: FitRecord, keep: str | None = None) -> RatioDescriber:
         expected = RatioTerms.of(record.smoothed, record.groups)
-        return cls(record.describer, expected, record.n_clusters, with_rows)
+        return cls(record.describer, expected, record.n_clusters, keep)
 
-    def __call__(self, counts: Counts) -> _Part:
+    def __call__(self, counts: Counts) -> Part:
         counts = self.describer.in_batches(counts)
         rows = self.describer(counts)
         labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
         ratios = self.expected.ratio_sums(counts, labels)
         small = np.min_scalar_type(-self.n_clusters)
-        return _Part([rows if self.with_rows else rows.labels.astype(small)], ratios)
+        kept = rows if self.keep == "rows" else rows.labels.astype(small)
+        return Part([kept] if self.keep else [], ratios)
 
 
-def _describe(work: Sequence[_Describer], _: int, counts: Counts) -> list[_Part]:
+def _describe(work: Sequence[RatioDescriber], _: int, counts: Counts) -> list[Part]:
     return [each(counts) for each in work]
 
 
-def _added(a: list[_Part], b: list[_Part]) -> list[_Part]:
-    return [
-        _Part(own.rows + other.rows, added(own.ratios, other.ratios))
-        for own, other in zip(a, b, strict=True)
-    ]
+def _added(a: list[Part], b: list[Part]) -> list[Part]:
+    return [own.beside(other) for own, other in zip(a, b, strict=True)]
 
 
 def _shared_out(
@@ -282,16 +283,6 @@ def dispersion_weights(
     engine: Engine, record: FitRecord, max_dispersion: float
 ) -> NDArray[np.float64] | None:
     """Weights of columns by their dispersion in a fit of these rows; None: all 1."""
-    expected = RatioTerms.of(record.smoothed, record.groups)
-    work = partial(_ratio_sums, record.describer, expected)
-    found = engine.fold(work, added)
-    return column_weights(expected.dispersions(found), max_dispersion)
-
-
-def _ratio_sums(
-    describer: RowDescriber, expected: RatioTerms, _: int, counts: Counts
-) -> RatioSums:
-    counts = describer.in_batches(counts)
-    rows = describer(counts)
-    labels = describer.labels_of_rates(rows.labels, rows.nearest_labels)
-    return expected.ratio_sums(counts, labels)
+    describer = RatioDescriber.of(record)
+    (found,) = engine.fold(partial(_describe, [describer]), _added)
+    return column_weights(describer.expected.dispersions(found.ratios), max_dispersion)

@@ -311,7 +311,8 @@ class MemoryRows:
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
         """Return the fit with results of its rows."""
-        return described(record, self.counts, self.workers, sure=with_confidence)
+        how = self.counts, self.workers
+        return described(record, *how, with_confidence=with_confidence)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
         """Yield the fits with results of their rows and dispersions of columns."""

@@ -147,8 +147,8 @@ def _prepared(
 class BlockSummary:
     """What is known of blocks: their rows, whether they are counts, sums.
 
-    ``bad`` is the first entry that is no count: row, column and value. ``content`` is
-    a number that other counts hardly ever have, the same for any cut into blocks.
+    ``bad`` is the first entry that is not a count: row, column, value. ``content`` is a
+    number that other counts hardly ever have, the same for any cut into blocks.
     """
 
     n_rows: tuple[int, ...]

@@ -64,7 +64,7 @@ _MOST_NAMED = 5
 
 
 class ColumnFinder:
-    """Finds columns of X for a parameter; what is no column is an error.
+    """Finds columns of X for a parameter; anything else is an error.
 
     A whole number is that of a column. A text is a name, or where no column has that
     name and it is a number, as in files, a number.
@@ -91,11 +91,13 @@ class ColumnFinder:
             if 0 <= number < self._n_columns:
                 return number
             last = self._n_columns - 1
-            self._refuse(f"{given!r} is no column; they are numbered from 0 to {last}")
+            self._refuse(
+                f"{given!r} is not a column; they are numbered from 0 to {last}"
+            )
         if isinstance(given, str) and not self._named:
             self._refuse(f"{given!r} is a name, but the columns of X have none")
         if isinstance(given, str):
-            self._refuse(f"{given!r} is no column of X; {self._known()}")
+            self._refuse(f"{given!r} is not a column of X; {self._known()}")
         self._refuse(f"{given!r} is neither the name nor the number of a column")
         raise AssertionError
 
@@ -158,7 +160,7 @@ def fixed_pairs(
 
 
 def check_seeds(given: Any) -> GivenSeeds | None:
-    """Refuse what are no columns of clusters."""
+    """Refuse what is not a dict of clusters and columns."""
     if given is None:
         return None
     if not isinstance(given, Mapping):
@@ -211,7 +213,7 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``with_confidence`` asks how sure the fit
-    is of its rows. Columns with a dispersion above ``max_dispersion`` are held back,
+    is of its rows. Columns with a dispersion above ``max_dispersion`` are downweighted,
     unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
     median. ``fixed_groups`` are columns, by name or number, that stay in their groups.
     ``given_seeds`` are columns that clusters start from, ``seed_columns`` the same by

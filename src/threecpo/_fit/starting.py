@@ -83,7 +83,7 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
     merging = init == MERGE
     if counts.n_known and init not in STARTS_WITH_KNOWN:
         known = ", ".join(map(repr, STARTS_WITH_KNOWN))
-        message = f"init={init!r} knows no known clusters; use one of {known}."
+        message = f"init={init!r} does not support known_labels; use one of {known}."
         raise ValueError(message)
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
     chosen = isinstance(plan.column_init, str) and plan.column_init == "information"

@@ -133,7 +133,7 @@ def _mean_sizes(record: FitRecord) -> NDArray[np.float64]:
     return (totals / np.maximum(record.sums.members, 1))[record.labels_of_rates]
 
 
-def with_arrivals(
+def with_more_rows(
     record: FitRecord,
     counts: Counts,
     names: NDArray[np.object_] | None,
@@ -158,7 +158,7 @@ def with_arrivals(
         for name, values in record.history.items()
     }
     prices = record.settings.price(step.sums.totals, sums.n_clusters, sums.total_weight)
-    astray = float(np.mean(found.outlier_scores > record.settings.threshold))
+    outlier_share = float(np.mean(found.outlier_scores > record.settings.threshold))
     return replace(
         record,
         sums=sums,
@@ -173,7 +173,7 @@ def with_arrivals(
         rows=_stacked(record.rows, found),
         row_names=_all_names(record, names),
         confidence=_confidence(record, counts, workers),
-        drift=(*record.drift, astray),
+        drift=(*record.drift, outlier_share),
     )
 
 

@@ -92,7 +92,7 @@ class IncrementalMixin(RowConfidence):
                 batch=batch,
                 known_labels=known_labels,
             )
-        from .._fit.updates import with_arrivals
+        from .._fit.updates import with_more_rows
 
         record = self.record_
         if record.fine is not None:
@@ -108,7 +108,7 @@ class IncrementalMixin(RowConfidence):
         counts = counts.with_rows(info)
         names = getattr(X, "row_names", None)
         with self._workers() as workers:
-            self._keep(with_arrivals(record, counts, names, workers))
+            self._keep(with_more_rows(record, counts, names, workers))
         return self
 
     def refine(

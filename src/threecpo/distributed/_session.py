@@ -293,7 +293,9 @@ def _by_name(source: BlockSource, record: FitRecord) -> Sequence[Reader]:
     theirs, ours = source.column_names, record.column_names
     if theirs is None or ours is None:
         nameless = "the model" if ours is None else source.name
-        message = f"missing='zero' finds columns by their names; {nameless} has none."
+        message = (
+            f"missing='zero' finds columns by name, but {nameless} has no column names."
+        )
         raise ValueError(message)
     found = find_columns(ours.tolist(), list(map(str, theirs)))
     for names, done in ((found.missing, "taken for zeros"), (found.extra, "left out")):
