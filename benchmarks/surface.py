@@ -55,7 +55,8 @@ def parameters() -> list[str]:
 
 def counted() -> dict[str, int]:
     shown = CliRunner().invoke(fit.command, ["--help"]).output
-    options = [p for p in fit.command.params if isinstance(p, click.Option)]
+    given = [p for p in fit.command.params if isinstance(p, click.Option)]
+    options = [option for option in given if not option.hidden]
     return {
         "parameters of ThreeCPO": len(parameters()),
         "options shown by fit --help": len(re.findall(r"(?m)^  (?:-\w, )?--", shown)),
