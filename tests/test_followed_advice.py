@@ -4,8 +4,9 @@ import shutil
 
 import numpy as np
 import pytest
+from sklearn.metrics import adjusted_rand_score
 
-from anndata_cells import anndata, log_normalised, made
+from anndata_cells import TRUE, anndata, log_normalised, made
 from threecpo import ThreeCPO, distributed, read_counts
 from threecpo import anndata as tc
 from threecpo._fit.checkpoint import _locked
@@ -86,6 +87,42 @@ def test_values_that_are_no_counts():
     clustered(adata, layer="mine")
     with pytest.warns(UserWarning, match="not whole"):
         clustered(adata, layer="X")
+
+
+@pytest.mark.filterwarnings("ignore:Writing zarr v2")
+@pytest.mark.parametrize("ending", ["h5ad", "zarr"])
+def test_files_of_normalised_values(ending, tmp_path):
+    if ending == "zarr":
+        pytest.importorskip("zarr")
+    path, adata = tmp_path / f"t.{ending}", made()
+    counts, adata.X = adata.X, log_normalised(adata.X.toarray())
+    adata.layers["scaled"] = adata.X / 3
+
+    def write():
+        shutil.rmtree(path, ignore_errors=True)
+        getattr(adata, f"write_{ending}")(path)
+
+    def sensible(layer):
+        model = ThreeCPO(3, random_state=0).fit(read_counts(path, layer=layer))
+        assert adjusted_rand_score(TRUE[20:], model.labels_[20:]) > 0.9
+
+    write()
+    sentence = "no other matrix of the file holds counts. Look for .* before normalis"
+    with pytest.raises(ValueError, match=sentence):
+        read_counts(path)
+    adata.layers["mine"] = counts
+    write()
+    with pytest.raises(
+        ValueError, match=r"whole numbers\. Pass layer='mine', which ho"
+    ):
+        read_counts(path)
+    sensible("mine")
+    del adata.layers["mine"]
+    adata.raw = made()
+    write()
+    with pytest.raises(ValueError, match="Pass layer='raw', which holds counts"):
+        read_counts(path)
+    sensible("raw")
 
 
 def test_layers_and_columns_that_are_not_there():

@@ -56,6 +56,24 @@ class TestInfo:
         assert facts["description"] == matrix
         assert "matrix " not in run("info", "cells.npz").out
 
+    @pytest.mark.filterwarnings("ignore:Writing zarr v2")
+    @pytest.mark.parametrize("ending", ["h5ad", "zarr"])
+    def test_columns_of_obs_are_listed(self, ending, run, tmp_path):
+        anndata = pytest.importorskip("anndata")
+        pytest.importorskip(ending.replace("h5ad", "h5py"))
+        cells = anndata.AnnData(X.astype(np.float32))
+        cells.obs_names.name = "barcode"
+        cells.obs["cell_type"] = ["a", "b"] * (len(X) // 2) + ["a"] * (len(X) % 2)
+        cells.obs["n_genes"] = np.arange(len(X))
+        getattr(cells, f"write_{ending}")(tmp_path / f"t.{ending}")
+        done = run("info", f"t.{ending}")
+        assert done.code == 0, done.err
+        assert "obs columns     cell_type, n_genes (--labels COLUMN)\n" in done.out
+        facts = run("info", f"t.{ending}", "--json").json
+        assert facts["label_columns"] == ["cell_type", "n_genes"]
+        again = run("info", f"t.{ending}", "--labels", facts["label_columns"][0])
+        assert "cell_type: a, b" in again.out
+
     @pytest.mark.parametrize(
         ("array", "warning"),
         [

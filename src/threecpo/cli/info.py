@@ -121,7 +121,13 @@ def command(source: InputFile, *, as_json: bool) -> None:
     counts of rows of these sizes would: 1 where rows differ in nothing but size.
     """
     model = fit_of(source.path)
-    facts = described(source.read()) if model is None else described_fit(model)
+    if model is None:
+        from ..io.metadata import columns_for_labels
+
+        facts = described(source.read())
+        facts["label_columns"] = columns_for_labels(source.path)
+    else:
+        facts = described_fit(model)
     if as_json:
         print_json({"path": source.path.absolute()} | facts)
         return
@@ -132,6 +138,8 @@ def command(source: InputFile, *, as_json: bool) -> None:
         click.echo(f"  {name:15} {clean(text)}")
     for text in _label_lines(facts.get("label_kinds")):
         click.echo(f"  {'labels':15} {clean(text)}")
+    if columns := facts.get("label_columns"):
+        click.echo(f"  {'obs columns':15} {clean(listed(columns))} (--labels COLUMN)")
     for warning in facts.get("warnings", []):
         print_line(f"! {warning}")
 

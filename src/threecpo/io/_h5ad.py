@@ -32,14 +32,33 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     labels = labels_found(found, options.labels, "obs")
     X = matrix_of(found)
     if not found["asked"] and not _is_whole(X.data):
-        message = (
-            "X holds values that are not whole numbers; pass layer= with the raw "
-            f"counts, one of {found['layers']} ('X' takes X as it is)"
-        )
-        raise DataFormatError(message)
+        raise DataFormatError(fractional_x(found))
     taken = f"counts of {found['called']}"
     names = found["rows"], found["columns"]
     return FileContent(X, *names, **labels, description=taken)
+
+
+def fractional_x(found: dict[str, Any]) -> str:
+    """Say that X does not hold counts, and where they are."""
+    what = "X holds values that are not whole numbers"
+    if layers := found.get("whole_layers"):
+        choices = " or ".join(f"layer={name!r}" for name in layers)
+        return f"{what}. Pass {choices}, which holds counts"
+    return (
+        f"{what}, and no other matrix of the file holds counts. Look for them in the "
+        "file before normalisation, or in the 10x output "
+        "(filtered_feature_bc_matrix.h5)"
+    )
+
+
+def label_columns(path: Path) -> list[str]:
+    """Columns of obs, which labels= can name."""
+    library = "zarr" if path.is_dir() else "h5py"
+    found = gathered(
+        isolated(anndata.read_obs, path, limits_of(path, None), library, labels=[])
+    )
+    columns: list[str] = found["obs_columns"]
+    return columns
 
 
 def matrix_of(found: dict[str, Any]) -> Any:

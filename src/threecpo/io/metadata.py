@@ -102,6 +102,17 @@ def _have(some: Sequence[str], all_: Sequence[str], of: str) -> str:
     return f"{len(some)} of {len(all_)} {of} {'has' if len(some) == 1 else 'have'}"
 
 
+def columns_for_labels(path: Path) -> list[str]:
+    """Columns that labels= can name in a file that holds metadata of its own."""
+    with file_errors(path):
+        name = find_format(path, None)
+        reader = FORMATS[name].load()
+        if name not in ("h5ad", "zarr"):
+            return []
+        columns: list[str] = reader.label_columns(path)
+        return columns
+
+
 def read_metadata(
     path: str | os.PathLike[str], labels: Sequence[str], options: ReadOptions
 ) -> Metadata:

@@ -13,7 +13,7 @@ from ..._core.matrices import from_sparse
 from ..._errors import DataFormatError
 from .. import _mtx, _tenx
 from .._file_content import check_names
-from .._h5ad import labels_found
+from .._h5ad import fractional_x, labels_found
 from ..errors import block_errors
 from ..isolated import anndata, gathered, isolated, matrices, tenx
 from ..regular_files import is_zarr, limits_of
@@ -49,10 +49,7 @@ def of_anndata(
             message = f"{what} for {len(names)} names"
             raise DataFormatError(message)
         ends = _pointers(found, shape)
-    hint = (
-        f"{path}: X holds values that are not whole numbers; pass layer= with the raw "
-        f"counts, one of {found['layers']} ('X' takes X as it is)."
-    )
+    hint = f"{path}: {fractional_x(found)}."
     cuts, place = row_cuts(ends, block_counts), found["place"]
     if found["by_rows"]:
         blocks = _blocks(path, place, cuts, shape[1])

@@ -13,6 +13,7 @@ from .hierarchies import (
     is_array,
     item_of,
     names_of,
+    numbers_of,
     opened,
     some_at_a_time,
     texts,
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     Items = Iterator[tuple[str, Any]]
+
+
+_FIRST = 10_000
 
 
 class _Matrix(NamedTuple):
@@ -65,7 +69,8 @@ def _about(file: Any, matrix: _Matrix, limit: int) -> Items:
     yield "by_rows", by_rows
     yield "called", matrix.called
     yield "asked", matrix.asked
-    yield "layers", _layer_choices(file)
+    if not matrix.asked:
+        yield "whole_layers", _whole_layers(file)
     yield "columns", frame_names(matrix.var, limit)
 
 
@@ -75,7 +80,7 @@ def _chosen(file: Any, layer: str | None) -> _Matrix:
         kind = "; pass format='biom'" if "observation" in file else ""
         if "matrix" in file:
             kind = "; pass format='10x-h5'"
-        message = f"it is no AnnData file, as it lacks obs or var{kind}"
+        message = f"it is not an AnnData file, as it lacks obs or var{kind}"
         raise DataFormatError(message)
     layers = list(group_of(file, "layers"))
     if layer is None and "counts" in layers:
@@ -104,6 +109,27 @@ def _layer_choices(file: Any) -> str:
     return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
 
 
+def _whole_layers(file: Any) -> list[str]:
+    """Names of layers that begin with whole numbers, as counts are."""
+    elements = {
+        name: item_of(file["layers"], name) for name in group_of(file, "layers")
+    }
+    if "X" in group_of(file, "raw"):
+        elements["raw"] = item_of(file["raw"], "X")
+    return [name for name, element in elements.items() if _begins_whole(element)]
+
+
+def _begins_whole(matrix: Any) -> bool:
+    """Whether the first values of a matrix are whole numbers."""
+    if not is_array(matrix):
+        matrix = numbers_of(matrix, "data", "biuf")
+    elif len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
+        return False
+    width = int(np.prod(matrix.shape[1:], dtype=object))
+    first = np.asarray(matrix[: max(1, _FIRST // max(1, width))])
+    return np.array_equal(first, np.rint(first), equal_nan=True)
+
+
 def _has_x(file: Any) -> bool:
     """Whether there is an X; an older AnnData writes that there is none."""
     return "X" in file and attribute(item_of(file, "X"), "encoding-type") != "null"
@@ -126,13 +152,10 @@ def read_labels(obs: Any, names: Sequence[str], limit: int) -> Items:
 
     Categories come as their numbers, and as their names.
     """
-    columns = (
-        []
-        if obs is None
-        else list(obs.dtype.names or ())
-        if is_array(obs)
-        else list(obs)
-    )
+    columns = [] if obs is None else list(obs.dtype.names if is_array(obs) else obs)
+    if hasattr(obs, "attrs"):
+        rows = "index" if is_array(obs) else attribute(obs, "_index")
+        columns = [name for name in columns if name not in (rows, "__categories")]
     yield "obs_columns", columns
     found = {}
     for name in names:
