@@ -20,6 +20,7 @@ from threecpo._core.matrices import from_dense
 from threecpo._validation import check_counts
 from threecpo.io.blocks import open_blocks
 from threecpo.preprocessing import SublinearCounts
+from threecpo.results import predicted_rows, row_map
 
 X, _ = planted()
 NAMES = [f"column {j}" for j in range(X.shape[1])]
@@ -75,10 +76,41 @@ def test_one_side_without_names_is_no_warning():
 )
 def test_other_names_are_refused_as_those_of_a_frame(names, sentence):
     model = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
-    with pytest.raises(ValueError, match=rf"(?s)^The feature names should.*{sentence}"):
-        model.predict(replace(TABLE, column_names=names))
+    if names[0] == "new":
+        with pytest.raises(ValueError, match=rf"(?s)^The feature names.*{sentence}"):
+            model.predict(replace(TABLE, column_names=names))
     with pytest.raises(ValueError, match=rf"(?s)^The feature names should.*{sentence}"):
         model.predict(pd.DataFrame(X, columns=names))
+
+
+# Entry points that take rows of a fit, and an array that tells whether they are right.
+BY_NAME = {
+    "predict": lambda model, table: model.predict(table),
+    "predict_proba": lambda model, table: model.predict_proba(table),
+    "score": lambda model, table: model.score(table),
+    "refine": lambda model, table: model.refine(table).labels_,
+    "split": lambda model, table: model.split(table, 0).labels_,
+    "cut": lambda model, table: model.cut(2, X=table).labels_,
+    "merge": lambda model, table: model.merge([[0, 1]], X=table).labels_,
+    "stability": lambda model, table: model.stability(table)["jaccard"],
+    "partial_fit": lambda model, table: model.partial_fit(table).record_.sums.totals,
+    "row_map": row_map,
+    "predicted_rows": lambda model, table: predicted_rows(model, table)["cluster"],
+}
+
+
+@pytest.mark.parametrize("entry", BY_NAME)
+def test_columns_of_a_table_are_matched_by_name(entry):
+    order = np.random.default_rng(0).permutation(len(NAMES))
+    turned = CountTable(X[:, order], column_names=[NAMES[j] for j in order]).with_rows(
+        sample_weight=np.arange(len(X)) % 3 + 1
+    )
+    straight = TABLE.with_rows(sample_weight=np.arange(len(X)) % 3 + 1)
+    found, expected = (
+        BY_NAME[entry](ThreeCPO(3, n_init=2, random_state=0).fit(straight), table)
+        for table in (turned, straight)
+    )
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_many_other_names_are_not_all_listed():

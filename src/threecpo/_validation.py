@@ -165,12 +165,15 @@ def check_counts(
     """Return the counts of a table, array, frame or sparse matrix; X is not changed.
 
     A CountTable holds counts that were checked: they are returned as they are. With an
-    estimator, the number and the names of columns are stored (``reset``) or compared.
+    estimator, the number and the names of columns are stored (``reset``) or compared;
+    those of a table are matched by name.
     """
     held = held_counts(X)
     if held is not None:
         if estimator is not None:
             names = getattr(X, "column_names", None)
+            if not reset and names is not None:
+                held, names = _in_order_of_fit(estimator, held, list(names))
             _check_columns(estimator, held.n_columns, names, reset=reset)
         return _without_bad_entries(held, estimator)
     if type(X).__name__ == "AnnData":
@@ -208,6 +211,17 @@ def _without_bad_entries(counts: Counts, estimator: Any) -> Counts:
         name = "threecpo" if estimator is None else type(estimator).__name__
         raise ValueError(bad_entry_message(counts.bad_entry, name))
     return counts
+
+
+def _in_order_of_fit(
+    estimator: Any, counts: Counts, names: list[str]
+) -> tuple[Counts, list[str]]:
+    """Columns of a table matched by name, where it has just those of the fit."""
+    fitted = list(getattr(estimator, "feature_names_in_", ()))
+    if names == fitted or sorted(names) != sorted(fitted):
+        return counts, names
+    place = {name: j for j, name in enumerate(names)}
+    return counts.reordered(np.array([place[name] for name in fitted])), fitted
 
 
 def _check_columns(

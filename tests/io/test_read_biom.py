@@ -130,7 +130,9 @@ def test_biom_is_never_unpickled(biom_table, tmp_path):
 
 def test_the_two_kinds_of_hdf5_are_not_mistaken(biom_table, tmp_path):
     path = in_hdf5(tmp_path / "t.h5ad", biom_table)
-    with pytest.raises(DataFormatError, match=r"not an AnnData file.* pass format='biom'"):
+    with pytest.raises(
+        DataFormatError, match=r"not an AnnData file.* pass format='biom'"
+    ):
         read_counts(path)
     assert read_counts(path, format="biom").shape == Y.shape
     with h5py.File(tmp_path / "t.biom", "w") as file:

@@ -219,6 +219,16 @@ class Counts:
             chosen = chosen.with_column_weights(self.column_weights[mask])
         return chosen.with_rows(self.row_info)
 
+    def reordered(self, order: NDArray[np.int64]) -> Counts:
+        """Return the counts with their columns in another order."""
+        part = self.matrix()[:, order]
+        part.sort_indices()
+        indptr = part.indptr.astype(np.int64)
+        turned = self._part(indptr, part.indices, part.data, part.shape[1])
+        if self.column_weights is not None:
+            turned = turned.with_column_weights(self.column_weights[order])
+        return turned.with_rows(self.row_info)
+
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
         lengths = self.indptr[chosen + 1] - self.indptr[chosen]

@@ -224,7 +224,8 @@ blocks of them, or None
         titles = X.row_titles if isinstance(X, CountTable) else None
         rows, map_counts = _rows(model, X, row_names), None
         if X is not None and not are_blocks(X):
-            counts = check_counts(X).matrix()
+            named = model if isinstance(X, CountTable) else None
+            counts = check_counts(X, named, reset=named is None).matrix()
             map_counts = figure_data.map_counts(record_of(model), rows, counts)
         self.summary = summarise(
             model,

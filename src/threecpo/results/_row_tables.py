@@ -73,7 +73,9 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
     >>> row_map(ThreeCPO(3, random_state=0).fit(X), X).shape
     (1000, 2)
     """
-    record, counts = record_of(model), check_counts(X)
+    # Columns of a table are matched by name.
+    named = model if isinstance(X, CountTable) else None
+    record, counts = record_of(model), check_counts(X, named, reset=named is None)
     if counts.n_columns != record.n_columns:
         message = (
             f"X has {counts.n_columns} columns, but the model was fitted on "
