@@ -82,7 +82,7 @@ def test_views_of_a_file(tmp_path):
 def test_values_that_are_no_counts():
     adata = made()
     adata.layers["mine"], adata.X = adata.X, log_normalised(adata.X.toarray())
-    with pytest.raises(ValueError, match=r"\(one of 'mine'\), or layer='X' to use X"):
+    with pytest.raises(ValueError, match="pass layer='mine', or layer='X' to use X"):
         clustered(adata)
     clustered(adata, layer="mine")
     with pytest.warns(UserWarning, match="not whole"):
@@ -128,12 +128,14 @@ def test_files_of_normalised_values(ending, tmp_path):
 def test_layers_and_columns_that_are_not_there():
     adata = made()
     adata.layers["mine"] = adata.X
-    with pytest.raises(ValueError, match="no layer 'raw' in this AnnData; it has 'min"):
+    with pytest.raises(
+        ValueError, match="no layer 'raw' in this AnnData; pass layer='mine'"
+    ):
         clustered(adata, layer="raw")
     clustered(adata, layer="mine")
     adata.obs["donor"] = ["a", "b"] * (adata.n_obs // 2) + ["a"] * (adata.n_obs % 2)
     with pytest.raises(
-        ValueError, match=r"'lab' is no column of obs, which has .*donor"
+        ValueError, match=r"'lab' is not a column of obs, which has .*donor"
     ):
         clustered(adata, batch_key="lab")
     clustered(adata, batch_key="donor")
@@ -154,13 +156,13 @@ def test_new_cells():
     with pytest.raises(ValueError, match=r"call threecpo\.anndata\.cluster first"):
         tc.predict(new, cells)
     clustered(cells, key_added="mine")
-    with pytest.raises(ValueError, match="or pass key="):
+    with pytest.raises(ValueError, match="or pass key_added="):
         tc.predict(new, cells)
     with pytest.raises(
-        ValueError, match=r"lack 1 of .* missing='zero' takes them for z"
+        ValueError, match=r"lack 1 of .* pass missing='zero' to fill in"
     ):
-        tc.predict(new, cells, key="mine")
-    tc.predict(new, cells, key="mine", missing="zero")
+        tc.predict(new, cells, key_added="mine")
+    tc.predict(new, cells, key_added="mine", missing="zero")
     nameless = ThreeCPO(2, n_init=1, random_state=0).fit(cells.X)
     with pytest.raises(
         ValueError, match=r"names of genes; fit it with threecpo\.anndata"
