@@ -162,7 +162,7 @@ def report(
     True
     >>> adata.obs["donor"] = ["d1", "d2"] * 150
     >>> threecpo.anndata.report(adata, labels="donor")
-    Report(300 cells in 3 clusters: the largest has 106 cells (35 %), the smallest 95.)
+    Report(300 cells in 3 clusters, told apart by 2 of 6 genes.)
     """
     from ..report import Report
 
