@@ -16,7 +16,7 @@ from block_fits import (
     write,
 )
 
-from threecpo import ThreeCPO, select_n_clusters
+from threecpo import CountTable, ThreeCPO, select_n_clusters, write_counts
 from threecpo import distributed as ours
 
 da = pytest.importorskip("dask.array")
@@ -72,6 +72,16 @@ PATH = {"n_init": 2, "random_state": 0}
 
 def auto():
     return ThreeCPO("auto", max_clusters=5, **PATH)
+
+
+def test_workers_read_the_scratch_store(client, X, expected, tmp_path):
+    pytest.importorskip("anndata")
+    path, scratch = tmp_path / "cells.h5ad", tmp_path / "scratch"
+    scratch.mkdir()
+    write_counts(CountTable(X), path)
+    given = {"client": client, "scratch": scratch, "max_memory": "100kB"}
+    assert_same_bits(fit(path, fitting=given, **LONG), expected, history=False)
+    assert not list(scratch.iterdir())
 
 
 def test_a_path_is_that_from_disk(client, folder):

@@ -77,7 +77,7 @@ def test_the_store_has_no_name_unless_it_is_shared(path, scratch, X):
         for ours, theirs in zip(source.readers, sent, strict=True):
             assert ours().checksum == theirs().checksum
     assert not list(scratch.iterdir())
-    with pytest.raises(DataFormatError, match=r"does not see .*scratch= that all"):
+    with pytest.raises(DataFormatError, match=r"does not see .*name a folder"):
         sent[0]()
 
 

@@ -43,7 +43,7 @@ class Scratch(NamedTuple):
             message = (
                 f"{self.folder} has {as_text(free)} free; the scratch store of {name} "
                 f"needs about {as_text(needed)}. Name a folder on a larger disk with "
-                "scratch=."
+                "scratch= or the environment variable TMPDIR."
             )
             raise DataFormatError(message)
 
@@ -87,7 +87,8 @@ class PackedFile:
         except OSError as error:
             message = (
                 f"The scratch store in {self._folder} cannot be written: "
-                f"{error.strerror}. Name another folder with scratch=."
+                f"{error.strerror}. Name another folder with scratch= or the "
+                "environment variable TMPDIR."
             )
             raise DataFormatError(message) from error
 
@@ -121,8 +122,9 @@ class PackedFile:
                 return content[: file.readinto(content.data)]
         except FileNotFoundError:
             message = (
-                f"A worker does not see the scratch store {self._path}: pass a folder "
-                "as scratch= that all workers see under the same name."
+                f"A worker does not see the scratch store {self._path}: name a folder "
+                "that all of them see, with scratch= or the environment variable "
+                "TMPDIR."
             )
             raise DataFormatError(message) from None
 
