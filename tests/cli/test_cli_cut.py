@@ -156,7 +156,7 @@ def test_words_for_rows_are_remembered(run):
         (("cut", "cells.threecpo"), "either -k or --height"),
         (("cut", "cells.threecpo", "-k", 2, "--height", 1), "either -k or --height"),
         (("cut", "cells.threecpo", "-k", 9), "more than the 5 clusters"),
-        (("cut", "cells.npz", "-k", 2), "no folder of results"),
+        (("cut", "cells.npz", "-k", 2), "is not a results folder"),
         (("merge", "cells.threecpo", "0"), "'0' is a single cluster"),
         (("merge", "cells.threecpo", "0,x"), "There is no cluster 'x'"),
         (("merge", "cells.threecpo", "0,9"), "clusters are 0 to 4, or their names"),
@@ -164,7 +164,7 @@ def test_words_for_rows_are_remembered(run):
         (("split", "cells.threecpo", "0", "--into", 500), "too few for"),
         (("split", "cells.threecpo", "0", "--counts", "no.npz"), "no.npz"),
         (("merge", "cells.threecpo"), "A,B"),
-        (("merge", "nowhere", "0,1"), "no folder of results"),
+        (("merge", "nowhere", "0,1"), "is not a results folder"),
     ],
 )
 def test_bad_input_is_one_line(arguments, text, run):

@@ -58,8 +58,10 @@ def test_a_folder_that_may_not_be_written(run):
 
 
 def test_errors_of_the_system_name_the_file(run):
+    done = run("report", "cells.npz")
+    assert_one_line(done, "cells.npz is not a results folder; `threecpo fit` writes")
     done = run("predict", "nowhere/model.npz", "cells.npz")
-    assert done == (2, "", "threecpo: nowhere/model.npz: No such file or directory.\n")
+    assert_one_line(done, "nowhere/model.npz does not exist")
 
 
 def test_a_missing_library_names_its_extra(run, monkeypatch):

@@ -86,8 +86,8 @@ def test_seed_columns_are_a_file(kind, path, tmp_path, run):
     ("name", "text", "words"),
     [
         ("seeds.json", "[1]", "must hold an object"),
-        ("seeds.json", "{", "holds no seed columns"),
-        ("seeds.csv", "", "holds no seed columns"),
+        ("seeds.json", "{", "does not contain seed columns"),
+        ("seeds.csv", "", "does not contain seed columns"),
         ("seeds.csv", "rugby,scrum", "'scrum' is not a column of X"),
     ],
 )

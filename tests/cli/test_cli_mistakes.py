@@ -16,6 +16,46 @@ K = ("-k", "2", "--no-report")
 TOWN = ("--metadata", "few.csv", "--labels", "town")
 # Arguments, the sentence, and commands that do what it advises, one after the other.
 ON_THE_COMMAND_LINE = {
+    "no clusters": (
+        ["fit", "t.csv", "-k", "0"],
+        "'0' is not a whole number of 1 or more or 'auto'.",
+        ["fit", "t.csv", *K],
+    ),
+    "a typing error in an option": (
+        ["fit", "names.csv", *K, "--label", "town"],
+        "No such option '--label'",
+        ["fit", "names.csv", *K, "--labels", "town"],
+    ),
+    "results that are there already": (
+        ["fit", "two.csv", *K, "-o", "two.threecpo"],
+        "two.threecpo exists",
+        ["fit", "two.csv", *K, "-o", "two.threecpo", "--force"],
+    ),
+    "a group that does not exist": (
+        ["fit", "t.csv", *K, "--fix-group", "a=important"],
+        "is not a column and its group, such as total_reads=noise",
+        ["fit", "t.csv", *K, "--fix-group", "a=noise"],
+    ),
+    "neither processes nor an address": (
+        ["fit", "t.h5ad", *K, "--workers", "many"],
+        "--workers many is neither a number nor an address",
+    ),
+    "a cluster that does not exist": (
+        ["merge", "two.threecpo", "0,9"],
+        "There is no cluster '9'; clusters are 0 to 1, or their names.",
+        ["merge", "two.threecpo", "0,1"],
+    ),
+    "a single cluster to merge": (
+        ["merge", "two.threecpo", "1"],
+        "'1' is a single cluster; separate several by commas: 0,3",
+        ["merge", "two.threecpo", "0,1"],
+    ),
+    "a file for a results folder": (
+        ["report", "two.csv"],
+        "two.csv is not a results folder; `threecpo fit` writes one.",
+        ["fit", "two.csv", *K],
+        ["report", "two.threecpo"],
+    ),
     "more clusters than rows": (["fit", "t.csv", "-k", "99"], "at least one row"),
     "an unknown command": (
         ["fitt", "t.csv"],

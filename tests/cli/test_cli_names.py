@@ -46,8 +46,8 @@ BAD = {
     "Latin-1": ("n.csv", "cluster,name\n0,\xfc\n".encode("latin-1"), "CSV UTF-8"),
     "UTF-16": ("n.txt", "a\nb\nc\n".encode("utf-16"), "it is not UTF-8 from byte 0 on"),
     "a workbook": ("n.csv", b"PK\x03\x04\xff\xfe", "it is not UTF-8"),
-    "a cut line": ("n.csv", b"size,cluster,name\n9,0\n", "line 2: there is no name"),
-    "deep": ("n.json", b"[" * 100_000, "holds no names of clusters"),
+    "a cut line": ("n.csv", b"size,cluster,name\n9,0\n", "line 2: the name is missing"),
+    "deep": ("n.json", b"[" * 100_000, "does not contain names of clusters"),
     "large": ("n.txt", b"a" * (2 << 20), "too large for names"),
     "missing": ("n.txt", None, "n.txt"),
 }

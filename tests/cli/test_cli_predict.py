@@ -234,4 +234,6 @@ class TestTexts:
 
     def test_texts_without_a_word_of_the_model_are_refused(self, run, texts, model):
         new = texts("new", ["birds"])
-        assert_one_line(run("predict", "by-words", new), "none of the words that")
+        assert_one_line(
+            run("predict", "by-words", new), "none of the words of the model"
+        )

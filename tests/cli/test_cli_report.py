@@ -37,7 +37,7 @@ class TestReport:
 
     @pytest.mark.parametrize("name", ["nowhere", "cells.npz"])
     def test_what_is_no_result(self, name, run):
-        assert_one_line(run("report", name), "no folder of results")
+        assert_one_line(run("report", name), "is not a results folder")
 
     @pytest.mark.parametrize(
         ("name", "text"),

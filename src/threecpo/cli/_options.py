@@ -185,7 +185,9 @@ def _checked_size(_: Any, __: Any, value: str | None) -> str | None:
     return value
 
 
-def _parameter(name: str, *flags: str, **settings: Any) -> Decorator:
+def _parameter(
+    name: str, *flags: str, group: str = CLUSTERS, **settings: Any
+) -> Decorator:
     """An option made from the table of parameters; None leaves the default to it."""
     found = PARAMETERS[name]
     kinds: dict[str, dict[str, Any]] = {
@@ -210,6 +212,7 @@ def _parameter(name: str, *flags: str, **settings: Any) -> Decorator:
         name,
         cls=Option,
         help=text,
+        group=group,
         **kinds[found.kind],
         **settings,
     )
@@ -221,36 +224,42 @@ def option(*names: str, **settings: Any) -> Decorator:
 
 
 _PATH = click.Path(path_type=Path)
-_WORD = {"metavar": "WORD", "group": OUTPUT}
-_READ = {"group": INPUT}
+_FLAG: dict[str, Any] = {"is_flag": True}
+_MANY: dict[str, Any] = {"multiple": True}
+
+
+def _of(
+    group: str, flag: str, metavar: str | None, text: str, **settings: Any
+) -> Decorator:
+    return option(flag, group=group, metavar=metavar, help=text, **settings)
+
+
+_read, _write = partial(_of, INPUT), partial(_of, OUTPUT)
+_text, _large = partial(_of, TEXT), partial(_of, LARGE)
+_MATRIX = "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file."
+_UNPACKED = "[default: 100 times its size, at least 512 MiB]"
+_NAMES = "Names of clusters: json, a csv with cluster and name, or a name a line."
 _DECLARED: dict[str, Decorator] = {
-    # Clusters
-    "n_clusters": _parameter(
-        "n_clusters", "-k", "--clusters", group=CLUSTERS, shown=True
+    "n_clusters": _parameter("n_clusters", "-k", "--clusters", shown=True),
+    "max_clusters": _parameter("max_clusters"),
+    "outliers": _parameter("outliers", shown=True),
+    "robust": _parameter("robust", shown=True),
+    "batch": _of(
+        CLUSTERS, "--batch", "COLUMN", ROW_PARAMETERS["batch"].sentence, shown=True
     ),
-    "max_clusters": _parameter("max_clusters", group=CLUSTERS),
-    "outliers": _parameter("outliers", group=CLUSTERS, shown=True),
-    "robust": _parameter("robust", group=CLUSTERS, shown=True),
-    "batch": option(
-        "--batch",
-        metavar="COLUMN",
-        help=ROW_PARAMETERS["batch"].sentence,
-        group=CLUSTERS,
-        shown=True,
-    ),
-    "known": option(
+    "known": _of(
+        CLUSTERS,
         "--known",
-        metavar="COLUMN",
-        help="Column with clusters that are known, blank where they are not.",
-        group=CLUSTERS,
+        "COLUMN",
+        "Column with clusters that are known, blank where they are not.",
         shown=True,
     ),
-    "seed_columns": option(
+    "seed_columns": _of(
+        CLUSTERS,
         "--seed-columns",
+        "FILE",
+        "Columns that clusters start from: json, or a csv of cluster and column.",
         type=_PATH,
-        metavar="FILE",
-        help="Columns that clusters start from: json, or a csv of cluster and column.",
-        group=CLUSTERS,
     ),
     "fixed_groups": option(
         "--fix-group",
@@ -261,223 +270,164 @@ _DECLARED: dict[str, Decorator] = {
         help="Keep a column relevant, shared or noise. Repeats.",
         group=CLUSTERS,
     ),
-    # Search
     "criterion": _parameter("criterion", group=SEARCH, shown=True),
     "n_init": _parameter("n_init", group=SEARCH),
-    "n_init_of_each": option(
+    "n_init_of_each": _of(
+        SEARCH,
         "--n-init",
+        "N",
+        "Restarts per K; auto: stop when two agree.",
         type=Number(1, names=("auto",)),
-        metavar="N",
-        help="Restarts per K; auto: stop when two agree.",
-        group=SEARCH,
     ),
     "random_state": _parameter("random_state", "--seed", group=SEARCH),
     "n_jobs": _parameter("n_jobs", "--jobs", group=SEARCH),
-    # Input
-    "labels": option(
+    "labels": _read(
         "--labels",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to compare clusters with, such as cell type; not clustered. "
-        "Repeats.",
+        "COLUMN",
+        "Column to compare clusters with, such as cell type; not clustered. Repeats.",
         shown=True,
-        **_READ,
+        **_MANY,
     ),
-    "metadata": option(
+    "metadata": _read(
         "--metadata",
-        type=click.Path(),
-        metavar="FILE",
-        help="Table with --labels, --batch and --known, joined by the row names in its "
+        "FILE",
+        "Table with --labels, --batch and --known, joined by the row names in its "
         "first column.",
         shown=True,
-        **_READ,
     ),
-    "metadata_index": option(
+    "metadata_index": _read(
         "--metadata-index",
-        metavar="COLUMN",
-        help="Column of row names in --metadata. [default: the first]",
-        **_READ,
+        "COLUMN",
+        "Column of row names in --metadata. [default: the first]",
     ),
-    "only_matched": option(
-        "--only-matched",
-        is_flag=True,
-        help="Leave out rows that --metadata lacks.",
-        **_READ,
+    "only_matched": _read(
+        "--only-matched", None, "Leave out rows that --metadata lacks.", **_FLAG
     ),
-    "drop": option(
-        "--drop",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to leave out. Repeats.",
-        shown=True,
-        **_READ,
+    "drop": _read(
+        "--drop", "COLUMN", "Column to leave out. Repeats.", shown=True, **_MANY
     ),
-    "triples": option(
+    "triples": _read(
         "--triples/--wide",
-        default=None,
-        help="Lines are row, column, count [default: detected]; name the columns by "
+        None,
+        "Lines are row, column, count [default: detected]; name the columns by "
         "--triples ROW COLUMN COUNT.",
+        default=None,
         shown=True,
-        **_READ,
     ),
     "named_triples": option("--named-triples", nargs=3, hidden=True),
-    "transform": option(
+    "transform": _read(
         "--transform",
+        None,
+        "Transform large values, such as money, before the fit.",
         type=click.Choice(SUBLINEAR),
-        help="Transform large values, such as money, before the fit.",
         shown=True,
-        **_READ,
     ),
-    "transpose": option(
-        "--transpose", is_flag=True, help="Transpose the table.", **_READ
+    "transpose": _read("--transpose", None, "Transpose the table.", **_FLAG),
+    "index": _read(
+        "--index", "COLUMN", "Column of row names, or none. [default: detected]"
     ),
-    "index": option(
-        "--index",
-        metavar="COLUMN",
-        help="Column of row names, or none. [default: detected]",
-        **_READ,
-    ),
-    "header": option(
+    "header": _read(
         "--header/--no-header",
+        None,
+        "Whether the first line names the columns. [default: detected]",
         default=None,
-        help="Whether the first line names the columns. [default: detected]",
-        **_READ,
     ),
-    "decimal": option(
+    "decimal": _read(
         "--decimal",
+        None,
+        "Decimal separator. [default: .]",
         type=click.Choice([".", ","]),
-        help="Decimal separator. [default: .]",
-        **_READ,
     ),
-    "thousands": option(
+    "thousands": _read(
         "--thousands",
+        None,
+        "Thousands separator. [default: none]",
         type=click.Choice([".", ",", " ", "'"]),
-        help="Thousands separator. [default: none]",
-        **_READ,
     ),
-    "empty": option(
+    "empty": _read(
         "--empty",
+        None,
+        "Read empty cells and NA as zero. [default: an error]",
         type=click.Choice(["zero"]),
-        help="Read empty cells and NA as zero. [default: an error]",
-        **_READ,
     ),
-    "encoding": option(
-        "--encoding", metavar="NAME", help="Text encoding. [default: utf-8]", **_READ
+    "encoding": _read("--encoding", "NAME", "Text encoding. [default: utf-8]"),
+    "sheet": _read(
+        "--sheet", "NAME", "Sheet of an xlsx or ods file. [default: the first]"
     ),
-    "sheet": option(
-        "--sheet",
-        metavar="NAME",
-        help="Sheet of an xlsx or ods file. [default: the first]",
-        **_READ,
-    ),
-    "layer": option(
-        "--layer",
-        metavar="NAME",
-        help="Matrix of an h5ad or zarr, or feature type of a 10x .h5 file.",
-        **_READ,
-    ),
-    "format": option(
+    "layer": _read("--layer", "NAME", _MATRIX),
+    "format": _read(
         "--format",
+        "NAME",
+        f"File format: {', '.join(FORMATS)}. [default: detected]",
         type=click.Choice(list(FORMATS)),
-        metavar="NAME",
-        help=f"File format: {', '.join(FORMATS)}. [default: detected]",
-        **_READ,
     ),
-    "max_unpacked": option(
+    "max_unpacked": _read(
         "--max-unpacked",
-        metavar="SIZE",
+        "SIZE",
+        f"Largest size that a file may unpack to, such as 10GB. {_UNPACKED}",
         callback=_checked_size,
-        help="Largest size that a file may unpack to, such as 10GB. "
-        "[default: 100 times its size, at least 512 MiB]",
-        **_READ,
     ),
-    # Texts
-    "text": option(
+    "text": _text(
         "--text",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column or field of texts. Repeats. [default: detected]",
-        group=TEXT,
+        "COLUMN",
+        "Column or field of texts. Repeats. [default: detected]",
+        **_MANY,
     ),
-    "language": option(
-        "--language",
-        metavar="NAME",
-        help="Language for stemming, or none. [default: english]",
-        group=TEXT,
+    "language": _text(
+        "--language", "NAME", "Language for stemming, or none. [default: english]"
     ),
-    "max_words": option(
+    "max_words": _text(
         "--max-words",
+        "N",
+        "Most frequent words to keep. [default: 2000]",
         type=Number(1),
-        metavar="N",
-        help="Most frequent words to keep. [default: 2000]",
-        group=TEXT,
     ),
-    # Large files
-    "max_memory": option(
+    "max_memory": _large(
         "--max-memory",
-        metavar="SIZE",
-        help="Read FILE in blocks of rows within this memory, such as 2GB.",
-        group=LARGE,
+        "SIZE",
+        "Read FILE in blocks of rows within this memory, such as 2GB.",
     ),
-    "checkpoint": option(
+    "checkpoint": _large(
         "--checkpoint",
+        "PATH",
+        "Folder to resume an interrupted fit from; reads FILE in blocks.",
         type=_PATH,
-        metavar="PATH",
-        help="Folder to resume an interrupted fit from; reads FILE in blocks.",
-        group=LARGE,
     ),
-    "sample_rows": option(
+    "sample_rows": _large(
         "--sample-rows",
+        "N",
+        "Rows that a fit in blocks starts from. [default: 20000]",
         type=Number(1),
-        metavar="N",
-        help="Rows that a fit in blocks starts from. [default: 20000]",
-        group=LARGE,
     ),
-    "workers": option(
+    "workers": _large(
         "--workers",
-        metavar="N",
-        help="Processes to work in, or the address of a Dask scheduler (tcp://…).",
-        group=LARGE,
+        "N",
+        "Processes to work in, or the address of a Dask scheduler (tcp://…).",
     ),
-    # Output
-    "output": option(
-        "-o",
-        "--output",
-        type=_PATH,
-        metavar="PATH",
-        help="Folder for the results. [default: FILE's name with .threecpo]",
-        shown=True,
+    "rows": _write(
+        "--rows", "WORD", "What a row is, such as cell or customer.", shown=True
     ),
-    "rows": option(
-        "--rows", help="What a row is, such as cell or customer.", shown=True, **_WORD
-    ),
-    "columns": option("--columns", help="What a column is, such as gene.", **_WORD),
-    "names": option(
-        "--names",
-        type=_PATH,
-        metavar="FILE",
-        help="Names of clusters: json, a csv with cluster and name, or a name a line.",
-        shown=True,
-    ),
-    "stability": option(
+    "columns": _write("--columns", "WORD", "What a column is, such as gene."),
+    "names": _write("--names", "FILE", _NAMES, type=_PATH, shown=True),
+    "stability": _write(
         "--stability",
-        is_flag=True,
-        help="Measure which clusters are stable (several more fits).",
+        None,
+        "Measure which clusters are stable (several more fits).",
         shown=True,
+        **_FLAG,
     ),
-    "write": option(
+    "write": _write(
         "--write",
+        None,
+        "Also write segments.xlsx, or segments.h5ad for scanpy. Repeats.",
         type=click.Choice(["xlsx", "h5ad"]),
-        multiple=True,
-        help="Also write segments.xlsx, or segments.h5ad for scanpy. Repeats.",
+        **_MANY,
     ),
-    "no_report": option("--no-report", is_flag=True, help="Do not write report.html."),
+    "no_report": _write("--no-report", None, "Do not write report.html.", **_FLAG),
     "open": option(
         "--open", "opened", is_flag=True, help="Open the report in a browser."
     ),
-    "force": option(
-        "--force", is_flag=True, help="Replace existing results.", shown=True
-    ),
+    "force": _write("--force", None, "Replace existing results.", shown=True, **_FLAG),
     "json": option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
 }
 SEARCHING = (

@@ -78,7 +78,7 @@ def read_run(folder: Path) -> dict[str, Any]:
     """Content of run.json; a folder that is none of results is refused."""
     facts = _run_facts(folder)
     if not facts:
-        message = f"{folder} is no folder of results; `threecpo fit` makes one."
+        message = f"{folder} is not a results folder; `threecpo fit` writes one."
         raise ValueError(message)
     return facts
 

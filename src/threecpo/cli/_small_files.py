@@ -48,7 +48,7 @@ def text_of(path: Path, what: str = "names of clusters") -> str:
         with open_regular(path) as file:
             content = file.read(LARGEST + 1)
     except DataFormatError as error:
-        message = f"{path} holds no {what}: {error}."
+        message = f"{path} does not contain {what}: {error}."
         raise ValueError(message) from None
     if len(content) > LARGEST:
         message = f"{path} is too large for {what}."
@@ -57,7 +57,7 @@ def text_of(path: Path, what: str = "names of clusters") -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         message = (
-            f"{path} holds no {what}: it is not UTF-8 from byte "
+            f"{path} does not contain {what}: it is not UTF-8 from byte "
             f"{error.start} on; save it as text in UTF-8 (Excel: CSV UTF-8)."
         )
         raise ValueError(message) from None
@@ -67,7 +67,7 @@ def _names_of_json(path: Path, text: str) -> Any:
     try:
         names = json.loads(text, object_pairs_hook=lambda pairs: _once(path, pairs))
     except (json.JSONDecodeError, RecursionError) as error:
-        message = f"{path} holds no names of clusters: {error}."
+        message = f"{path} does not contain names of clusters: {error}."
         raise ValueError(message) from error
     if isinstance(names, list | dict):
         return names
@@ -100,7 +100,7 @@ def _of_table(
             if not any(line):
                 continue
             if len(line) <= max(cluster, name):
-                message = f"{path}, line {lines.line_num}: there is no name."
+                message = f"{path}, line {lines.line_num}: the name is missing."
                 raise ValueError(message)
             pairs.append((line[cluster].strip(), unguarded(line[name])))
             if size is not None:
@@ -179,7 +179,7 @@ def read_seeds(path: Path) -> dict[str, list[str]]:
         else _seeds_of_csv(text)
     )
     if not seeds:
-        message = f"{path} holds no {_HOLDS}."
+        message = f"{path} does not contain {_HOLDS}."
         raise ValueError(message)
     return seeds
 
@@ -188,7 +188,7 @@ def _seeds_of_json(path: Path, text: str) -> dict[str, list[str]]:
     try:
         found = json.loads(text)
     except (json.JSONDecodeError, RecursionError) as error:
-        message = f"{path} holds no {_HOLDS}: {error}."
+        message = f"{path} does not contain {_HOLDS}: {error}."
         raise ValueError(message) from error
     if not isinstance(found, dict):
         message = f'{path} must hold an object, as {{"rugby": ["scrum", "try"]}}.'

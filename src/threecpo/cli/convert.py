@@ -52,7 +52,7 @@ def command(
     from ..io import write_counts
     from ..io.write import check_target
 
-    # Nobody shall wait for a table that cannot be written.
+    # Nobody should wait for a table that cannot be written.
     check_target(output, new_format, triples=long, force=force)
     table = source.read()
     with folders_above(output):

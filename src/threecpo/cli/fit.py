@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ._block_input import block_input
 from ._input_file import InputFile, source_options
-from ._options import BLOCKS, SEARCHING, examples, given, options
+from ._options import BLOCKS, SEARCHING, examples, given, options, output_option
 from ._options import command as new_command
 from ._small_files import known_parameters
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 )
 @options("n_clusters", "max_clusters", "n_init", *SEARCHING)
 @source_options
-@options(*BLOCKS, "output", "rows", "columns", "stability", "write")
+@output_option("Folder for the results. [default: FILE's name with .threecpo]")
+@options(*BLOCKS, "rows", "columns", "stability", "write")
 @options("no_report", "open", "force", "json")
 def command(
     source: InputFile,

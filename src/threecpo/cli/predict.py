@@ -127,7 +127,7 @@ def read_for(model: ThreeCPO, source: InputFile) -> CountTable:
     table = source.read() if words is None else source.read_by_words(words.tolist())
     warn_if_fractional(table.counts, type(model).__name__)
     if table.row_titles is not None and not len(table.counts.data):
-        message = f"{source.path} holds none of the words that the model knows."
+        message = f"{source.path} contains none of the words of the model."
         raise ValueError(message)
     return table
 

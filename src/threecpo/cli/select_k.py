@@ -74,7 +74,7 @@ def command(
     """Find out how many clusters the rows of FILE have.
 
     Tries every number K from --min to --max; the best has the smallest total. For the
-    results of the best one use `threecpo fit FILE -k auto`.
+    results of the best one use `threecpo fit FILE`.
     """
     from ..results import path_table
 
