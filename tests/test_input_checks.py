@@ -111,7 +111,8 @@ def test_codes():
     )
     assert line.startswith("columns 'A' and 'B' have few small values")
     assert "labels=['A', 'B'], or exclude them with drop=['A', 'B']." in line
-    # A survey of ratings, and few rows.
+    # A word of every text, a survey of ratings, and few rows.
+    assert not lines(named(counts(m=100), word=np.resize([1, 2], N)), "code")
     assert not lines(rng.integers(1, 6, (N, 30)), "code")
     assert not lines(named(counts(20), Region=np.resize([1, 2], 20)), "code")
 
@@ -265,8 +266,9 @@ class TestSeparation:
     def test_the_report_says_it(self):
         model = self.fit(1)
         summary = report.summarise(model, row_table(model))
-        assert summary["findings"][2].startswith("These 2 columns make ")
-        assert "of what separates the clusters: item " in report.render(summary)
+        said = "These 2 columns make "
+        assert summary["about_columns"][1].startswith(said)
+        assert said in report.render(summary)
 
 
 @pytest.mark.parametrize(

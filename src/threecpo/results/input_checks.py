@@ -87,9 +87,6 @@ def find_problems(table: CountTable) -> dict[str, Any]:
     dominance = _dominance(
         counts, sample, sums, [j for kind in odd.values() for j in kind]
     )
-    if dominance["dispersion"]["of_columns"] < _TAME:
-        # Logarithms are small in every row, too.
-        odd["code_columns"] = {}
     largest = dominance["largest_columns"]
     largest["columns"] = _named(names, largest.pop("places"))
     return {

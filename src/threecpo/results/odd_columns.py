@@ -27,6 +27,8 @@ _MEASURES = (
 _YEARS = (1800, 2100)
 # Codes are few, and chance hardly keeps as many counts of their mean above 0.
 _MOST_CODES, _LARGEST_CODE, _BY_CHANCE = 6, 20, 1e-6
+# Among more columns some words or genes are in every row, too.
+_MOST_COLUMNS = 60
 
 
 def sampled(counts: Counts) -> Counts:
@@ -143,7 +145,7 @@ def _all_differ(values: NDArray[np.float64]) -> bool:
 def _codes(counts: Counts, means: NDArray[np.float64]) -> list[int]:
     """Columns of few small whole numbers from 1, in more rows than counts would be."""
     n_rows, n_columns = counts.shape
-    if n_rows < _FEWEST_IDS or n_columns < 2:
+    if n_rows < _FEWEST_IDS or not 2 <= n_columns <= _MOST_COLUMNS:
         return []
     likely = np.flatnonzero(means <= _LARGEST_CODE)
     codes = [
