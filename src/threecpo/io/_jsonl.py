@@ -161,7 +161,7 @@ def read_objects(entries: Mapping[int, Any], options: ReadOptions) -> FileConten
     """Read objects by the numbers of their lines; a field that one lacks is empty."""
     for number, entry in entries.items():
         if not isinstance(entry, dict):
-            message = f"line {number} holds {shown(str(entry))}, which is no object"
+            message = f"line {number} holds {shown(str(entry))}, which is not an object"
             raise DataFormatError(message)
     names = list(dict.fromkeys(name for entry in entries.values() for name in entry))
     pieces = _written(entries, names, NumberStyle.of(options))
