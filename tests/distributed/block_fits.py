@@ -7,8 +7,37 @@ import scipy.sparse as sp
 
 from strategies import planted
 from threecpo import ThreeCPO, distributed
+from threecpo._fit.blocks import BlockFit
 from threecpo.io.blocks import write_blocks
 
+
+class Crash(Exception):  # noqa: N818
+    """As sudden as can be inside a process."""
+
+
+def before_each_pass(monkeypatch, hear):
+    """Call ``hear`` with the requests of every pass before it is made."""
+    whole = _whole_pass
+
+    def heard(self, requests):
+        hear(requests)
+        return whole(self, requests)
+
+    monkeypatch.setattr(BlockFit, "_pass", heard)
+
+
+def crash_before_pass(monkeypatch, number):
+    """End the fit before this pass, counted from 0; never, if that is None."""
+    passes = iter(range(10**6))
+
+    def crash(_):
+        if next(passes) == number:
+            raise Crash
+
+    before_each_pass(monkeypatch, crash)
+
+
+_whole_pass = BlockFit._pass
 ROWS = ("labels_", "nearest_labels_", "outlier_scores_", "margins_", "row_scales_")
 
 

@@ -8,15 +8,24 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 import pytest
-from block_fits import assert_same_bits, evenly, fit, shapeless, write
+from block_fits import (
+    Crash,
+    assert_same_bits,
+    before_each_pass,
+    crash_before_pass,
+    evenly,
+    fit,
+    shapeless,
+    write,
+)
 
 import threecpo
 from threecpo._fit import checkpoint
-from threecpo._fit.blocks import BlockFit
 from threecpo._fit.budget import MemoryBudget
 
 LONG = {
@@ -27,10 +36,6 @@ LONG = {
     "column_penalty": None,
 }
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-class Crash(Exception):  # noqa: N818
-    """As sudden as can be inside a process."""
 
 
 @pytest.fixture(name="X")
@@ -51,32 +56,13 @@ def kept(blocks, folder, *, rare_clusters=True, **options):
 @pytest.fixture
 def crash_at(monkeypatch):
     """End the fit in the middle of a pass."""
-    whole = BlockFit._pass
-
-    def arrange(number):
-        done = iter(range(10**6))
-
-        def crashing(self, requests):
-            if next(done) == number:
-                raise Crash
-            return whole(self, requests)
-
-        monkeypatch.setattr(BlockFit, "_pass", crashing)
-
-    yield arrange
-    monkeypatch.setattr(BlockFit, "_pass", whole)
+    return partial(crash_before_pass, monkeypatch)
 
 
 @pytest.fixture
 def passes(monkeypatch):
     made = []
-    whole = BlockFit._pass
-
-    def counting(self, requests):
-        made.append(len(requests))
-        return whole(self, requests)
-
-    monkeypatch.setattr(BlockFit, "_pass", counting)
+    before_each_pass(monkeypatch, lambda requests: made.append(len(requests)))
     return made
 
 

@@ -7,16 +7,11 @@ from hashlib import blake2b
 
 import numpy as np
 import pytest
-from block_fits import counts_of
+from block_fits import Crash, counts_of, crash_before_pass
 
 from threecpo import ThreeCPO, distributed
-from threecpo._fit.blocks import BlockFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-class Crash(Exception):  # noqa: N818
-    """As sudden as can be inside a process."""
 
 
 X = counts_of(0)[0]
@@ -30,15 +25,8 @@ def fit(folder):
 
 
 def stopped(folder, n_passes, monkeypatch):
-    whole, done = BlockFit._pass, iter(range(n_passes))
-
-    def crashing(self, requests):
-        if next(done, None) is None:
-            raise Crash
-        return whole(self, requests)
-
     with monkeypatch.context() as patch:
-        patch.setattr(BlockFit, "_pass", crashing)
+        crash_before_pass(patch, n_passes)
         with pytest.raises(Crash):
             fit(folder)
 

@@ -2,11 +2,17 @@
 
 import numpy as np
 import pytest
-from block_fits import assert_same_path, counts_of, evenly, shapeless, write
+from block_fits import (
+    assert_same_path,
+    before_each_pass,
+    counts_of,
+    evenly,
+    shapeless,
+    write,
+)
 
 from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
-from threecpo._fit.blocks import BlockFit
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.checkpoint import Checkpoint
 
@@ -117,13 +123,10 @@ def test_dispersions_are_those_of_memory(seed):
 def asked(monkeypatch):
     """How many clusters every run of every pass is for."""
     numbers = []
-    one_pass = BlockFit._pass
-
-    def recording(self, requests):
-        numbers.append([request.profile.n_clusters for request in requests])
-        return one_pass(self, requests)
-
-    monkeypatch.setattr(BlockFit, "_pass", recording)
+    before_each_pass(
+        monkeypatch,
+        lambda asked: numbers.append([each.profile.n_clusters for each in asked]),
+    )
     return numbers
 
 

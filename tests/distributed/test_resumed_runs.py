@@ -3,11 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from block_fits import counts_of
+from block_fits import Crash, counts_of, crash_before_pass
 
 from threecpo import ThreeCPO, distributed
 from threecpo._core import rules
-from threecpo._fit.blocks import BlockFit
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -18,10 +17,6 @@ class Swapped(type(rules.PAPER)):
     def profile(self, sums, groups, **options):
         sums = replace(sums, clusters=sums.clusters[::-1].copy())
         return super().profile(sums, groups, **options)
-
-
-class Crash(Exception):  # noqa: N818
-    """As sudden as can be inside a process."""
 
 
 @pytest.fixture(name="X")
@@ -39,17 +34,9 @@ def start(X):
 def circling(X, start, monkeypatch):
     """Fit by a rule under which a run never settles; end it before a pass."""
     monkeypatch.setitem(rules.NAMED, "paper", Swapped())
-    whole = BlockFit._pass
 
     def fit(crash_at=None, **options):
-        passes = iter(range(1000))
-
-        def one_pass(self, requests):
-            if next(passes) == crash_at:
-                raise Crash
-            return whole(self, requests)
-
-        monkeypatch.setattr(BlockFit, "_pass", one_pass)
+        crash_before_pass(monkeypatch, crash_at)
         model = ThreeCPO(3, init=start, assignment="paper", max_iter=50, n_jobs=1)
         return distributed.fit(model, X, **options)
 

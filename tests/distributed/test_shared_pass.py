@@ -5,7 +5,7 @@ import warnings
 import block_fits
 import numpy as np
 import pytest
-from block_fits import assert_same_bits, counts_of, evenly
+from block_fits import assert_same_bits, before_each_pass, counts_of, evenly
 from sklearn.exceptions import ConvergenceWarning
 
 from threecpo._core.matrices import from_sparse
@@ -13,7 +13,6 @@ from threecpo._core.rules import EXACT
 from threecpo._core.run import Request, gain_below
 from threecpo._core.sums import sum_by_labels
 from threecpo._fit import blocks, shared_pass
-from threecpo._fit.blocks import BlockFit
 from threecpo._fit.budget import MemoryBudget
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -30,13 +29,7 @@ def fit(readers, fitting=None, **options):
 def asked(monkeypatch):
     """How many runs asked for each pass."""
     numbers = []
-    one_pass = BlockFit._pass
-
-    def recording(self, requests):
-        numbers.append(len(requests))
-        return one_pass(self, requests)
-
-    monkeypatch.setattr(BlockFit, "_pass", recording)
+    before_each_pass(monkeypatch, lambda requests: numbers.append(len(requests)))
     return numbers
 
 
