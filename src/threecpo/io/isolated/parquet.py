@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Items = Iterator[tuple[str, Any]]
 
 # Cells that are full at a time.
-CELLS = 1 << 24
+CELLS = 1 << 22
 _LOOKED_AT = 50
 _OF_TRIPLES = 3
 # Of so many columns order lines have, which are told by values of all.
