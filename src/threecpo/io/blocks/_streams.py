@@ -97,18 +97,20 @@ def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64
     return ends
 
 
-def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Iterator[Lines]:
+def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
     """Rows, or columns, between cuts."""
     names = ("lengths", "indices", "data")
     options = {"place": place, "cuts": cuts}
     limits, library = limits_of(path), _library(path)
     parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-    for name, value in isolated(matrices.read_rows, path, limits, library, **options):
-        if name in parts:
-            parts[name].append(value)
-            continue
-        lengths, indices, data = (_joined(parts[name]) for name in names)
-        yield lengths, indices, data
+    items = isolated(matrices.read_rows, path, limits, library, **options)
+    with closing(items):
+        for name, value in items:
+            if name in parts:
+                parts[name].append(value)
+                continue
+            lengths, indices, data = (_joined(parts[name]) for name in names)
+            yield lengths, indices, data
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
@@ -126,8 +128,8 @@ def _blocks(
     taken: Sequence[int] | None = None,
 ) -> Generator[Counts]:
     """Rows between cuts, of these columns if not of all."""
-    with block_errors(path):
-        for lengths, indices, data in _lines(path, place, cuts):
+    with block_errors(path), closing(_lines(path, place, cuts)) as lines:
+        for lengths, indices, data in lines:
             indptr = np.concatenate([[0], np.cumsum(lengths)])
             parts = (data, indices, indptr)
             counts = from_sparse(sp.csr_array(parts, (len(lengths), n_columns)))
@@ -140,8 +142,7 @@ def _entries(
     path: Path, place: str, cuts: list[tuple[int, int]], n_rows: int
 ) -> Iterator[Entries]:
     """Entries of a matrix that is stored by columns, some of these at a time."""
-    with block_errors(path):
-        lines = _lines(path, place, cuts)
+    with block_errors(path), closing(_lines(path, place, cuts)) as lines:
         for (start, stop), (lengths, rows, data) in zip(cuts, lines, strict=True):
             if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
                 message = f"its matrix has an index beyond its {n_rows} rows"
