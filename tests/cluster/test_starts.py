@@ -154,3 +154,12 @@ def test_bad_groups_as_a_start_are_refused():
             fit(column_init=bad)
     with pytest.raises(ValueError, match="one of 1, 0 for each"):
         fit(column_init=GROUPS, groups=(1, 0))
+
+
+def test_a_model_of_the_same_columns_in_another_order_is_refused():
+    names = [f"c{j}" for j in range(X.shape[1])]
+    model = fit(pd.DataFrame(X, columns=names))
+    turned = pd.DataFrame(X, columns=names)[names[::-1]]
+    with pytest.raises(ValueError, match="same columns in another order; put the"):
+        fit(turned, init=model)
+    fit(pd.DataFrame(X, columns=[f"other {name}" for name in names]), init=model)

@@ -238,6 +238,13 @@ class Plan:
 
     def for_columns(self, names: Names | None, n_columns: int) -> Plan:
         """Return the same plan for counts of these columns."""
+        started = getattr(self.init, "column_names", None)
+        if names is not None and started is not None and _reordered(names, started):
+            message = (
+                "init was fitted on the same columns in another order; put the columns "
+                "of X in the order of the model's feature_names_in_."
+            )
+            raise ValueError(message)
         fixed = fixed_pairs(self.fixed_groups, names, n_columns)
         seeds = seed_numbers(self.given_seeds, names, n_columns)
         settings = replace(self.settings, fixed_groups=fixed)
@@ -278,6 +285,12 @@ class Plan:
         settings = replace(self.settings, n_clusters=n_clusters)
         parameters = {**self.parameters, "n_clusters": n_clusters}
         return replace(self, settings=settings, parameters=parameters)
+
+
+def _reordered(names: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether the same names stand in another order."""
+    first, second = list(map(str, names)), list(map(str, others))
+    return first != second and sorted(first) == sorted(second)
 
 
 def with_labels_of(plan: Plan, n_rows: int, kept: NDArray[np.intp]) -> Plan:
