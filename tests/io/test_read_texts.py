@@ -110,7 +110,7 @@ def test_a_text_in_another_encoding_is_told(folder):
 
 def test_texts_without_words_are_told(tmp_path):
     (tmp_path / "a.txt").write_text("? !")
-    with pytest.raises(DataFormatError, match="nothing to count"):
+    with pytest.raises(DataFormatError, match="do not contain a word of two"):
         read_counts(tmp_path, text_options=OPTIONS)
 
 

@@ -213,7 +213,7 @@ def test_any_small_table_gives_defined_labels(cells, name):
         ("CoclustMod", {"n_clusters": 0}, "n_clusters=0 must be a whole number"),
         ("CoclustMod", {"n_init": 0}, "n_init=0 must be a whole number"),
         ("CoclustSpecMod", {"max_iter": 0}, "max_iter=0 must be a whole number"),
-        ("SELBM", {"tol": -1.0}, "tol=-1.0 must be a finite number of 0 or more"),
+        ("SELBM", {"tol": -1.0}, "tol=-1.0 must be a finite number, 0 or more"),
         ("CoclustInfo", {"n_column_clusters": 0}, "n_column_clusters=0 must be"),
         ("ELBM", {"variant": "paper"}, "variant='paper' is not one of 'model', 'code'"),
         ("SELBM", {"variant": "paper"}, "variant='paper' is not one of"),

@@ -226,8 +226,8 @@ def test_tables_of_another_kind(content, reason, tmp_path):
     [
         (b'"gene"\t"c_2"\n"A"\t1\n', "has 2 cells, the counts 1"),
         (b'"c-1"\t"c_2"\n"A"\t1\t2\n"B"\t1\n', "line 3 has 2 fields, not 3"),
-        (b'"c-1"\t"c_2"\n"A"\t1\tmany\n', "no number"),
-        (b'"c-1"\t"c_2"\n"A"\t1\tnan\n', "no count"),
+        (b'"c-1"\t"c_2"\n"A"\t1\tmany\n', "is not a number"),
+        (b'"c-1"\t"c_2"\n"A"\t1\tnan\n', "holds NaN"),
         (b'"c-1"\t"c_2"\n"A"\t1\t1e300\n', "holds 1e.300; counts must be"),
         (b'"c-1"\t"c_2"\n', "no lines below the names"),
         (b'"c-1"\t"c_3"\n"A"\t1\t2\n', "no line for the cell c_3"),

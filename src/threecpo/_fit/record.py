@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 
 NO_ROWS = (
-    "This model has no results of its rows: they were written to disk (write_to=) or "
-    "left out of its file (save(..., rows=False)). Use predict(X) for their labels, or "
-    "refine(X) for a fit with all results."
+    "This model has no results of its rows: they were written to disk (write_to=; "
+    "threecpo.distributed.read_rows reads them) or left out of its file (save(..., "
+    "rows=False)). Use predict(X) for their labels, or refine(X) for all results."
 )
 
 
