@@ -91,9 +91,9 @@ class TestFiles:
 
     def test_a_wrong_file_is_named(self, tmp_path):
         for content, message in (
-            (b"", "its first line is no header"),
-            (b"row,row\na,b\n", "its first line is no header"),
-            (b"row,,scale\na,b,1\n", "its first line is no header"),
+            (b"", "its first line is not a header"),
+            (b"row,row\na,b\n", "its first line is not a header"),
+            (b"row,,scale\na,b,1\n", "its first line is not a header"),
             (b"row,scale\na,1\nb\n", "line 3: 1 cells where the header has 2"),
             (b"row,scale\na,1,2\n", "line 2: 3 cells where the header has 2"),
             (b"row,scale\na,x\n", "column 'scale': could not convert"),

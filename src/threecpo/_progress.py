@@ -53,7 +53,7 @@ class PrintedSteps:
 class RunBar:
     """Shows the runs of one or several fits as a bar; use it in a ``with`` block.
 
-    Where stderr is no terminal, or without rich, there is a line for each K, unless
+    Where stderr is not a terminal, or without rich, there is a line for each K, unless
     ``quiet``, and one after every half minute.
     """
 

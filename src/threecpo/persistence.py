@@ -207,7 +207,7 @@ def _read(path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     try:
         with open_npz(Path(path)) as file:
             file.check_size("header", _LARGEST_HEADER)
-            # JSON that we write is ASCII; numpy lets other codes pass that are no text.
+            # JSON that we write is ASCII; numpy lets codes pass that are not text.
             header = json.loads(file["header"].astype("S").item())
             known = header["format"] == FORMAT
             version = int(header["version"])

@@ -69,7 +69,7 @@ ON_THE_COMMAND_LINE = {
     ),
     "a layer of a csv": (
         ["fit", "t.csv", *K, "--layer", "raw"],
-        "--layer is no option of csv, only of 10x-h5, h5ad, zarr; leave it out",
+        "--layer does not apply to csv, only to 10x-h5, h5ad, zarr; leave it out",
         ["fit", "t.csv", *K],
     ),
     "a layer that is not there": (

@@ -268,6 +268,8 @@ class TestMatrixMarket:
             "2 2 1\n3 1 5\n",
             "2 2 1\n1 0 5\n",
             "2 2 1\n1 1 x\n",
+            "2 2 9999999999\n1 1 3\n",
+            f"2 2 {'1' * 400}\n1 1 3\n",
         ],
     )
     def test_damaged_lines_are_refused(self, tmp_path, lines):

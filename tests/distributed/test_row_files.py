@@ -88,5 +88,5 @@ def test_a_full_disk_leaves_nothing_half_written(X, tmp_path, monkeypatch):
 
 
 def test_a_folder_without_rows_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError, match="holds no margins"):
+    with pytest.raises(FileNotFoundError, match="does not contain margins"):
         distributed.read_rows(tmp_path, "margins")

@@ -96,7 +96,7 @@ def test_lines_that_are_not_tidy_keep_the_order_of_rows(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"label_kinds": np.array(["type", "type"])}, "label_kinds are no names"),
+        ({"label_kinds": np.array(["type", "type"])}, "label_kinds are not names"),
         ({"label_kinds": np.arange(2)}, "label_kinds are of type int64"),
         ({"label_kinds": np.array([], dtype=str)}, "labels of some kind are missing"),
         ({"label_kinds": np.array(["type", "a", "b"])}, "labels of 'b' are missing"),

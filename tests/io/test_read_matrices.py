@@ -281,7 +281,7 @@ def test_folders_that_lack_something_are_told(tmp_path, refused):
     )
     (tmp_path / "g").mkdir()
     refused(tmp_path / "g", "a folder with neither a matrix.mtx")
-    refused(tmp_path / "g", "it holds no matrix.mtx", format="10x")
+    refused(tmp_path / "g", "it does not contain matrix.mtx", format="10x")
 
 
 def test_a_matrix_without_counts(tmp_path):

@@ -153,7 +153,7 @@ class TestSheets:
 
     def test_the_option_is_one_of_sheets_alone(self, tmp_path):
         (tmp_path / "t.csv").write_text("a,b\n1,2\n")
-        with pytest.raises(DataFormatError, match="sheet= is no option of csv, only"):
+        with pytest.raises(DataFormatError, match="sheet= does not apply to csv, only"):
             read_counts(tmp_path / "t.csv", sheet="x")
 
 

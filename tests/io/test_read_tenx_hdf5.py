@@ -123,7 +123,7 @@ def test_one_of_two_genomes(tmp_path):
         ({"data": np.array([b"x"])}, r"not? (a )?list of numbers|beyond its counts"),
         ({"barcodes": np.array([b"x"])}, "1 names for 7 rows"),
         ({"barcodes": np.array([b"x"] * 7)}, "rows 1 and 2 are both called 'x'"),
-        ({"barcodes": None}, r"no 10x file: no group in it has barcodes"),
+        ({"barcodes": None}, r"not a 10x file: no group in it has barcodes"),
     ],
 )
 def test_damage_is_named(changes, reason, tmp_path):

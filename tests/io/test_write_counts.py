@@ -272,7 +272,7 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
         (
             "t.npz",
             {"triples": True},
-            "npz holds no lines of row, column, count, only csv and",
+            "npz does not hold lines of row, column, count, only csv and",
         ),
         ("t.csv", {"labels": "x"}, "a column is called 'x'; pass another labels="),
         ("t", {"format": "10x"}, r"the name 'line\\nend' is empty or has a tab"),

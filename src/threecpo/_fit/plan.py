@@ -287,7 +287,7 @@ class Plan:
         return replace(self, settings=settings, parameters=parameters)
 
 
-def _reordered(names: Sequence[Any], others: Sequence[Any]) -> bool:
+def _reordered(names: Names, others: Names) -> bool:
     """Whether the same names stand in another order."""
     first, second = list(map(str, names)), list(map(str, others))
     return first != second and sorted(first) == sorted(second)

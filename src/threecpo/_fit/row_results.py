@@ -327,6 +327,8 @@ def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[A
     """
     paths = sorted(Path(folder).glob(f"{name}-*.npy"))
     if not paths:
-        message = f"{folder} holds no {name}; fit with write_to= writes such a folder."
+        message = (
+            f"{folder} does not contain {name}; fit(write_to=) writes such a folder."
+        )
         raise FileNotFoundError(message)
     return np.concatenate([np.load(path, allow_pickle=False) for path in paths])

@@ -171,7 +171,7 @@ def _count_lines(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def _label_lines(kinds: dict[str, list[str]] | None) -> list[str]:
-    """A line for each kind of labels; none of a fit, which holds no labels."""
+    """A line for each kind of labels; none of a fit, which does not hold labels."""
     from .._labels import LABEL
 
     if kinds is None:

@@ -63,7 +63,7 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
         entries = np.array(table["data"], dtype=float).reshape(-1, 3)
         places = entries[:, :2].astype(np.int64)
         if (places != entries[:, :2]).any():
-            message = "it has counts at places that are no whole numbers"
+            message = "it has counts at places that are not whole numbers"
             raise DataFormatError(message)
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
     labels = _labels_of_samples(table["columns"], options)

@@ -179,7 +179,7 @@ def _tidy(block: bytes, header: Header) -> tuple[int, Entries | None]:
 
 
 def _is_wrong(numbers: NDArray[np.float64], header: Header) -> NDArray[np.bool_]:
-    """Whether a line has a place outside the matrix, or something that is no count."""
+    """Whether a line has a place outside the matrix, or a value that is not a count."""
     wrong = np.zeros(len(numbers), dtype=bool)
     if header.width > 1:
         places = numbers[:, :2]

@@ -70,7 +70,7 @@ def _kinds_of(arrays: Any) -> dict[str, Any]:
         return {}
     names = names_of(arrays, "label_kinds") or []
     if len(set(names)) < len(names) or "" in names:
-        message = "label_kinds are no names of kinds of labels"
+        message = "label_kinds are not names of kinds of labels"
         raise DataFormatError(message)
     first = names[:1] if "labels" in arrays else []
     others = names[len(first) :]

@@ -69,8 +69,8 @@ def _check_archive(path: Path, limit: int) -> None:
     with open_regular(path) as file:
         if not zipfile.is_zipfile(file):
             message = (
-                "it is no xlsx or ods file, or is protected by a password; save it "
-                "anew as xlsx without one"
+                "it is not an xlsx or ods file, or is protected by a password; save it "
+                "again as xlsx without one"
             )
             raise DataFormatError(message)
         with zipfile.ZipFile(file) as archive:

@@ -81,7 +81,7 @@ def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
 def _only_matrix(folder: Path) -> Path:
     found = sorted(path for path in folder.iterdir() if _prefix(path) is not None)
     if not found:
-        message = f"it holds no {_MATRIX}, plain or as .gz"
+        message = f"it does not contain {_MATRIX}, plain or as .gz"
         raise DataFormatError(message)
     if len(found) > 1:
         names = ", ".join(path.name for path in found)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def read(path: Path, options: ReadOptions) -> FileContent:
     names = sorted(text_files(path))
     if not names:
-        message = "it holds no .txt files"
+        message = "it does not contain .txt files"
         raise DataFormatError(message)
     labels = [name.parts[0] if len(name.parts) > 1 else None for name in names]
     found = encoded(labels) if any(labels) else {}

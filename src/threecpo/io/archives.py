@@ -65,7 +65,7 @@ class _Limited(io.RawIOBase):
 def members(path: Path, limit: int) -> Iterator[Members]:
     """Name and stream of each file in an archive, also of archives inside it.
 
-    A file that is no archive is its own only member. Streams are read in turn.
+    A file that is not an archive is its own only member. Streams are read in turn.
     """
     with open_regular(path) as file:
         _refuse_stand_ins(file)

@@ -60,8 +60,8 @@ class ReadOptions:
                 if field.name == "labels":
                     advice = "labels in a file of their own go by metadata="
                 message = (
-                    f"{field.name}= is no option of {name}, only of {', '.join(fit)}; "
-                    f"{advice}"
+                    f"{field.name}= does not apply to {name}, only to "
+                    f"{', '.join(fit)}; {advice}"
                 )
                 raise DataFormatError(message)
 

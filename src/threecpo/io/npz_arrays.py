@@ -94,7 +94,9 @@ class NpzArrays:
             # Values of no bytes at all could be any number.
             needed = n_values * max(1, dtype.itemsize)
             if dtype.hasobject or min(shape, default=1) < 0:
-                message = f"its array {name!r} holds no numbers or text; it is damaged"
+                message = (
+                    f"its array {name!r} does not hold numbers or text; it is damaged"
+                )
                 raise DataFormatError(message)
             if needed > info.file_size:
                 message = (

@@ -28,7 +28,7 @@ _MOST_METADATA = 1 << 26
 
 
 def check_regular(path: Path) -> None:
-    """Refuse what is there but is no plain file, without opening it."""
+    """Refuse what is there but is not a plain file, without opening it."""
     _check_mode(path.stat().st_mode)
 
 

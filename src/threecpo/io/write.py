@@ -97,8 +97,8 @@ def check_target(target: Path, name: str | None, *, triples: bool, force: bool) 
     if triples and "triples" not in FORMATS[name].options:
         kinds = [key for key in writers if "triples" in FORMATS[key].options]
         message = (
-            f"{target} cannot be written: {name} holds no lines of row, column, count, "
-            f"only {' and '.join(kinds)} do."
+            f"{target} cannot be written: {name} does not hold lines of row, column, "
+            f"count, only {' and '.join(kinds)} do."
         )
         raise DataFormatError(message)
     module = FORMATS[name].load()

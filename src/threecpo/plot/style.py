@@ -86,7 +86,7 @@ def turned(labels: list[str]) -> dict[str, Any]:
 
 
 def legend(ax: Any) -> None:
-    """Explain marks to the right of the axes; a dollar in a name is no formula."""
+    """Explain marks to the right of the axes; a dollar does not start a formula."""
     place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
     box = ax.legend(**place, frameon=False, markerscale=1.8)
     for text in box.get_texts():

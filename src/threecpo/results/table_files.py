@@ -136,9 +136,7 @@ def read_table(path: str | PathLike[str]) -> Table:
 
 def _check_header(header: list[str], path: str | PathLike[str]) -> None:
     if not header or len(set(header)) < len(header) or "" in header:
-        message = (
-            f"{path} is not a table written by threecpo: its first line is no header."
-        )
+        message = f"{path} is not a table by threecpo: its first line is not a header."
         raise ValueError(message)
 
 

@@ -17,7 +17,7 @@ _OTHERS = (43, 45, 46, 69, 101, 32)
 # So many digits are exact in a float.
 _DIGITS = 15
 _LONGEST = 40
-# Numbers that are left open, and what is no number.
+# Numbers that are left open, and what is not a number.
 _OPEN, _NONE = -1.0, -2.0
 
 u1 = types.uint8
@@ -101,7 +101,7 @@ def parse_rows(text, starts, ends, columns, pointers, indices, data, odd):
 
     ``columns`` has the column of each place of a line, -1 for none. Numbers that are
     not digits alone are left open: ``odd`` gets the place of each among the values, and
-    its field. It returns -1 at the first field that is no number.
+    its field. It returns -1 at the first field that is not a number.
     """
     width, place, n_odd = len(columns), 0, 0
     for i in range(len(pointers) - 1):

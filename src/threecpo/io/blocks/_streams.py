@@ -56,7 +56,7 @@ def of_anndata(
     else:
         entries = _entries(path, place, cuts, shape[0])
         sizes = int(ends[-1]), block_counts
-        blocks = sorted_blocks(entries, shape, *sizes, scratch)
+        blocks = sorted_blocks(entries, shape, *sizes, scratch, str(path))
     not_whole = None if found["asked"] else hint
     columns = np.array(names, dtype=object)
     return RowStream(str(path), blocks, len(cuts), columns, None, not_whole)
@@ -177,7 +177,10 @@ def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
             for lines, places, counts in parts:
                 yield (places, lines, counts) if turned else (lines, places, counts)
 
-    blocks = sorted_blocks(entries(), shape, n_entries, block_counts, scratch)
+    # A header may claim anything: gzip packs 1030 bytes into one, an entry takes four.
+    n_entries = min(n_entries, 300 * matrix.stat().st_size)
+    sizes = n_entries, block_counts
+    blocks = sorted_blocks(entries(), shape, *sizes, scratch, str(path))
     n_blocks = -(-n_entries // block_counts)
     return RowStream(str(path), blocks, n_blocks, columns, rows)
 
@@ -188,6 +191,7 @@ def sorted_blocks(
     n_entries: int,
     block_counts: int,
     scratch: Scratch,
+    name: str,
 ) -> Generator[Counts]:
     """Rows of a matrix of this shape, about so many counts at a time.
 
@@ -196,7 +200,7 @@ def sorted_blocks(
     n_rows, n_columns = shape
     n_blocks = max(1, min(n_rows, -(-n_entries // block_counts)))
     step = max(1, -(-n_rows // n_blocks))
-    scratch.check_room(n_entries * _OF_ENTRY, f"{n_entries} entries")
+    scratch.check_room(n_entries * _OF_ENTRY, name)
     starts = range(0, n_rows, step)
     waiting: list[list[Any]] = [[] for _ in starts]
     with closing(PackedFile(scratch._replace(shared=False))) as file:

@@ -79,7 +79,7 @@ class Cut:
     def counts(self, column: NDArray[np.int32]) -> sp.csr_array | None:
         """Counts of places in the columns that are given for them, from 0 up.
 
-        None if one of them is no count.
+        None if one of them is not a count.
         """
         from ..._core.loops.fields import parse_rows
 
@@ -101,7 +101,7 @@ class Cut:
     def _checked(
         self, data: NDArray[np.float64], odd: NDArray[np.int32], n_odd: int
     ) -> NDArray[np.float64] | None:
-        """Numbers with those that were left open; None if one is no count."""
+        """Numbers with those that were left open; None if one is not a count."""
         if n_odd < 0:
             return None
         _, starts, ends = self.fields

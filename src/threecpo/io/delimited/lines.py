@@ -81,7 +81,7 @@ class Lines:
             try:
                 fields = next(reader, None)
             except csv.Error as error:
-                message = f"line {start} is no line of a csv file: {error}"
+                message = f"line {start} is not a line of a csv file: {error}"
                 raise DataFormatError(message) from error
             if fields is None:
                 return

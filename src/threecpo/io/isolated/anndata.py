@@ -106,7 +106,9 @@ def _layer_choices(file: Any) -> str:
     """List what may be passed as layer=."""
     raw = ["raw"] if "X" in group_of(file, "raw") else []
     names = [*group_of(file, "layers"), *raw, *(["X"] if _has_x(file) else [])]
-    return ", ".join(repr(name) for name in names) or "none: it holds no matrix"
+    return (
+        ", ".join(repr(name) for name in names) or "none: it does not contain a matrix"
+    )
 
 
 def _whole_layers(file: Any) -> list[str]:

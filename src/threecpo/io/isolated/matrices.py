@@ -32,7 +32,7 @@ def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
     kind = attribute(matrix, "encoding-type", "h5sparse_format")
     shape = attribute(matrix, "shape", "h5sparse_shape")
     if not isinstance(kind, str) or kind not in _BY_ROWS:
-        message = f"its matrix is stored as {kind!r}, which is no table"
+        message = f"its matrix is stored as {kind!r}, which is not a table"
         raise DataFormatError(message)
     try:
         n_rows, n_columns = (int(size) for size in shape)

@@ -94,7 +94,7 @@ def _field(cell: Any, decimal: str) -> str:
 
 
 def _asked(function: Any, *given: Any) -> Any:
-    """Result of the library; its panics are no ``Exception``."""
+    """Result of the library; its panics are not an ``Exception``."""
     from python_calamine import PasswordError
 
     try:

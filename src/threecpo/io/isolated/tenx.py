@@ -46,7 +46,9 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
         }
         kinds = [f"; pass format={kind!r}" for kind, fits in others.items() if fits]
         needed = ", ".join(_PARTS)
-        message = f"it is no 10x file: no group in it has {needed}{''.join(kinds[:1])}"
+        message = (
+            f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}"
+        )
         raise DataFormatError(message)
     if layer is not None and layer in groups:
         return groups[layer], None
