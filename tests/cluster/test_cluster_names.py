@@ -43,6 +43,21 @@ def test_a_cluster_without_markers_has_its_number():
     assert fit(n_clusters=1).cluster_names_.tolist() == ["cluster 0"]
 
 
+def test_a_cluster_with_nothing_above_average_is_named_by_what_it_lacks():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat([0, 1, 2], [300, 60, 60])
+    rates = np.full((420, 12), 8.0)
+    rates[clusters == 1, 0] = rates[clusters == 2, 1] = 60.0
+    # Rows of several sizes: the other columns are shared and say how large each is.
+    rates *= rng.gamma(4.0, 0.25, size=(420, 1))
+    names = fit(rng.poisson(rates), n_clusters=3).cluster_names_.tolist()
+    assert sorted(names[0].removeprefix("less columns ").split(" · ")) == ["0", "1"]
+    assert names[1:] == ["column 0", "column 1"] or names[1:] == [
+        "column 1",
+        "column 0",
+    ]
+
+
 def test_names_tell_clusters_apart():
     model = fit(pd.DataFrame(X, columns=["same"] * 9 + ["other"]).to_numpy())
     names = results.cluster_table(model, column_names=["same"] * 10)["name"]

@@ -46,6 +46,7 @@ def cluster_names_of(
 ) -> NDArray[np.object_]:
     """Names of all clusters, no two alike: given ones, else made of the best columns.
 
+    A cluster without a column above average is named by what it has less of.
     ``column_names`` replace those of the fit in names that are made.
     """
     names = np.empty(record.n_clusters, dtype=object)
@@ -55,17 +56,17 @@ def cluster_names_of(
         columns = record.column_names if column_names is None else column_names
         markers = record.markers
         for k in np.flatnonzero(names == "").tolist():
-            best = markers.clear(k, COLUMNS_IN_A_NAME).tolist()
-            made = _made_name(k, best, columns)
+            more = markers.clear(k, COLUMNS_IN_A_NAME).tolist()
+            less = [] if more else markers.below(k, COLUMNS_IN_A_NAME).tolist()
+            made = _made_name(more or less, columns) or f"cluster {k}"
+            made = f"less {made}" if less else made
             names[k] = f"{made} ({k})" if made in taken else made
             taken.add(names[k])
     return names
 
 
-def _made_name(cluster: int, best: list[int], columns: Any) -> str:
-    if not best:
-        return f"cluster {cluster}"
-    if columns is None:
+def _made_name(best: list[int], columns: Any) -> str:
+    if columns is None and best:
         word = "column" if len(best) == 1 else "columns"
         return f"{word} {SEPARATOR.join(map(str, best))}"
     return SEPARATOR.join(_short(str(columns[j])) for j in best)
