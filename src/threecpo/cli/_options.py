@@ -113,16 +113,15 @@ def will_compile() -> bool:
     package = Path(__file__).parents[1]
     if f"{package.name}._core.loops.rows" in sys.modules:
         return False
-    source = package / "_core" / "loops" / "rows.py"
+    loops = package / "_core" / "loops"
     index = f"rows.*.py{sys.version_info.major}{sys.version_info.minor}.nbi"
     if chosen := os.environ.get("NUMBA_CACHE_DIR"):
         found = [*Path(chosen).glob(f"*/{index}")]
     else:
         home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-        found = [*(source.parent / "__pycache__").glob(index)]
+        found = [*(loops / "__pycache__").glob(index)]
         found += [*(home / "numba").glob(f"loops_*/{index}")]
-    changed = source.stat().st_mtime
-    return not any(each.stat().st_mtime >= changed for each in found)
+    return not found
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
