@@ -111,9 +111,9 @@ def test_levels_follow_the_clusters_below(fitted, monkeypatch):
     levels = []
     original = measured.split_result
 
-    def spied(matrix, inside, level, *others):
-        levels.append((matrix.shape[0], level))
-        return original(matrix, inside, level, *others)
+    def spied(counts, inside, level, *others):
+        levels.append((counts.n_rows, level))
+        return original(counts, inside, level, *others)
 
     monkeypatch.setattr(measured, "split_result", spied)
     model.stability(X, n_resamples=0, alpha=0.06)

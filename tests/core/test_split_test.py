@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 
 from threecpo._core import split_test
-from threecpo._core.split_test import NullModel, split_result
+from threecpo._core.matrices import from_dense
+from threecpo._core.split_test import one_cluster, split_result
 from threecpo._core.workers import SERIAL, Workers
 
 
@@ -18,8 +18,8 @@ def table_of(seed, distance, n_rows=200, n_columns=60, excess=1.0):
 
 
 def result_of(Y, inside, seed=0, workers=SERIAL):
-    matrix, own = sp.csr_array(Y.astype(float)), np.random.SeedSequence(seed)
-    return split_result(matrix, inside, 0.05, own, workers)
+    counts, own = from_dense(Y.astype(float)), np.random.SeedSequence(seed)
+    return split_result(counts, inside, 0.05, own, workers)
 
 
 def plain_gain(Y, inside):
@@ -56,9 +56,7 @@ def test_sparse_and_dense_tables_agree(sparse, seed, monkeypatch):
     Y, inside = table_of(seed, 0.4)
     monkeypatch.setattr("threecpo._core.split_test.DENSE_SHARE", 2.0 * sparse)
     result = result_of(Y, inside)
-    table = sp.csr_array(Y * 1.0) if sparse else Y * 1.0
-    model = NullModel.of(table)
-    units = Y / model.dispersions
+    units = Y / one_cluster(from_dense(Y * 1.0)).dispersions
     (gain,) = split_test._refined_gains(units, inside[:, None].astype(float))
     assert result.gain == pytest.approx(gain, rel=1e-9)
     assert result.p_value < 0.05
@@ -70,7 +68,7 @@ def test_two_clusters_are_real_and_one_is_not():
     # The best division by itself is not: there is always one.
     for seed in range(5):
         Y, _ = table_of(seed, 0.0)
-        units = Y / NullModel.of(Y * 1.0).dispersions
+        units = Y / one_cluster(from_dense(Y * 1.0)).dispersions
         rng = np.random.default_rng(seed)
         starts = split_test._starts(units, 60, rng)
         place = split_test._refined_gains(units, starts).argmax()

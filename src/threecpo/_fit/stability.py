@@ -181,7 +181,7 @@ def _tested_tree(
             inside = np.isin(labels, members[left])
             rows = np.flatnonzero(np.isin(labels, members[node]))
             rows = _thinned(rows, inside, used, most, np.random.default_rng(own))
-            part, divided = used.rows(rows).matrix(), inside[rows]
+            part, divided = used.rows(rows), inside[rows]
             result = split_result(part, divided, level * share, own, workers)
             splits[node] = result
             adjusted[node] = max(above[node], min(1.0, result.p_value / share))

@@ -1,0 +1,333 @@
+"""Tables drawn from clusters: counts of independent columns, each with its dispersion.
+
+Rows keep their sizes, as a fit takes sizes as given: without dispersion the counts of a
+row are multinomial. A column of dispersion φ varies φ times as much as that, since its
+rate in each row is drawn from a gamma distribution. The clusters can be shrunk towards
+one cluster, which is the null model of all tests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from .codes import NOISE, inner_labels
+from .dispersion import RatioTerms, dispersions
+from .matrices import from_sparse
+from .rows import NOTHING
+from .sums import sum_by_labels
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from .codes import Floats, Groups, Ints
+    from .counts import Counts
+    from .rows import RowInfo
+
+    Entries = tuple[Floats, NDArray[np.intp], NDArray[np.intp]]
+
+# Powers of the size of a row with which the excess of its variance may grow.
+POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# Columns with more counts than this per row are drawn cell by cell.
+MANY_COUNTS = 0.5
+POISSON = 1e-9
+# Rows whose factors lie within such a ratio share one where they have few counts.
+FACTOR_STEP = 1.25
+# Part of the variance of a row that one column is taken to have at most.
+LARGEST_PART = 0.9
+# Tables drawn to see how much of the excess is lost, from this mean excess on.
+STRETCHES = 3
+LEAST_EXCESS = 0.05
+MOST_STRETCH = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnTables:
+    """What tables are drawn from: sizes of rows, profiles and dispersions of columns.
+
+    Each row has the profile ``profiles[lines[i]]``, which sums to 1; ``flat`` columns
+    are beside it and have a mean of their own, whatever the size of the row. The
+    dispersions φ_j are 1 at least and grow with the size of rows to a power. The
+    ``overall`` ones are those of one cluster, to which ``shrunk`` leads. Excesses are
+    drawn ``stretch`` times as large, because rows that keep their sizes vary less.
+    """
+
+    sizes: Floats
+    lines: Ints
+    profiles: Floats
+    dispersions: Floats
+    power: float
+    flat: NDArray[np.bool_]
+    overall_profiles: Floats
+    overall_dispersions: Floats
+    overall_power: float
+    stretch: float = 1.0
+    overall_stretch: float = 1.0
+    row_info: RowInfo = NOTHING
+    column_weights: Floats | None = None
+
+    @classmethod
+    def of(cls, counts: Counts, labels: Ints, groups: Groups) -> DrawnTables:
+        """Measure clusters of rows; -1 is an outlier.
+
+        Columns of C0 have the same rates in all clusters, those of C- are flat.
+        """
+        n_clusters = max(1, int(labels.max(initial=0)) + 1)
+        flat, n_batches = groups == NOISE, counts.n_batches
+        one = np.zeros(counts.n_rows, np.int32)
+        own, spread, power = _measured(counts, labels, n_clusters, groups)
+        joined, joined_spread, joined_power = _measured(counts, one, 1, groups)
+        lines = inner_labels(labels, n_clusters) * np.int32(n_batches)
+        if counts.batches is not None:
+            lines = lines + counts.batches
+        tables = cls(
+            sizes=np.asarray(counts.matrix() @ (~flat).astype(float)),
+            lines=lines.astype(np.int32),
+            profiles=own,
+            dispersions=spread,
+            power=power,
+            flat=flat,
+            overall_profiles=np.tile(joined[:n_batches], (n_clusters + 1, 1)),
+            overall_dispersions=joined_spread,
+            overall_power=joined_power,
+            row_info=counts.row_info,
+            column_weights=counts.column_weights,
+        )
+        return replace(
+            tables,
+            stretch=tables._stretch(labels, n_clusters, groups),
+            overall_stretch=tables.shrunk(0.0)._stretch(one, 1, groups),
+        )
+
+    def _stretch(self, labels: Ints, n_clusters: int, groups: Groups) -> float:
+        """Excess that is lost because rows keep their sizes, by drawing tables."""
+        rng, stretch = np.random.default_rng(0), 1.0
+        means = np.bincount(self.lines, self.sizes, len(self.profiles)) @ self.profiles
+        means = np.where(self.flat, 0.0, means / max(1, len(self.lines)))
+        weights = means / (1 + means) / self.dispersions**2
+        wanted = float(weights @ (self.dispersions - 1))
+        if wanted < LEAST_EXCESS * weights.sum() or not weights.any():
+            return stretch
+        inner = inner_labels(labels, n_clusters)
+        for _ in range(STRETCHES):
+            drawn = replace(self, stretch=stretch).draw(rng)
+            sums = sum_by_labels(drawn, inner, n_clusters, groups, 0.0).smoothed(0.0)
+            found = dispersions(drawn, labels, sums, groups)
+            there = np.asarray(drawn.matrix().sum(axis=0)) > 0
+            got = float(weights[there] @ (found[there] - 1))
+            ratio = wanted / max(got, wanted / MOST_STRETCH)
+            stretch = float(np.clip(stretch * ratio, 1 / MOST_STRETCH, MOST_STRETCH))
+        return stretch
+
+    def shrunk(self, share: float) -> DrawnTables:
+        """Leave this share of the way from one cluster (0) to the clusters (1)."""
+
+        def between(overall: Any, own: Any) -> Any:
+            return overall + share * (own - overall)
+
+        return replace(
+            self,
+            profiles=between(self.overall_profiles, self.profiles),
+            dispersions=between(self.overall_dispersions, self.dispersions),
+            power=between(self.overall_power, self.power),
+            stretch=between(self.overall_stretch, self.stretch),
+        )
+
+    @property
+    def row_factors(self) -> Floats:
+        """How many times the mean excess of a column the rows have; 1 on average."""
+        mean = self.sizes.mean() if len(self.sizes) else 0.0
+        if not self.power or not mean:
+            return np.ones(len(self.sizes))
+        factors = (self.sizes / mean) ** self.power
+        return factors / factors.mean()
+
+    def draw(self, rng: np.random.Generator) -> Counts:
+        """Draw a table of the same rows and columns."""
+        n_rows, n_columns = len(self.lines), len(self.flat)
+        whole = np.floor(self.sizes)
+        sizes = (whole + (rng.random(n_rows) < self.sizes - whole)).astype(np.int64)
+        mean = np.bincount(self.lines, sizes, len(self.profiles)) @ self.profiles
+        many = (mean > MANY_COUNTS * n_rows) & ~self.flat
+        few = np.flatnonzero(~many & ~self.flat)
+        drawn, left = self._cells(rng, sizes, np.flatnonzero(many), few)
+        parts = [drawn, self._groups(rng, left, few), self._flat_cells(rng)]
+        data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
+        matrix = sp.coo_array((data, (row, column)), shape=(n_rows, n_columns)).tocsr()
+        counts = from_sparse(matrix).with_rows(self.row_info)
+        return counts.with_column_weights(self.column_weights)
+
+    @property
+    def _excess(self) -> Floats:
+        """φ_j - 1 of counts before the sizes of their rows were given.
+
+        Given its size, the part w of the variance of a row that a column has makes
+        φ_j smaller by the factor 1 - w.
+        """
+        means = np.bincount(self.lines, self.sizes, len(self.profiles)) @ self.profiles
+        inside = ~self.flat & (means > 0)
+        spread, found = self.dispersions, self.dispersions.copy()
+        for _ in range(20):
+            parts = np.where(inside, found * means, 0.0)
+            parts /= max(parts.sum(), np.finfo(float).tiny)
+            found = spread / (1 - np.minimum(parts, LARGEST_PART))
+        return np.where(spread > 1 + POISSON, self.stretch * (found - 1), 0.0)
+
+    def _cells(
+        self,
+        rng: np.random.Generator,
+        sizes: NDArray[np.int64],
+        many: NDArray[np.intp],
+        few: NDArray[np.intp],
+    ) -> tuple[Entries, NDArray[np.int64]]:
+        """Counts of columns with many, and what is left of each row for the others."""
+        if not len(many):
+            nothing = np.zeros(0, np.intp)
+            return (np.zeros(0), nothing, nothing), sizes
+        excess = self._excess
+        own, others = self.profiles[:, many], self.profiles[:, few]
+        rest = others.sum(axis=1)
+        of_rest = others @ excess[few] / np.maximum(rest, np.finfo(float).tiny)
+        shares = np.column_stack([own, rest])[self.lines]
+        spread = np.column_stack([np.tile(excess[many], (len(own), 1)), of_rest])
+        spread = spread[self.lines] * self.row_factors[:, None]
+        rates = shares * sizes[:, None]
+        varying = (spread > POISSON) & (rates > 0)
+        shapes = rates[varying] / spread[varying]
+        rates[varying] = rng.standard_gamma(shapes) * spread[varying]
+        totals = rates.sum(axis=1, keepdims=True)
+        rates = np.divide(rates, totals, out=shares, where=totals > 0)
+        # Shares of nothing but rounding errors; the last takes what others leave.
+        rates /= np.maximum(rates.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        drawn = rng.multinomial(sizes, rates)
+        cells = sp.coo_array(drawn[:, :-1])
+        row = cells.row.astype(np.intp)
+        return (cells.data.astype(float), row, many[cells.col]), drawn[:, -1]
+
+    def _groups(
+        self,
+        rng: np.random.Generator,
+        sizes: NDArray[np.int64],
+        columns: NDArray[np.intp],
+    ) -> Entries:
+        """Counts of columns with few: groups of them until a row has its size.
+
+        A negative binomial count is a sum of groups whose sizes have the logarithmic
+        distribution, so that only cells with counts are visited.
+        """
+        excess, factors = self._excess[columns], self.row_factors
+        steps = np.zeros(len(sizes), np.int64)
+        if (excess > POISSON).any() and self.power:
+            with np.errstate(divide="ignore"):
+                steps = np.round(np.log(factors) / np.log(FACTOR_STEP))
+            steps = np.nan_to_num(steps, neginf=0.0).astype(np.int64)
+        filled = np.flatnonzero(sizes > 0) if len(columns) else np.zeros(0, np.intp)
+        kinds, kind = np.unique(
+            np.column_stack([self.lines[filled], steps[filled]]),
+            axis=0,
+            return_inverse=True,
+        )
+        order = np.argsort(kind.ravel(), kind="stable")
+        ends = np.searchsorted(kind.ravel()[order], np.arange(1, len(kinds)))
+        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
+        for (line, step), places in zip(kinds, np.split(order, ends), strict=False):
+            rows = filled[places]
+            own = excess * FACTOR_STEP ** float(step)
+            cumulative = np.cumsum(self.profiles[line, columns] * _group_rate(own))
+            if not cumulative[-1] > 0:
+                continue
+            row = np.repeat(rows, sizes[rows])
+            at = rng.random(len(row)) * cumulative[-1]
+            place = np.searchsorted(cumulative, at, side="right")
+            place = np.minimum(place, len(columns) - 1)
+            groups = np.ones(len(row))
+            several = own[place] > POISSON
+            spread = own[place[several]]
+            groups[several] = rng.logseries(spread / (1 + spread))
+            if several.any():
+                ended = np.cumsum(groups)
+                first = np.cumsum(sizes[rows]) - sizes[rows]
+                before = np.repeat(ended[first] - groups[first], sizes[rows])
+                room = np.repeat(sizes[rows], sizes[rows]) - (ended - groups - before)
+                groups = np.minimum(groups, room)
+                kept = groups > 0
+                groups, row, place = groups[kept], row[kept], place[kept]
+            found.append((groups, row, columns[place]))
+        data, row, column = (np.concatenate(each) for each in zip(*found, strict=True))
+        return data, row, column
+
+    def _flat_cells(self, rng: np.random.Generator) -> Entries:
+        """Counts of columns that do not grow with the row, each row for itself."""
+        flat = np.flatnonzero(self.flat)
+        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
+        excess = np.maximum(self.dispersions[flat] - 1, 0.0)
+        for j, own in zip(flat, excess, strict=True):
+            rates = self.profiles[self.lines, j]
+            if own > POISSON:
+                rates = rng.standard_gamma(rates / own) * own
+            drawn = rng.poisson(rates)
+            rows = np.flatnonzero(drawn)
+            found.append((drawn[rows].astype(float), rows, np.full(len(rows), j)))
+        data, row, column = (np.concatenate(each) for each in zip(*found, strict=True))
+        return data, row, column
+
+
+def _group_rate(excess: Floats) -> Floats:
+    """Groups for each count: log(1 + e) / e."""
+    safe = np.maximum(excess, POISSON)
+    return np.log1p(safe) / safe
+
+
+def _measured(
+    counts: Counts, labels: Ints, n_clusters: int, groups: Groups
+) -> tuple[Floats, Floats, float]:
+    """Profiles by cluster (last: outliers) and batch, dispersions and their power."""
+    inner = inner_labels(labels, n_clusters)
+    sums = sum_by_labels(counts, inner, n_clusters, groups, 0.0).smoothed(0.0)
+    spread = np.maximum(1.0, dispersions(counts, labels, sums, groups))
+    terms, used = RatioTerms.of(sums, groups), groups != NOISE
+    profiles = terms.shares.copy()
+    total = profiles[:, used].sum(axis=1, keepdims=True)
+    profiles[:, used] /= np.maximum(total, np.finfo(float).tiny)
+    lines = inner * np.int32(terms.n_batches)
+    if terms.n_batches > 1:
+        assert counts.batches is not None
+        lines = lines + counts.batches
+    return profiles, spread, _power(counts, lines, profiles, spread, used)
+
+
+def _power(
+    counts: Counts,
+    lines: Ints,
+    profiles: Floats,
+    spread: Floats,
+    used: NDArray[np.bool_],
+) -> float:
+    """Power of the size with which the excess of the rows grows, by least squares."""
+    sizes = np.asarray(counts.matrix() @ used.astype(float))
+    filled = sizes > 0
+    if not filled.any() or not (spread[used] > 1 + POISSON).any():
+        return 0.0
+    means = profiles.mean(axis=0) * sizes.mean()
+    weights = np.where(used, means / (1 + means) / spread**2, 0.0)
+    row = np.repeat(np.arange(counts.n_rows), np.diff(counts.indptr))
+    column, data = counts.indices, counts.data
+    share = profiles[lines[row], column]
+    inside = used[column] & (share > 0)
+    ratio = np.divide(data, share * sizes[row], out=np.zeros(len(data)), where=inside)
+    terms = weights[column] * data * (ratio - 2)
+    observed = np.bincount(row, terms, counts.n_rows) - weights.sum()
+    observed = (observed + sizes * (profiles @ weights)[lines])[filled]
+    expected = weights @ (spread - 1)
+    relative = sizes[filled] / sizes[filled].mean()
+
+    def misfit(power: float) -> float:
+        factors = relative**power
+        return float(((observed - expected * factors / factors.mean()) ** 2).sum())
+
+    return min(POWERS, key=misfit)

@@ -1,0 +1,174 @@
+"""Drawn tables have the sizes, means and dispersions of what they are drawn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from containers import scattered
+from threecpo._core import dispersion
+from threecpo._core.codes import NOISE, RELEVANT, SHARED, all_relevant
+from threecpo._core.drawn_tables import DrawnTables
+from threecpo._core.matrices import from_dense, from_sparse
+from threecpo._core.rows import RowInfo
+from threecpo._core.sums import sum_by_labels
+
+
+def table(seed=0, n_rows=400, n_columns=30, excess=2.0, squared=False, mean=2.0):
+    rng = np.random.default_rng(seed)
+    sizes, shares = rng.lognormal(0, 0.6, n_rows), rng.gamma(2, 1, n_columns)
+    means = mean * np.outer(sizes / sizes.mean(), shares / shares.mean())
+    more = excess * (means / means.mean(axis=0) if squared else np.ones_like(means))
+    if not excess:
+        return rng.poisson(means).astype(float)
+    return rng.poisson(rng.standard_gamma(means / more) * more).astype(float)
+
+
+def one_cluster(Y):
+    labels = np.zeros(len(Y), np.int32)
+    return DrawnTables.of(from_dense(Y), labels, all_relevant(Y.shape[1]))
+
+
+def model(sizes, profiles, dispersions, power=0.0, lines=None, flat=None):
+    """A model of these, the same when it is shrunk."""
+    profiles = np.atleast_2d(profiles)
+    lines = np.zeros(len(sizes), np.int32) if lines is None else lines
+    flat = np.zeros(profiles.shape[1], bool) if flat is None else flat
+    own = profiles, np.asarray(dispersions), power
+    return DrawnTables(np.asarray(sizes), lines, *own, flat, *own)
+
+
+def drawn(tables, n=1, seed=0):
+    rng = np.random.default_rng(seed)
+    return np.vstack([tables.draw(rng).matrix().toarray() for _ in range(n)])
+
+
+@pytest.mark.parametrize("mean", [0.05, 3.0])
+@pytest.mark.parametrize("excess", [0.0, 3.0])
+def test_rows_keep_their_sizes(mean, excess):
+    Y = table(mean=mean, excess=excess)
+    found = drawn(one_cluster(Y))
+    np.testing.assert_array_equal(found.sum(axis=1), Y.sum(axis=1))
+    assert (found == np.floor(found)).all()
+
+
+@pytest.mark.parametrize("mean", [0.2, 5.0])
+def test_without_dispersion_counts_of_a_row_are_multinomial(mean):
+    """Both cell by cell and as scattered groups."""
+    shares, sizes = np.array([0.1, 0.2, 0.3, 0.4]), np.repeat([2.0, 7.0], 40_000)
+    sizes = np.maximum(1, np.round(sizes * mean))
+    found = drawn(model(sizes, shares, np.ones(4)))
+    for size in np.unique(sizes):
+        part = found[sizes == size]
+        np.testing.assert_allclose(part.mean(axis=0), size * shares, rtol=0.03)
+        cells = np.diag(shares) - np.outer(shares, shares)
+        np.testing.assert_allclose(
+            np.cov(part.T), size * cells, atol=0.02 * size, rtol=0.05
+        )
+
+
+@pytest.mark.parametrize(("mean", "squared"), [(0.3, False), (4.0, False), (4.0, True)])
+def test_dispersions_of_drawn_tables_are_those_measured(mean, squared):
+    Y = table(n_rows=3000, mean=mean, squared=squared, excess=2.0)
+    given = one_cluster(Y)
+    again = one_cluster(drawn(given))
+    ratio = (again.dispersions - 1).mean() / (given.dispersions - 1).mean()
+    assert ratio == pytest.approx(1.0, abs=0.12)
+    assert again.power == pytest.approx(given.power, abs=0.25)
+
+
+def test_dispersions_are_those_of_a_fit_without_prior(seed):
+    Y = table(seed)
+    groups = np.full(Y.shape[1], RELEVANT, dtype=np.int8)
+    given, labels = from_dense(Y), np.arange(len(Y), dtype=np.int32) % 3
+    sums = sum_by_labels(given, labels, 3, groups, 0.0).smoothed(0.0)
+    expected = dispersion.dispersions(given, labels, sums, groups)
+    found = DrawnTables.of(given, labels, groups).dispersions
+    np.testing.assert_allclose(found, np.maximum(1.0, expected), rtol=1e-9)
+
+
+@pytest.mark.parametrize(("squared", "power"), [(False, 0.0), (True, 1.0)])
+def test_the_growth_of_the_variance_is_estimated(squared, power):
+    found = one_cluster(table(mean=6.0, squared=squared)).power
+    assert found == pytest.approx(power, abs=0.25)
+
+
+def test_shrinking_leads_from_the_clusters_to_one():
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3, dtype=np.int32), 100)
+    rates = 3 * np.exp(0.8 * rng.standard_normal((3, 12)))
+    counts = from_dense(rng.poisson(rates[labels]).astype(float))
+    own = DrawnTables.of(counts, labels, all_relevant(12))
+    one = one_cluster(counts.matrix().toarray())
+    for name in ("profiles", "dispersions", "power"):
+        value = getattr(own, name)
+        np.testing.assert_allclose(getattr(own.shrunk(1.0), name), value, atol=1e-12)
+    none = own.shrunk(0.0)
+    np.testing.assert_allclose(none.profiles, np.tile(one.profiles[0], (4, 1)))
+    np.testing.assert_allclose(none.dispersions, one.dispersions)
+    half = own.shrunk(0.5)
+    np.testing.assert_allclose(half.profiles, (own.profiles + none.profiles) / 2)
+    np.testing.assert_allclose(half.profiles.sum(axis=1), 1.0)
+    sums = drawn(half, n=20).reshape(20, 300, 12).mean(axis=0)
+    found = np.array([sums[labels == k].sum(axis=0) for k in range(3)])
+    np.testing.assert_allclose(
+        found / found.sum(axis=1, keepdims=True), half.profiles[:3], atol=0.01
+    )
+
+
+def test_groups_of_columns_batches_and_weights_are_kept():
+    """C0 has one rate, C- no row sizes, batches their own rates."""
+    rng = np.random.default_rng(0)
+    batches = (np.arange(600) % 2).astype(np.int32)
+    labels = (np.arange(600) // 300).astype(np.int32)
+    sizes = rng.choice([1.0, 4.0], 600)
+    rates = np.array([[6.0, 1, 3, 2], [1, 6, 3, 2]])[labels] * sizes[:, None]
+    rates[:, 2] *= 1 + 2 * batches
+    rates[:, 3] = 5.0
+    info = RowInfo(
+        weights=rng.choice([1.0, 2.0], 600), batches=batches, batch_names=("a", "b")
+    )
+    counts = from_dense(rng.poisson(rates).astype(float)).with_rows(info)
+    groups = np.array([RELEVANT, RELEVANT, SHARED, NOISE], dtype=np.int8)
+    tables = DrawnTables.of(counts, labels, groups)
+    found = tables.draw(np.random.default_rng(0))
+    assert found.row_info is info
+    Y, Z = counts.matrix().toarray(), found.matrix().toarray()
+    np.testing.assert_array_equal(Z[:, :3].sum(axis=1), Y[:, :3].sum(axis=1))
+    for k in range(2):
+        for b in range(2):
+            rows = (labels == k) & (batches == b)
+            np.testing.assert_allclose(Z[rows].sum(0), Y[rows].sum(0), rtol=0.12)
+    assert np.corrcoef(Z[:, 3], sizes)[0, 1] == pytest.approx(0.0, abs=0.12)
+
+
+def test_many_columns_take_memory_for_counts_alone():
+    import tracemalloc
+
+    counts = from_sparse(scattered((20_000, 20_000), 40_000))
+    labels = np.zeros(20_000, np.int32)
+    tables = DrawnTables.of(counts, labels, all_relevant(20_000))
+    tracemalloc.start()
+    found = tables.draw(np.random.default_rng(0))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.data.sum() == counts.data.sum()
+    assert peak < 40e6  # a dense table would have 3.2e9 bytes
+
+
+@pytest.mark.parametrize(
+    "Y", [np.zeros((3, 2)), np.ones((1, 1)), np.eye(3), np.full((4, 3), 0.5)]
+)
+def test_small_tables_are_drawn(Y):
+    found = drawn(one_cluster(Y))
+    assert found.shape == Y.shape
+    assert np.isfinite(found).all()
+    fractional = drawn(replace(one_cluster(Y), sizes=Y.sum(axis=1)), n=200)
+    total = fractional.sum() / 200
+    assert total == pytest.approx(Y.sum(), rel=0.1)
+
+
+def test_the_same_seed_draws_the_same_bits(seed):
+    tables = one_cluster(table(mean=0.5))
+    assert (drawn(tables, seed=seed) == drawn(tables, seed=seed)).all()
+    assert (drawn(tables, seed=seed) != drawn(tables, seed=seed + 1)).any()
