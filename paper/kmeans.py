@@ -16,6 +16,7 @@ from threecpo._core import seeding
 from threecpo._core.kmeans import center_profile, divided, lloyd
 from threecpo._core.rules import scores
 from threecpo._core.workers import SERIAL, Workers
+from threecpo._fit.plan import check_enough_rows
 from threecpo._fit.starting import check_labels
 from threecpo._validation import check_counts
 
@@ -124,9 +125,11 @@ default="k-means++"
         n_init = _options.check_integer("n_init", self.n_init, 1)
         max_iter = _options.check_integer("max_iter", self.max_iter, 1)
         counts = check_counts(X, self).scaled(2)
-        _options.check_enough_rows(n_clusters, counts.n_rows)
+        check_enough_rows(n_clusters, counts.n_rows)
         n_runs, start = self._start(counts, n_clusters, n_init)
-        seeds = _options.restart_seeds(self.random_state, n_runs)
+        seeds = np.random.SeedSequence(_options.entropy_of(self.random_state)).spawn(
+            n_runs
+        )
         with Workers(_options.resolve_n_jobs(self.n_jobs)) as workers:
             best, inertias = best_lloyd(
                 counts, start, n_clusters, seeds, workers, max_iter=max_iter

@@ -21,7 +21,6 @@ from anndata_cells import (
 from containers import planted
 from threecpo import ThreeCPO
 from threecpo.anndata import cluster
-from threecpo.results import row_map
 
 
 @pytest.mark.parametrize(
@@ -57,13 +56,6 @@ def test_outliers_are_a_category_of_their_own_and_have_a_nearest_cluster():
     assert (adata.obs["threecpo"][inside].astype(str) == nearest[inside]).all()
     above = adata.obs["threecpo_outlier_score"] > 0
     np.testing.assert_array_equal(above, ~inside)
-
-
-def test_nearest_clusters_of_an_earlier_call_do_not_stay():
-    adata = made()
-    cluster(adata, 3, outliers="iterative")
-    cluster(adata, 2)
-    assert "threecpo_nearest" not in adata.obs
 
 
 def test_groups_have_all_three_categories_and_columns_keep_their_names():
@@ -194,13 +186,3 @@ def test_the_path_comes_back_from_a_file(tmp_path):
     again = anndata.read_h5ad(tmp_path / "clustered.h5ad")
     read, facts = (a.uns["threecpo"]["k_path"] for a in (again, adata))
     np.testing.assert_array_equal(read["total"], facts["total"])
-
-
-@pytest.mark.parametrize("outliers", [None, "final"])
-def test_cells_have_a_confidence_and_a_place_in_the_map(outliers):
-    adata = made()
-    cluster(adata, 3, outliers=outliers)
-    model = expected(outliers=outliers)
-    own = model.probabilities_[np.arange(len(X)), model.nearest_labels_]
-    np.testing.assert_array_equal(adata.obs["threecpo_confidence"], own)
-    np.testing.assert_array_equal(adata.obsm["X_threecpo"], row_map(model, X))

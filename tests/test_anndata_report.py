@@ -15,15 +15,6 @@ from threecpo.anndata import cluster, report
 
 
 class TestReport:
-    def test_cells_may_come_in_another_order(self, tmp_path):
-        adata = made()
-        cluster(adata, 3)
-        pages = []
-        for name, cells in (("one", adata), ("two", adata[::-1, ::-1])):
-            threecpo.anndata.report(cells, tmp_path / f"{name}.html")
-            pages.append((tmp_path / f"{name}.html").read_text("utf-8"))
-        assert pages[0] == pages[1]
-
     @pytest.mark.parametrize(
         ("change", "part"),
         [

@@ -22,7 +22,6 @@ LEVELS = (
 LEVEL = {room: level for level, rooms in enumerate(LEVELS) for room in rooms}
 # Modules that belong to no room, with what they may import of rooms.
 HELPERS = {
-    "_array_files": (),
     "_errors": (),
     "_extras": (),
     "_labels": (),
@@ -220,7 +219,7 @@ def test_the_core_and_the_fits_know_nothing_of_scikit_learn():
 
 PAPER = Path(__file__).resolve().parents[1] / "paper"
 # Helpers of the library that the paper may use beside its numerics and fits.
-OF_PAPER = {"_array_files", "_options", "_validation", "_writing"}
+OF_PAPER = {"_options", "_validation", "_writing"}
 
 
 def absolute_imports(path):

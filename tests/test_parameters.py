@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from threecpo import ParameterError, ThreeCPO
-from threecpo._parameters import PARAMETERS, ROBUST, ROW_PARAMETERS
+from threecpo._parameters import PARAMETERS, ROBUST
 
 X = np.array([[9, 1, 5], [8, 2, 5], [1, 7, 5], [0, 9, 4]] * 3)
 
@@ -31,13 +31,6 @@ def test_the_constructor_has_the_parameters_of_the_table():
         name: parameter.default for name, parameter in PARAMETERS.items()
     }
     assert [*signature] == [*PARAMETERS]
-
-
-def test_fit_has_the_row_parameters_of_the_table():
-    signature = inspect.signature(ThreeCPO.fit).parameters
-    for name, parameter in ROW_PARAMETERS.items():
-        assert signature[name].default == parameter.default
-        assert documented(ThreeCPO.fit)[name]
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
@@ -67,5 +60,5 @@ def test_what_the_table_forbids_is_refused_by_name(name):
 
 
 def test_sentences_are_one_line_for_people():
-    for parameter in (*PARAMETERS.values(), *ROW_PARAMETERS.values()):
+    for parameter in PARAMETERS.values():
         assert re.fullmatch(r"[A-Z0-9].{10,75}\.", parameter.sentence)

@@ -174,6 +174,10 @@ def test_a_fit_goes_through_a_file(option, tmp_path):
     fit(option).save(tmp_path / "model.npz")
     again = load(tmp_path / "model.npz")
     assert_same_fit(again, fit(option))
+    ours, theirs = fit(option).record_, again.record_
+    np.testing.assert_array_equal(theirs.rows.known, ours.rows.known)
+    assert theirs.settings.n_known == ours.settings.n_known
+    assert again.cluster_names_.tolist() == fit(option).cluster_names_.tolist()
     first = fit(option).refine(X, **weights_and_batch(option))
     assert_same_fit(again.refine(X, **weights_and_batch(option)), first)
     assert_same_fit(clone(again).fit(X, **rows_of(option)), fit(option))
@@ -365,7 +369,7 @@ def test_a_path_over_blocks_is_that_of_memory(option):
 
 
 @every_option
-@pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
+@pytest.mark.parametrize("name", ["predict", "predict_proba"])
 def test_blocks_are_described_as_memory_is(option, name):
     model = fit(option)
     found = getattr(distributed, name)(model, readers(), **batch_of(option))

@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
-from sklearn.base import clone
 
 from containers import planted
 from paper.poisson import PoissonL
@@ -30,14 +28,6 @@ ESTIMATORS = {
     "PoissonL": PoissonL(3, n_init=2, random_state=0),
     "SublinearCounts": SublinearCounts(),
 }
-
-
-@pytest.mark.parametrize("name", ["ThreeCPO", "PoissonL"])
-def test_every_clusterer_takes_a_table(name):
-    made, other = clone(ESTIMATORS[name]), clone(ESTIMATORS[name])
-    found = made.fit(TABLE).labels_
-    np.testing.assert_array_equal(found, other.fit(TABLE.X).labels_)
-    np.testing.assert_array_equal(made.predict(TABLE), other.predict(TABLE.X))
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -119,19 +109,6 @@ def test_many_other_names_are_not_all_listed():
     with pytest.raises(ValueError, match=r"- other 4\n- \.\.\.\n") as caught:
         model.predict(replace(TABLE, column_names=others))
     assert "other 5" not in str(caught.value)
-
-
-def test_another_number_of_columns_is_refused():
-    model = ThreeCPO(3, n_init=2, random_state=0).fit(TABLE)
-    sentence = "X has 2 features, but ThreeCPO is expecting 10 features as input."
-    with pytest.raises(ValueError, match=f"^{sentence}"):
-        model.predict(CountTable(X[:, :2]))
-
-
-def test_transformed_tables_are_sparse():
-    out = SublinearCounts().fit_transform(TABLE)
-    assert isinstance(out, sp.csr_array)
-    np.testing.assert_array_equal(out.toarray(), SublinearCounts().transform(X))
 
 
 def test_blocks_share_the_memory_of_a_table_and_have_its_names():

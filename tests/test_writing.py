@@ -1,9 +1,12 @@
 """Files and folders appear complete or not at all, whatever their names are."""
 
+import io
+
+import numpy as np
 import pytest
 
 from threecpo import CountTable, read_counts, write_counts
-from threecpo._writing import new_folder, put_in_place, replaced
+from threecpo._writing import new_folder, put_in_place, replaced, write_arrays
 from threecpo.io.blocks import write_blocks
 
 TABLE = CountTable([[3, 0], [0, 5]], column_names=["ants", "bees"])
@@ -83,3 +86,20 @@ def test_a_new_folder_makes_those_above_or_leaves_nothing(tmp_path):
     with pytest.raises(FileExistsError), new_folder(target):
         pass
     assert left_in(tmp_path / "a") == ["b"]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_file_holds_the_arrays_and_nothing_else(packed):
+    file = io.BytesIO()
+    write_arrays(file, {"labels": np.arange(3), "name": np.array("x")}, packed=packed)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as stored:
+        assert sorted(stored.files) == ["labels", "name"]
+        assert stored["labels"].tolist() == [0, 1, 2]
+
+
+def test_objects_are_refused():
+    file = io.BytesIO()
+    with pytest.raises(TypeError, match="names holds objects"):
+        write_arrays(file, {"names": np.array(["x", None], dtype=object)})
+    assert file.getvalue() == b""

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClusterMixin
 from threadpoolctl import threadpool_limits
 
+from threecpo._fit.plan import check_enough_rows
 from threecpo._options import (
     check_choice,
-    check_enough_rows,
     check_integer,
     check_non_negative,
-    restart_seeds,
+    entropy_of,
 )
 from threecpo._validation import check_counts
 
@@ -63,7 +63,7 @@ class BaseCocluster(ClusterMixin, BaseEstimator):
         matrix = counts.matrix()
         rows = np.flatnonzero(np.diff(matrix.indptr))
         columns = np.unique(matrix.indices)
-        seeds = restart_seeds(self.random_state, n_init)
+        seeds = np.random.SeedSequence(entropy_of(self.random_state)).spawn(n_init)
         kept, criteria = None, []
         if len(rows):
             table = Table.of(matrix[rows][:, columns])

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from threecpo._array_files import write_arrays
 from threecpo._core.counts import Counts
 from threecpo._core.matrices import from_sparse
-from threecpo._writing import replaced
+from threecpo._writing import replaced, write_arrays
 from threecpo.io import DataFormatError
 from threecpo.io.archives import DAMAGE
 

@@ -14,24 +14,10 @@ from sklearn.utils import check_random_state
 
 from ._core.codes import GROUPS, PRICES, RELEVANT, UserPrice
 from ._errors import Given, ParameterError
-from ._fit.plan import check_enough_rows
 from ._parameters import PARAMETERS, ROBUST
 
 if TYPE_CHECKING:
     from ._core.codes import Price
-
-__all__ = [
-    "check_choice",
-    "check_enough_rows",
-    "check_groups",
-    "check_integer",
-    "check_non_negative",
-    "entropy_of",
-    "fixed_seed",
-    "resolve_n_jobs",
-    "resolve_penalty",
-    "restart_seeds",
-]
 
 
 def check_parameters(given: Mapping[str, Any]) -> None:
@@ -150,11 +136,6 @@ def _random(random_state: Any) -> np.random.RandomState:
         given = Given("random_state", random_state)
         raise ParameterError(given, problem) from None
     return generator
-
-
-def restart_seeds(random_state: Any, n_init: int) -> list[np.random.SeedSequence]:
-    """One seed a restart; the first ones do not depend on how many follow."""
-    return np.random.SeedSequence(entropy_of(random_state)).spawn(n_init)
 
 
 def resolve_n_jobs(n_jobs: Any) -> int:

@@ -29,33 +29,21 @@ SUBLINEAR = ("log1p", "sqrt")
 ROBUST = {"columns": 10.0, "rows": 5.0}
 
 Kind = Literal[
-    "integer",
-    "number",
-    "choice",
-    "flag",
-    "groups",
-    "limits",
-    "columns",
-    "seed",
-    "jobs",
-    "rows",
+    "integer", "number", "choice", "groups", "limits", "columns", "seed", "jobs"
 ]
-Audience = Literal["everyone", "expert", "paper", "python"]
 
 
 class Parameter(NamedTuple):
     """One parameter of a fit.
 
     ``choices`` are the names that it takes, beside numbers of at least ``least`` where
-    it is a number; ``also`` says what else Python may pass. ``audience`` says who needs
-    it: everyone, experts, readers of the paper, or programs alone ("python").
+    it is a number; ``also`` says what else Python may pass.
     """
 
     name: str
     kind: Kind
     default: Any
     sentence: str
-    audience: Audience = "expert"
     choices: tuple[str | None, ...] = ()
     least: float | None = None
     also: str = ""
@@ -63,156 +51,79 @@ class Parameter(NamedTuple):
 
 _ALL = (
     Parameter(
-        "n_clusters",
-        "integer",
-        "auto",
+        *("n_clusters", "integer", "auto"),
         "Number of clusters, or auto to choose it.",
-        "everyone",
         choices=("auto",),
         least=1,
     ),
     Parameter(
-        "init",
-        "choice",
-        "merge",
+        *("init", "choice", "merge"),
         "How runs start; poisson-k-means++ is the paper's start.",
-        "paper",
         choices=INITS,
         also="array-like of shape (n_rows,) or fitted ThreeCPO",
     ),
     Parameter(
-        "column_init",
-        "choice",
-        "information",
-        "How columns start.",
-        "python",
+        *("column_init", "choice", "information", "How columns start."),
         choices=COLUMN_INITS,
         also="array-like of shape (n_columns,)",
     ),
     Parameter(
-        "n_init",
-        "integer",
-        6,
+        *("n_init", "integer", 6),
         "Restarts (per K if K is chosen); auto: stop when two agree.",
         choices=("auto",),
         least=1,
     ),
     Parameter("max_iter", "integer", 300, "Most iterations of one run.", least=1),
     Parameter(
-        "column_penalty",
-        "choice",
-        "mdl",
-        "Price of a relevant column.",
-        "paper",
+        *("column_penalty", "choice", "mdl", "Price of a relevant column."),
         choices=("mdl", "bic", None),
         also="callable",
     ),
+    Parameter("groups", "groups", (1, 0, -1), "Groups that a column may take."),
     Parameter(
-        "groups", "groups", (1, 0, -1), "Groups that a column may take.", "python"
-    ),
-    Parameter(
-        "assignment",
-        "choice",
-        "exact",
+        *("assignment", "choice", "exact"),
         "Row rule: exact, or as the paper prints it.",
-        "paper",
         choices=("exact", "paper"),
     ),
     Parameter(
-        "outliers",
-        "choice",
-        None,
+        *("outliers", "choice", None),
         "Mark rows that fit no cluster: in every iteration, or once at the end.",
-        "everyone",
         choices=(None, "iterative", "final"),
     ),
     Parameter(
-        "outlier_threshold",
-        "number",
-        0.0,
+        *("outlier_threshold", "number", 0.0),
         "How clear an outlier must be, in nats.",
         least=0,
     ),
-    Parameter("prior", "number", 1e-3, "Added to every count.", "paper", least=0),
+    Parameter("prior", "number", 1e-3, "Added to every count.", least=0),
     Parameter(
-        "max_clusters",
-        "integer",
-        30,
+        *("max_clusters", "integer", 30),
         "Largest number of clusters that auto tries.",
-        "everyone",
         least=1,
     ),
     Parameter(
-        "criterion",
-        "choice",
-        CRITERIA[0],
+        *("criterion", "choice", CRITERIA[0]),
         "How auto chooses the number of clusters.",
         choices=CRITERIA,
     ),
     Parameter(
-        "robust",
-        "limits",
-        None,
+        *("robust", "limits", None),
         "Limit the influence of wildly varying columns and of very long rows.",
         also='True or a dict such as {"columns": 10, "rows": 5}',
     ),
     Parameter(
-        "seed_columns",
-        "columns",
-        None,
-        "Columns that clusters start from.",
+        *("seed_columns", "columns", None, "Columns that clusters start from."),
         also="dict of str to list",
     ),
     Parameter(
-        "fixed_groups",
-        "columns",
-        None,
+        *("fixed_groups", "columns", None),
         "Columns whose group is known: relevant, shared or noise.",
         also="dict of column to group",
     ),
-    Parameter(
-        "random_state",
-        "seed",
-        None,
-        "Seed; the same seed gives the same bits.",
-        "everyone",
-    ),
+    Parameter("random_state", "seed", None, "Seed; the same seed gives the same bits."),
     Parameter("n_jobs", "jobs", None, "Threads; the default is all cores."),
     Parameter(
-        "verbose",
-        "integer",
-        0,
-        "1 prints every run, 2 every iteration.",
-        "python",
-        least=0,
+        "verbose", "integer", 0, "1 prints every run, 2 every iteration.", least=0
     ),
 )
 PARAMETERS = {parameter.name: parameter for parameter in _ALL}
-
-# What belongs to rows is given to ``fit``, not to the constructor.
-ROW_PARAMETERS = {
-    parameter.name: parameter
-    for parameter in (
-        Parameter("sample_weight", "rows", None, "How often each row counts."),
-        Parameter(
-            "batch",
-            "rows",
-            None,
-            "Technical grouping of rows (lab, donor, plate) whose effect is removed.",
-            "everyone",
-        ),
-        Parameter(
-            "known_labels",
-            "rows",
-            None,
-            "Cluster of each row that is known; -1 where it is not.",
-            "everyone",
-        ),
-        Parameter(
-            "hold_labels",
-            "flag",
-            default=True,
-            sentence="Whether rows stay in their known clusters.",
-        ),
-    )
-}

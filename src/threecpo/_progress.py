@@ -100,11 +100,7 @@ def progress(
     quiet: bool = False,
     clock: Clock = time.monotonic,
 ) -> Iterator[Advance]:
-    """Yield a function that moves on by some steps and says what comes next.
-
-    A bar in a notebook, and one of rich on a terminal. Elsewhere, or without rich, one
-    line for each text, unless ``quiet``, and one after every half minute.
-    """
+    """Yield a function that moves on: a bar, or lines where there is no terminal."""
     if not shown:
         yield lambda *_: None
         return

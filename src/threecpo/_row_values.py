@@ -35,10 +35,7 @@ def row_info(
     first_names: tuple[str, ...] = (),
     beside: RowInfo = NOTHING,
 ) -> RowInfo:
-    """Return what is given of so many rows, checked, in place of what they carry.
-
-    ``first_names`` are those of clusters that come before the known ones.
-    """
+    """Return what is given of so many rows, checked, in place of what they carry."""
     found = beside
     if sample_weight is not None:
         found = replace(found, weights=check_weights(sample_weight, n_rows))
@@ -128,10 +125,7 @@ def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str
 
 
 def _batch_name(row: int, value: Any) -> str:
-    """Return the name of a batch, made from its value alone.
-
-    1, 1.0, "1" and "1.0" are one batch, as tables turn one into another.
-    """
+    """Name of a batch; 1, 1.0, "1" and "1.0" are one, as tables mix them up."""
     if _is_missing(value) or (isinstance(value, str) and not value):
         message = f"batch of row {row} is missing; give every row a batch."
         raise ValueError(message)

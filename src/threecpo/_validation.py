@@ -302,11 +302,7 @@ def fractional_message(counts: Counts, name: str) -> str:
 
 
 def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
-    """Whether rows are logarithms of 1 + a multiple of whole numbers.
-
-    Undoing the logarithm must leave every value of a row a whole multiple of the row's
-    smallest one, which is one count scaled; tried on the first rows with enough values.
-    """
+    """Whether rows are logarithms of 1 + multiples of their smallest value."""
     lengths = np.diff(counts.indptr)
     rows = np.flatnonzero(lengths >= 5)[:n_rows]
     if not len(rows):

@@ -7,11 +7,11 @@ import gzip
 import shutil
 import sys
 from contextlib import contextmanager, nullcontext, suppress
-from typing import IO, TYPE_CHECKING, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     IsOurs = Callable[[Path], bool]
@@ -84,10 +84,7 @@ _LONGEST_SUFFIX = 10
 
 @contextmanager
 def replaced(path: Path, *, alone: bool = False) -> Iterator[Path]:
-    """Yield a name beside a file; what is written there takes its place.
-
-    ``alone`` says that the folder is ours, and needs no locks.
-    """
+    """Yield a name beside a file, to take its place; ``alone`` in a folder of ours."""
     path = behind_link(path)
     refuse_missing_folder(path)
     with _written_beside(path, alone=alone) as beside:
@@ -151,6 +148,21 @@ def open_new(path: Path) -> Iterator[IO[bytes]]:
             yield cast("IO[bytes]", packed)
 
 
+def write_arrays(
+    file: IO[bytes], arrays: Mapping[str, Any], *, packed: bool = False
+) -> None:
+    """Write arrays as npz, none of them of objects: those would be pickled."""
+    import numpy as np
+
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            message = f"{name} holds objects, which no file may hold."
+            raise TypeError(message)
+    # The oldest numpy that is allowed takes allow_pickle for the name of an array.
+    save = np.savez_compressed if packed else np.savez
+    save(file, **arrays)
+
+
 def behind_link(path: Path) -> Path:
     """Return what a link leads to, so that this is replaced and not the link."""
     return path.resolve() if path.is_symlink() else path
@@ -209,21 +221,13 @@ def _open_elsewhere(path: Path) -> Iterator[None]:
 
 
 def _hidden(path: Path, kind: str, number: str) -> Path:
-    """Return a new name in the same folder, of limited length, with the same suffixes.
-
-    The target's own name may be as long as the file system allows. The suffixes are how
-    writers choose a format.
-    """
+    """Name in the same folder, of limited length, with the suffixes of the format."""
     ending = "".join(s for s in path.suffixes[-2:] if len(s) <= _LONGEST_SUFFIX)
     return path.with_name(f".{kind}-{number}{ending}")
 
 
 def _rename(new: Path, path: Path, old: Path) -> None:
-    """Rename a file or folder over another, which stays whole until then.
-
-    Wherever an interrupt comes, one of the two has the name in the end; after a kill
-    the next process puts the old one back.
-    """
+    """Rename over another; at an interrupt or kill one of the two keeps the name."""
     if not (new.is_dir() and path.is_dir()):
         new.replace(path)
         return

@@ -11,9 +11,8 @@ from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 
-from ._array_files import write_arrays
 from ._errors import DataFormatError, one_line
-from ._writing import replaced
+from ._writing import replaced, write_arrays
 from .io.npz_arrays import open_npz
 
 if TYPE_CHECKING:
@@ -32,28 +31,7 @@ _DAMAGE = (
 
 
 def save(model: ThreeCPO, path: str | os.PathLike[str], *, rows: bool = True) -> None:
-    """Write a fitted model to one file, to be read by :func:`load`.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    path : str or path-like
-        File to write; an existing one is replaced once the new one is complete.
-    rows : bool, default=True
-        Whether to store what belongs to single rows, as in :meth:`ThreeCPO.save`. A
-        start of labels (``init``) is left out, too.
-
-    Examples
-    --------
-    >>> import tempfile, threecpo
-    >>> from threecpo.persistence import save
-    >>> model = threecpo.ThreeCPO(2, random_state=0).fit([[9, 1], [8, 2], [1, 7]])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(model, f"{folder}/model.npz")
-    ...     threecpo.load(f"{folder}/model.npz").n_clusters_
-    2
-    """
+    """Write a fitted model to one file, as ``ThreeCPO.save`` does."""
     from ._fit.record_files import record_to_arrays
 
     record, parameters = model.record_, model.get_params(deep=False)

@@ -93,8 +93,8 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix, (n_rows, n_columns)
-            Counts of the same columns; never changed.
+        X
+            As in :meth:`fit`.
 
         Returns
         -------

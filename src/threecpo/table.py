@@ -30,7 +30,7 @@ def table_html(
     X: sp.csr_array,
     row_names: NDArray[np.object_] | None,
     column_names: NDArray[np.object_] | None,
-    labels: list[str] | None,
+    labels: NDArray[np.object_] | None,
 ) -> str:
     """A heading, and a table of few counts; all names are escaped."""
     n_rows, n_columns = X.shape
@@ -329,13 +329,7 @@ default=None
 
     def _repr_html_(self) -> str:
         """Show the sizes, and the first rows and columns, in a notebook."""
-        labels = None
-        if self.labels is not None:
-            names, first = self.label_names, self.labels[:ROWS].tolist()
-            labels = [
-                "" if code < 0 else str(code if names is None else names[code])
-                for code in first
-            ]
+        labels = None if self.labels is None else self.label_kinds[self.label_kind]
         return table_html(repr(self), self.X, self.row_names, self.column_names, labels)
 
     def to_frame(self) -> pd.DataFrame:

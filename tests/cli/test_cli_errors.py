@@ -222,12 +222,3 @@ def test_names_reach_a_terminal_as_they_are(tmp_path):
         shown = read_all(ours)
     assert process.returncode == 0
     assert "[bold]a[/bold], b, c" in shown
-
-
-def test_options_are_named_as_those_of_commands(run, tmp_path):
-    (tmp_path / "t.csv").write_text(",a,it's\nr1,1,x\n")
-    done = run("fit", "t.csv", "-k", 1)
-    advice = 'with --drop "it\'s", or compare clusters with it by --labels "it\'s".'
-    assert_one_line(done, advice)
-    (tmp_path / "t.csv").write_text(",a,kind of\nr1,1,x\n")
-    assert_one_line(run("fit", "t.csv", "-k", 1), "with --drop 'kind of', or comp")

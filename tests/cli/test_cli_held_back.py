@@ -58,12 +58,3 @@ def test_transformed_counts_are_said_once(table, tmp_path, capsys):
     done = run("predict", target, path, "--transform", "log1p", "-o", new)
     assert done.code == 0
     assert np.array_equal(pd.read_csv(new)["cluster"], expected.labels_)
-
-
-def test_other_values_than_those_of_the_fit_are_refused(table, tmp_path, capsys):
-    path, _ = table
-    run, target = runner(capsys), tmp_path / "out"
-    run("fit", path, "-k", "2", "--transform", "log1p", "--no-report", "-o", target)
-    done = run("predict", target, path, "--transform", "sqrt")
-    assert done.code == 2
-    assert "pass --transform log1p, or leave it out" in done.err

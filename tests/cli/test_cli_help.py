@@ -35,6 +35,19 @@ def every_command():
 ALL = dict(every_command())
 
 
+@pytest.mark.parametrize(
+    ("words", "position", "offered"),
+    [("threecpo inf", 1, "info"), ("threecpo fit --max-c", 2, "--max-clusters")],
+)
+def test_what_shells_complete(words, position, offered, capsys, monkeypatch):
+    monkeypatch.setenv("_THREECPO_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(position))
+    with pytest.raises(SystemExit, match="0"):
+        runner(capsys)()
+    assert f"plain,{offered}\n" in capsys.readouterr().out
+
+
 def examples(text):
     return re.findall(r"^    (threecpo .*)$", text, flags=re.MULTILINE)
 
@@ -170,11 +183,7 @@ def test_options_of_parameters_are_those_of_the_estimator(run):
     from threecpo._parameters import PARAMETERS
 
     declared = {p.name for p in ALL[("fit",)].params}
-    assert declared >= {
-        name
-        for name, parameter in PARAMETERS.items()
-        if parameter.audience == "everyone"
-    }
+    assert declared >= {"n_clusters", "max_clusters", "outliers", "random_state"}
     assert declared & {*PARAMETERS} <= {*threecpo.ThreeCPO().get_params()}
 
 

@@ -124,18 +124,3 @@ def test_files_in_blocks(tmp_path, run):
     model = load(target / "model.npz")
     expected = ThreeCPO(3, random_state=0).fit(X, known_labels=KNOWN)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
-
-
-def test_anndata_cells_whose_type_is_known():
-    anndata = pytest.importorskip("anndata")
-    from threecpo.anndata import cluster
-
-    types = pd.Categorical(np.where(KNOWN == "", None, KNOWN))
-    obs = pd.DataFrame({"type": types}, index=[f"c{i}" for i in range(len(X))])
-    adata = anndata.AnnData(X.astype(np.float32), obs=obs)
-    cluster(adata, 3, known_key="type", fixed_groups={"0": -1})
-    held = adata.obs["threecpo_name"][KNOWN != ""].astype(str)
-    assert held.tolist() == KNOWN[KNOWN != ""].tolist()
-    assert adata.var["threecpo_group"].iloc[0] == "noise"
-    with pytest.raises(ValueError, match="known_key='kind' is not a column of obs"):
-        cluster(adata, 3, known_key="kind")

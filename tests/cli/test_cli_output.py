@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -93,20 +91,6 @@ def test_what_fails_on_the_way_leaves_all_as_it_was(
     assert "Traceback" not in done.err
     assert everything(tmp_path) == before
     assert contents(tmp_path) == held
-
-
-def test_a_half_written_file_leaves_all_as_it_was(run, tmp_path, monkeypatch):
-    """The disk is full in the middle of the model."""
-    from threecpo import ThreeCPO
-
-    def save(self, path):
-        Path(path).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    before = everything(tmp_path)
-    monkeypatch.setattr(ThreeCPO, "save", save)
-    assert_one_line(run("fit", "cells.npz", "-k", 3), "No space left")
-    assert everything(tmp_path) == before
 
 
 def test_the_old_results_come_back_if_the_new_cannot_be_put_in_place(
@@ -216,16 +200,6 @@ def wait_for(there, seconds=600):
             return
         time.sleep(0.05)
     raise AssertionError("nothing happens")  # noqa: EM101
-
-
-def test_a_reader_that_goes_away_is_no_traceback(run):
-    assert run("fit", "cells.npz", "-k", 2).code == 0
-    program = f"{sys.executable} -m threecpo predict cells.threecpo cells.npz | head -1"
-    done = subprocess.run(
-        program, shell=True, capture_output=True, text=True, check=True
-    )
-    assert done.stdout == "row,cluster,name,nearest,margin,outlier_score,label\n"
-    assert "Traceback" not in done.stderr
 
 
 def edited(results):

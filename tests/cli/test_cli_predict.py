@@ -66,15 +66,6 @@ def test_without_a_file_the_table_is_printed(run, tmp_path):
     assert done.err == ""
 
 
-def test_columns_are_found_by_name(run, tmp_path):
-    order = np.random.default_rng(0).permutation(X.shape[1])
-    names = [COLUMNS[j] for j in order]
-    written_csv(tmp_path / "mixed.csv", X[:, order], ROWS, names)
-    done = run("predict", "model", "mixed.csv", "-o", "new.csv")
-    assert (done.code, done.err) == (0, "")
-    assert_rows("new.csv", fitted_rows())
-
-
 def test_extra_columns_are_listed_and_left_out(run, tmp_path):
     more = np.hstack([np.full((len(X), 1), 99), X, np.full((len(X), 1), 7)])
     names = ["[b]first[/]", *COLUMNS, "last"]

@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 import oracle_batches
 from paper.poisson import PoissonC, PoissonL
-from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
+from threecpo import CountTable, ThreeCPO, distributed, load
 from threecpo._core.workers import SERIAL
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.starting import placed_by
@@ -94,30 +94,6 @@ def test_same_bits_for_any_threads_and_blocks(data, outliers):
     assert whole.loss_ == one.loss_
 
 
-def test_saved_and_loaded(data, fitted, tmp_path):
-    X, _, batch = data
-    fitted.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(again.predict(X, batch=batch), fitted.labels_)
-    np.testing.assert_array_equal(again.batch_effects_, fitted.batch_effects_)
-    assert again.batch_names_.tolist() == ["lab a", "lab b"]
-    assert again.score(X, batch=batch) == fitted.score(X, batch=batch)
-
-
-def test_a_checkpoint_goes_on_with_batches_and_weights(data, tmp_path):
-    X, _, batch = data
-    readers = [lambda i=i: X[i : i + 100] for i in range(0, 400, 100)]
-    weights = np.arange(400) % 3
-    rows = {"batch": batch, "sample_weight": weights}
-    options = {"sample_rows": 150, "checkpoint": tmp_path / "state"}
-    first = distributed.fit(ThreeCPO(3, random_state=0), readers, **rows, **options)
-    again = distributed.fit(ThreeCPO(3, random_state=0), readers, **rows, **options)
-    assert first.loss_ == again.loss_
-    np.testing.assert_array_equal(first.labels_, again.labels_)
-    with pytest.raises(ValueError, match="belongs to other data: weights"):
-        distributed.fit(ThreeCPO(3, random_state=0), readers, **options)
-
-
 def test_effects_are_those_that_were_planted():
     X, _, batch = planted(seed=3, effect=0.0)
     X = X.copy()
@@ -132,27 +108,6 @@ def test_effects_are_those_that_were_planted():
     table = model.batch_columns(1)
     assert table["column"][0] == 4
     assert table["batch"][0] == "lab a"
-
-
-def test_the_path_over_k_takes_batches(data):
-    X, labels, batch = data
-    path = select_n_clusters(X, range(1, 6), batch=batch, random_state=0)
-    assert path.best_k == 3
-    auto = ThreeCPO("auto", max_clusters=5, random_state=0).fit(X, batch=batch)
-    assert adjusted_rand_score(labels, auto.labels_) > 0.95
-
-
-def test_whole_weights_equal_repeated_rows(data):
-    X, _, batch = data
-    weights = np.random.default_rng(1).integers(0, 3, len(X))
-    weighted = ThreeCPO(3, random_state=0).fit(X, batch=batch, sample_weight=weights)
-    repeated = ThreeCPO(3, random_state=0).fit(
-        np.repeat(X, weights, axis=0), batch=np.repeat(batch, weights)
-    )
-    assert weighted.loss_ == repeated.loss_
-    np.testing.assert_array_equal(
-        np.repeat(weighted.labels_, weights), repeated.labels_
-    )
 
 
 def random_fit(seed):
@@ -240,19 +195,6 @@ def test_a_fit_without_clusters_in_a_batch_of_outliers_ends():
     assert np.isfinite(model.loss_)
 
 
-def test_the_anndata_door_takes_batches(data, fitted):
-    anndata = pytest.importorskip("anndata")
-    from threecpo.anndata import cluster
-
-    X, _, batch = data
-    adata = anndata.AnnData(X.astype(np.float32))
-    adata.obs["lab"] = batch
-    cluster(adata, 3, batch_key="lab", random_state=0)
-    np.testing.assert_array_equal(adata.obs["threecpo"].astype(int), fitted.labels_)
-    with pytest.raises(ValueError, match="'donor' is not a column of obs"):
-        cluster(adata, 3, batch_key="donor")
-
-
 @pytest.mark.parametrize("outliers", [None, "iterative", "final"])
 def test_confidence_agrees_with_the_labels(data, outliers, tmp_path):
     X, _, batch = data
@@ -272,15 +214,6 @@ def test_confidence_agrees_with_the_labels(data, outliers, tmp_path):
     distributed.fit(blocks, readers, batch=batch)
     assert blocks.temperature_ == model.temperature_
     assert blocks.probabilities_.tobytes() == found.tobytes()
-
-
-def test_confidence_is_measured_again_with_the_batches(data):
-    X, _, batch = data
-    path = select_n_clusters(X, [3], batch=batch, random_state=0, n_init=2)
-    model = path.estimator(3)
-    measured = model.measure_confidence(X)
-    labels = measured.probabilities_.argmax(axis=1)
-    np.testing.assert_array_equal(labels, model.labels_)
 
 
 def assert_joined_in_batches(model, X, batch, tmp_path):

@@ -9,9 +9,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from fitting import TRUE, X
 from paper.poisson import PoissonC, PoissonL
-from threecpo import CountTable, ThreeCPO, load, select_n_clusters
+from threecpo import ThreeCPO, select_n_clusters
 
-CLASSES = np.unique(TRUE[TRUE >= 0]).tolist()
 NAMES = ["moss", "fern", "alga"]
 
 
@@ -205,38 +204,3 @@ def test_paths_begin_with_the_known_clusters():
         model("auto", max_clusters=2).fit(X, known_labels=KNOWN)
     agreed = model(4, n_init="auto").fit(X, known_labels=KNOWN)
     np.testing.assert_array_equal(agreed.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
-
-
-def test_saved_and_loaded(tmp_path):
-    named = np.where(KNOWN >= 0, np.array(NAMES, object)[KNOWN], None)
-    found = model(4).fit(CountTable(X), known_labels=named)
-    found.save(tmp_path / "model.npz")
-    loaded = load(tmp_path / "model.npz")
-    np.testing.assert_array_equal(loaded.labels_, found.labels_)
-    assert loaded.record_.rows.known.tolist() == found.record_.rows.known.tolist()
-    assert loaded.record_.settings.n_known == 3
-    assert loaded.cluster_names_.tolist() == found.cluster_names_.tolist()
-    assert loaded.cut(2).n_clusters_ == 2
-
-
-def test_confidence_is_measured_of_held_rows():
-    wrong = KNOWN.copy()
-    row = np.flatnonzero(TRUE == 0)[10]
-    wrong[row] = 0
-    path = select_n_clusters(X, [3], known_labels=wrong, n_init=3, random_state=0)
-    found = path.estimator(3).measure_confidence(X)
-    expected = model(random_state=0).fit(X, known_labels=wrong)
-    np.testing.assert_array_equal(found.labels_[wrong >= 0], wrong[wrong >= 0])
-    assert found.record_.rows.known.tolist() == wrong.tolist()
-    assert expected.probabilities_[row, 0] <= 0.5
-    assert len(found.stability(X, n_resamples=2)) > 0
-
-
-def test_metadata_routing():
-    import sklearn
-    from sklearn.pipeline import make_pipeline
-
-    with sklearn.config_context(enable_metadata_routing=True):
-        inner = model().set_fit_request(known_labels=True)
-        found = make_pipeline(inner).fit(X, known_labels=KNOWN)[-1]
-    np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])

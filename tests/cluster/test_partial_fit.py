@@ -188,10 +188,3 @@ def test_what_cannot_join(fitted):
     with pytest.raises(ValueError, match="Negative values"):
         fitted.partial_fit(-REST)
     assert len(fitted.labels_) == 90
-
-
-def test_a_dask_array(fitted):
-    da = pytest.importorskip("dask.array")
-    fitted.partial_fit(REST)
-    refined = fitted.refine(da.from_array(X, chunks=(50, -1)))
-    np.testing.assert_array_equal(refined.labels_, fitted.refine(X).labels_)

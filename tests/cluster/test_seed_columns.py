@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 from fitting import TRUE, X
-from threecpo import CountTable, ThreeCPO, distributed, load, select_n_clusters
+from threecpo import CountTable, ThreeCPO, distributed, load
 from threecpo._core.matrices import from_dense
 from threecpo._fit.starting import seed_evidence
 
@@ -45,13 +45,6 @@ def test_the_others_are_free():
     assert (found.labels_[TRUE == 2] == 0).mean() > 0.9
     free = np.bincount(found.labels_)[1:]
     assert (np.diff(free) <= 0).all()
-
-
-def test_an_ordinary_fixed_point():
-    found = model(seed_columns=SEEDS).fit(FRAME)
-    again = ThreeCPO(3, init=found.labels_, column_init=found.column_groups_)
-    assert again.fit(X).loss_ == pytest.approx(found.loss_, rel=1e-12)
-    assert found.score(FRAME) == pytest.approx(-found.loss_, rel=1e-12)
 
 
 def test_rows_that_a_cluster_starts_from_may_leave_it():
@@ -151,26 +144,9 @@ def test_columns_without_counts():
         model(seed_columns=SEEDS, init=TRUE.clip(0)).fit(FRAME)
 
 
-def test_blocks_give_the_same():
-    size = 35
-    by_number = {name: [int(column[1:])] for name, (column,) in SEEDS.items()}
-    expected = model(4, seed_columns=by_number).fit(X)
-    readers = [lambda i=i: X[i : i + size] for i in range(0, len(X), size)]
-    found = distributed.fit(model(4, seed_columns=by_number), readers)
-    np.testing.assert_array_equal(found.labels_, expected.labels_)
-    np.testing.assert_array_equal(found.column_groups_, expected.column_groups_)
-    assert found.cluster_names_.tolist() == expected.cluster_names_.tolist()
-    part = distributed.fit(model(4, seed_columns=by_number), readers, sample_rows=60)
-    assert part.cluster_names_[:3].tolist() == list(SEEDS)
-
-
-def test_paths_saved_and_stability(tmp_path):
+def test_paths_begin_with_them_and_files_keep_them(tmp_path):
     found = model("auto", max_clusters=4, seed_columns=SEEDS).fit(FRAME)
     assert found.k_path_.n_clusters.tolist() == [3, 4]
-    path = select_n_clusters(
-        FRAME, [3, 4], estimator=model(seed_columns=SEEDS), n_init=2, random_state=0
-    )
-    assert path.estimator(4).cluster_names_[:3].tolist() == list(SEEDS)
     found.save(tmp_path / "model.npz")
     loaded = load(tmp_path / "model.npz")
     assert loaded.seed_columns == SEEDS

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices, planted
-from threecpo import ThreeCPO, distributed, load, select_n_clusters
+from threecpo import ThreeCPO, load, select_n_clusters
 
 MODELS = [
     ThreeCPO(3, random_state=0),
@@ -77,19 +77,6 @@ def test_rows_of_weight_zero_are_left_out_and_get_labels(data):
     np.testing.assert_array_equal(model.labels_, part.predict(X))
 
 
-def test_confidence_is_measured_again_with_the_weights(data, tmp_path):
-    X, weights = data
-    path = select_n_clusters(X, [3], sample_weight=weights, random_state=0, n_init=2)
-    model = path.estimator(3)
-    measured = model.measure_confidence(X)
-    measured.save(tmp_path / "model.npz")
-    again = load(tmp_path / "model.npz")
-    assert again.probabilities_.tobytes() == measured.probabilities_.tobytes()
-    chosen = ThreeCPO("auto", max_clusters=3, random_state=0)
-    chosen.fit(X, sample_weight=weights)
-    assert chosen.probabilities_.shape == (len(X), chosen.n_clusters_)
-
-
 def test_tree_cut_and_merge_with_whole_weights_are_those_of_repeated_rows(
     data, tmp_path
 ):
@@ -133,21 +120,6 @@ def test_fractional_weights_have_the_same_bits_for_any_threads(data):
     assert one.loss_ == two.loss_
     np.testing.assert_array_equal(one.predict(X), one.labels_)
     assert one.score(X, sample_weight=weights) == pytest.approx(-one.loss_)
-
-
-def test_whole_weights_have_the_same_bits_over_blocks(data):
-    X, weights = data
-    losses = set()
-    for size in (300, 70):
-        readers = [lambda i=i, n=size: X[i : i + n] for i in range(0, 300, size)]
-        model = ThreeCPO(3, random_state=0)
-        distributed.fit(model, readers, sample_weight=weights, sample_rows=100)
-        losses.add(model.loss_)
-    assert len(losses) == 1
-    whole = distributed.fit(ThreeCPO(3, random_state=0), X, sample_weight=weights)
-    assert (
-        whole.loss_ == ThreeCPO(3, random_state=0).fit(X, sample_weight=weights).loss_
-    )
 
 
 def test_weights_go_through_paths_and_pipelines(data):

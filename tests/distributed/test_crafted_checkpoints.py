@@ -144,7 +144,7 @@ def test_line_feeds_stay_out_of_messages(folder, place):
     elif place == "other fit":
         state["fit"]["prior"] = "a\n" * 1000
     else:
-        state["runs"][0]["history"] = [{"a\nb": 1}]
+        state["runs"][0]["loss"] = "a\nb"
     write_text(folder, json.dumps(state))
     refused(folder, "checkpoint")
 

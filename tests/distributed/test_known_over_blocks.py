@@ -21,19 +21,6 @@ def asked(**options):
     return ThreeCPO(4, **{"random_state": 0, "n_init": 2} | options)
 
 
-@pytest.mark.parametrize(("hold", "size"), [(True, 30), (False, 1000), (False, 30)])
-def test_blocks_give_the_fit_in_memory(hold, size):
-    rows = {"known_labels": KNOWN, "hold_labels": hold}
-    expected = asked().fit(X, **rows)
-    found = distributed.fit(asked(), readers(X, size), **rows)
-    np.testing.assert_array_equal(found.labels_, expected.labels_)
-    np.testing.assert_array_equal(found.column_groups_, expected.column_groups_)
-    assert found.loss_ == pytest.approx(expected.loss_, rel=1e-12)
-    if hold:
-        np.testing.assert_array_equal(found.labels_[KNOWN >= 0], KNOWN[KNOWN >= 0])
-        assert found.record_.rows.known.tolist() == KNOWN.tolist()
-
-
 def test_a_sample_has_rows_of_every_known_cluster():
     many, true = planted(n_rows=900, n_background=20)
     known = np.full(len(many), -1)
@@ -88,23 +75,6 @@ def test_weights_batches_and_checkpoints(tmp_path):
     other = options | {"known_labels": np.where(KNOWN == 1, -1, KNOWN)}
     with pytest.raises(ValueError, match="or known clusters differ"):
         distributed.fit(asked(), readers(X, 50), **other)
-
-
-def test_contradictions():
-    blocks = readers(X, 50)
-    with pytest.raises(ValueError, match="but 2 clusters are known"):
-        distributed.fit(ThreeCPO(1), blocks, known_labels=KNOWN)
-    with pytest.raises(ValueError, match="one label for each"):
-        distributed.fit(asked(), blocks, known_labels=KNOWN[1:])
-    with pytest.raises(ValueError, match="are two starts"):
-        distributed.fit(asked(init=TRUE.clip(0)), blocks, known_labels=KNOWN)
-
-
-def test_a_dask_array():
-    da = pytest.importorskip("dask.array")
-    expected = asked().fit(X, known_labels=KNOWN)
-    found = asked().fit(da.from_array(X, chunks=(40, -1)), known_labels=KNOWN)
-    np.testing.assert_array_equal(found.labels_, expected.labels_)
 
 
 def test_rows_written_to_files(tmp_path):

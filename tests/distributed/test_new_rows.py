@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from block_fits import counts_of, evenly, model_of, write
+from block_fits import counts_of, evenly, model_of
 from sklearn.exceptions import NotFittedError
 
 import threecpo
@@ -35,12 +35,6 @@ def test_labels_and_scores_are_those_of_memory(kind):
         np.testing.assert_array_equal(labels, model.labels_)
     assert {block.reads for block in blocks} == {1}
     assert distributed.score(model, blocks) == pytest.approx(model.score(X), rel=1e-12)
-    if isinstance(model, ThreeCPO):
-        np.testing.assert_array_equal(
-            distributed.row_scores(model, blocks), model.row_scores(X)
-        )
-        relevant = distributed.transform(model, blocks)
-        assert (relevant != model.transform(X)).nnz == 0
 
 
 def test_batches_are_given_for_all_rows():
@@ -53,8 +47,6 @@ def test_batches_are_given_for_all_rows():
         found = distributed.predict(model, blocks, batch=batch)
     np.testing.assert_array_equal(found, expected)
     batch[batch == "other"] = "a"
-    scores = distributed.row_scores(model, blocks, batch=batch)
-    np.testing.assert_array_equal(scores, model.row_scores(X, batch=batch))
     with pytest.raises(ValueError, match="399"):
         distributed.predict(model, blocks, batch=batch[1:])
     plain, _ = fitted("plain")
@@ -69,25 +61,11 @@ def test_results_are_written_block_by_block(tmp_path):
     for name in ("labels", "margins", "outlier_scores", "row_scales"):
         found = distributed.read_rows(tmp_path / "rows", name)
         np.testing.assert_array_equal(found, getattr(model, f"{name}_"))
-    assert distributed.row_scores(model, blocks, write_to=tmp_path / "scores") is None
-    found = distributed.read_rows(tmp_path / "scores", "scores")
-    np.testing.assert_array_equal(found, model.row_scores(X))
+    assert distributed.predict_proba(model, blocks, write_to=tmp_path / "all") is None
+    found = distributed.read_rows(tmp_path / "all", "probabilities")
+    np.testing.assert_array_equal(found, model.predict_proba(X))
     with pytest.raises(FileExistsError, match="name a new folder"):
         distributed.predict(model, blocks, write_to=tmp_path / "rows")
-
-
-def test_relevant_columns_are_written_as_blocks_to_fit(tmp_path):
-    X, _ = counts_of(seed=3, n_rows=200)
-    names = [f"word {j}" for j in range(X.shape[1])]
-    table = threecpo.CountTable(X, column_names=names)
-    model = model_of(3).fit(table)
-    write(X, tmp_path / "blocks", column_names=names)
-    distributed.transform(model, tmp_path / "blocks", write_to=tmp_path / "relevant")
-    again = distributed.fit(model_of(3), tmp_path / "relevant")
-    kept = np.array(names, dtype=object)[model.get_support()]
-    np.testing.assert_array_equal(again.feature_names_in_, kept)
-    expected = model_of(3).fit(X[:, model.get_support()])
-    np.testing.assert_array_equal(again.labels_, expected.labels_)
 
 
 def test_columns_must_be_those_of_the_model(tmp_path):

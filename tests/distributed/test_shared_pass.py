@@ -162,7 +162,3 @@ class TestTolerance:
         assert not gain_below(lines, 1e-3)
         assert gain_below(lines[::-1], 1e-3)
         assert not gain_below(lines[:1], 1e-3)
-
-    def test_it_is_no_negative_number(self, X):
-        with pytest.raises(ValueError, match="tol"):
-            fit(evenly(X, 3), fitting={"tol": -1.0}, **self.CREEPING)

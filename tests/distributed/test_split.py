@@ -1,6 +1,5 @@
 """A cluster divided, of rows that come in blocks."""
 
-import dask.array as da
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -57,45 +56,6 @@ def test_the_answer_does_not_depend_on_blocks_or_workers(joined, tmp_path):
     with local_client(2) as client:
         found = distributed.split(joined, folder, client=client, **how)
     assert_same_bits(found, expected)
-
-
-def test_weights_of_rows_count(joined):
-    weights = np.ones(600)
-    weights[::7] = 0
-    blocks, how = evenly(X, 3), {"cluster": unclear(joined), "sample_rows": 100}
-    found = distributed.split(joined, blocks, sample_weight=weights, **how)
-    assert found.record_.sums.n_rows == np.count_nonzero(weights)
-    assert len(found.labels_) == 600
-    assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
-
-
-def test_batches_are_asked_for():
-    batch = np.array(["a", "b"], dtype=object)[np.arange(600) % 2]
-    model = model_of(3).fit(X, batch=batch)
-    blocks = evenly(X, 3)
-    with pytest.raises(ValueError, match="pass that of X here"):
-        distributed.split(model, blocks, 0, sample_rows=100)
-    found = distributed.split(model, blocks, 0, sample_rows=100, batch=batch)
-    assert found.n_clusters_ == 4
-    assert found.batch_names_.tolist() == ["a", "b"]
-
-
-def test_columns_held_back_stay_so():
-    varying = RNG.negative_binomial(0.2, 0.01, size=(600, 1))
-    Y = sp.csr_array(sp.hstack([X, varying]))
-    model = model_of(4, robust={"columns": 4}).fit(Y).cut(3)
-    weights = model.record_.sums.column_weights
-    assert weights is not None
-    found = distributed.split(model, evenly(Y, 3), unclear(model), sample_rows=100)
-    np.testing.assert_array_equal(found.record_.sums.column_weights, weights)
-    np.testing.assert_array_equal(found.predict(Y), found.labels_)
-    assert adjusted_rand_score(PLANTED, found.labels_) > 0.95
-
-
-def test_a_dask_array_is_split_by_the_method(joined):
-    cluster = unclear(joined)
-    array = da.from_array(X.toarray(), chunks=(150, -1))
-    assert_same_bits(joined.split(array, cluster), joined.split(X, cluster))
 
 
 @pytest.mark.parametrize(

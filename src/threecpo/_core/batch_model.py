@@ -168,10 +168,7 @@ def batch_profile(
     threshold: float,
     ranks: Ints,
 ) -> Profile:
-    """Profile with a scale weight for each cluster and batch, the last an unknown one.
-
-    Behind the clusters is the background of each batch, if asked for.
-    """
+    """Profile with a weight for each cluster and batch, perhaps with backgrounds."""
     groups = rates.groups
     slots = np.empty(len(groups), dtype=np.int32)
     n_shared, n_relevant = column_loops.fill_slots(groups, slots)

@@ -121,10 +121,7 @@ def _margins(cells: BatchCells, groups: Groups) -> Floats:
 
 
 def parts(weight_sums: Floats) -> tuple[int, Ints, Ints]:
-    """Parts of the graph of clusters and batches that share rows.
-
-    How many there are, and the number of that of each cluster and of each batch.
-    """
+    """Number of parts that share rows; the part of each cluster and of each batch."""
     n_clusters, n_batches = weight_sums.shape
     if weight_sums.all():
         return 1, np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
@@ -177,10 +174,7 @@ def fit_rates(
     clusters: Floats,
     batches: Floats,
 ) -> int:
-    """Fit scales, clusters and batches to the sums, from their values, in place.
-
-    Return the number of sweeps and Newton steps.
-    """
+    """Fit scales, clusters and batches to the sums, in place; return the steps."""
     sums, rates = (by_cluster, by_batch, cell_totals), (scales, clusters, batches)
     workspace = np.empty_like(scales), np.empty(WIDTH)
     tolerance = TOLERANCE * cell_totals.sum()
@@ -201,10 +195,7 @@ def _descend(
     batches: Floats,
     tolerance: float,
 ) -> int:
-    """Fit scales and batches by Newton's method in their logarithms.
-
-    The rates of clusters are the best for each of them.
-    """
+    """Fit scales and batches by Newton's method, in their logarithms."""
     n_clusters = len(by_cluster)
     # Of a single column hstack would make arrays in the order of columns.
     weights = np.ascontiguousarray(np.hstack([cell_totals.T, by_batch]))

@@ -60,10 +60,7 @@ def all_held(known: Ints) -> Ints:
 
 
 def with_fixed(groups: Groups, fixed: Sequence[tuple[int, int]]) -> Groups:
-    """Groups with these columns in these groups; if C1 is empty then, others go there.
-
-    ``fixed`` are pairs of a column and its group.
-    """
+    """Groups with these columns in theirs; if C1 is empty then, others go there."""
     if not fixed:
         return groups
     groups = groups.copy()

@@ -162,10 +162,7 @@ class Counts:
         return cut_rows(self.indptr, min(MAX_BLOCKS, len(self.data) // BLOCK_COUNTS))
 
     def shares(self, n_jobs: int) -> list[tuple[int, int]]:
-        """Row ranges for each of some threads, one where there is too little to do.
-
-        They are for sums that are exact in any order. An interrupt waits for a range.
-        """
+        """Row ranges for each of some threads, one where there is too little to do."""
         stored = len(self.data)
         if stored < n_jobs * SHARE_COUNTS:
             n_jobs = 1
@@ -212,15 +209,10 @@ class Counts:
         """Return the counts of these columns alone."""
         if mask.all():
             return self
-        part = self.matrix()[:, np.flatnonzero(mask)]
-        indptr = part.indptr.astype(np.int64)
-        chosen = self._part(indptr, part.indices, part.data, part.shape[1])
-        if self.column_weights is not None:
-            chosen = chosen.with_column_weights(self.column_weights[mask])
-        return chosen.with_rows(self.row_info)
+        return self.reordered(np.flatnonzero(mask))
 
-    def reordered(self, order: NDArray[np.int64]) -> Counts:
-        """Return the counts with their columns in another order."""
+    def reordered(self, order: NDArray[np.intp]) -> Counts:
+        """Return the counts with these columns, in this order."""
         part = self.matrix()[:, order]
         part.sort_indices()
         indptr = part.indptr.astype(np.int64)
@@ -308,10 +300,7 @@ def stacked(parts: Sequence[Counts]) -> Counts:
 def first_bad_entry(
     counts: Counts, below: float = np.inf
 ) -> tuple[int, int, float] | None:
-    """Row, column and value of the first entry that is not a count below a bound.
-
-    The bound is 2**53 or more: values that are not odd lie below it.
-    """
+    """Row, column, value of the first entry that is not a count below 2**53 or more."""
     if not counts.odd_values:
         return None
     start = 0

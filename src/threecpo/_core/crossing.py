@@ -156,10 +156,7 @@ def common_parts(
     *,
     n_known: int = 0,
 ) -> Ints:
-    """Rows that are together in both labelings; those of small parts are nowhere.
-
-    Known clusters, which hold rows in both, come first, whatever their size.
-    """
+    """Rows together in both labelings; known clusters first, small parts nowhere."""
     width = int(max(a.max(), b.max())) + 1
     outside = width**2
     outliers = (a == OUTLIER) | (b == OUTLIER)

@@ -65,10 +65,7 @@ def lloyd(
     rule: CenterRule = EUCLIDEAN,
     max_iter: int = 300,
 ) -> Lloyd:
-    """Alternate centres and nearest centres, from labels or from seeds among nowhere.
-
-    A cluster that loses all rows takes the row that is furthest from its own centre.
-    """
+    """Alternate centres and nearest centres; empty clusters take the furthest row."""
     labels = labels.copy()
     sums = _sums_of(counts, labels, n_clusters)
     converged, n_iter = False, 0

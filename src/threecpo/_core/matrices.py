@@ -19,11 +19,7 @@ MOST_COLUMNS = np.iinfo(np.int32).max
 
 
 def from_sparse(matrix: Any) -> Counts:
-    """Make counts of a scipy matrix; copies only what is not canonical yet.
-
-    The arrays are inspected before compiled code follows their indices. Flags and
-    repairs never reach the caller's matrix.
-    """
+    """Make counts of a scipy matrix, inspected first, which stays as it is."""
     _check_kind(matrix)
     if matrix.format not in ("csr", "csc"):
         matrix = _csr_of_entries(plain_format(matrix))

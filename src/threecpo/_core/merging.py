@@ -33,10 +33,7 @@ VALUES_AT_ONCE = 1 << 20
 
 
 def n_before_joining(n_clusters: int, n_rows: int, times: int) -> int:
-    """How many clusters to come down from: enough, but not of a few rows each.
-
-    If there are too few rows, as many as a pass scores without an empty lane.
-    """
+    """How many clusters to come down from: enough, but not of a few rows each."""
     enough = max(times * n_clusters, AT_LEAST)
     most = n_rows // ROWS_PER_CLUSTER
     if most < enough:

@@ -57,10 +57,7 @@ def column_information(counts: Counts, prior: float) -> Floats:
 
 
 def without_margins(counts: Counts) -> Counts:
-    """Counts over the share of their column in the batch, and of no batch any more.
-
-    Weights of columns are multiplied in.
-    """
+    """Counts over the share of their column in the batch, times column weights."""
     if counts.column_weights is not None:
         data = counts.data * counts.column_weights[counts.indices]
         counts = replace(counts, data=data, odd_values=True, column_weights=None)
@@ -118,11 +115,7 @@ def most_informative(information: Floats) -> Groups:
 
 @dataclass(frozen=True)
 class WeightedDraws:
-    """Rows drawn by weight: copies of whole weights, or in proportion to others.
-
-    Copies of a row are neighbours, so that draws are those from a table that repeats
-    its rows.
-    """
+    """Rows drawn by weight: copies of whole weights, or in proportion to others."""
 
     n_copies: int
     row_of_copy: NDArray[np.int64] | None = None
@@ -235,11 +228,7 @@ class RowDistances:
 def labels_of_rows(
     rows: NDArray[np.intp], n_rows: int, known: KnownRows | None = None
 ) -> Ints:
-    """Labels with one row in each cluster and the others nowhere yet.
-
-    A row that was drawn twice is in the first of its clusters. Rows of known clusters
-    are there, and those that were drawn follow.
-    """
+    """Labels with one row in each cluster, known rows in theirs, the others nowhere."""
     labels = np.full(n_rows, NOWHERE, dtype=np.int32)
     first = 0 if known is None else known.n_clusters
     labels[rows[::-1]] = np.arange(first, first + len(rows), dtype=np.int32)[::-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from .plan import Plan, Progress
     from .record import FitRecord
 
+SAMPLE_ROWS = 20_000
+TOL = 1e-6
 # Numbers for each row and cluster while the confidence of a fit is measured.
 OF_PROBABILITIES = 3
 
@@ -45,17 +48,22 @@ class BlockRequest:
     """How a fit over blocks is made: in what memory, from how many rows, kept where.
 
     Runs end when a pass lowers their loss by less than ``tol`` of it. With
-    ``rare_clusters`` the rows that they explain worst start further ones. ``write_to``
-    is the folder for results of rows that are not ``gathered``.
+    ``rare_clusters`` the rows that they explain worst start further ones. Results of
+    rows, if asked for, are gathered or go to the folder ``write_to``.
     """
 
     budget: MemoryBudget
-    sample_rows: int | None
-    tol: float
+    sample_rows: int | None = SAMPLE_ROWS
+    tol: float = TOL
     rare_clusters: bool = False
-    checkpoint: str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
     write_to: Path | None = None
-    gathered: bool = True
+    with_rows: bool = True
+
+    @property
+    def gathered(self) -> bool:
+        """Whether results of rows are kept in memory."""
+        return self.with_rows and self.write_to is None
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +103,7 @@ class BlockRows:
         """Return the same rows with what belongs to them, looked at once more."""
         if not info.arrays():
             return replace(self, info=info)
-        readers = readers_with(info, self.readers, self.summary)
+        readers = readers_with(info, self.readers, self.summary.first_rows)
         return replace(self, engine=self.over(readers), info=info)._seen(prior)
 
     def with_column_weights(
@@ -160,7 +168,7 @@ class BlockRows:
         options |= {"sample_rows": request.sample_rows, "tol": request.tol}
         options |= {"rare_clusters": request.rare_clusters, "rows": self.info.digest}
         options |= {"content": f"{self.summary.content:x}", "n_rows": self.n_rows}
-        return Checkpoint(Path(request.checkpoint + ending), plan, options)
+        return Checkpoint(Path(os.fspath(request.checkpoint) + ending), plan, options)
 
     def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord:
         """Return the fit with results of its rows, or write them to files."""
@@ -175,10 +183,7 @@ class BlockRows:
         return described_over(self, record, **how)
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
-        """Yield the fits with labels of their rows and dispersions of columns.
-
-        Other results of the rows are there where memory has room for them.
-        """
+        """Yield the fits with labels, dispersions and, where they fit, row results."""
         found = list(records)
         budget = self.request.budget
         room = budget.holds(2 * self.n_rows * OF_ROW * len(found))

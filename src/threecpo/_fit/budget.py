@@ -38,10 +38,7 @@ class ShortMemoryError(ValueError):
 
 
 def check_all(budget: MemoryBudget, check: Callable[[MemoryBudget], Any]) -> None:
-    """Refuse what does not fit into a budget, and name one that all of it fits into.
-
-    More memory may make more threads, which take more.
-    """
+    """Refuse what does not fit into a budget, and name one that all of it fits into."""
     try:
         check(budget)
     except ShortMemoryError as error:

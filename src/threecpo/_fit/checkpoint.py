@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from .._array_files import write_arrays
 from .._core.codes import PRICES
 from .._core.run import HISTORY, RunState
 from .._errors import one_line
+from .._writing import write_arrays
 from . import stored
 from .shared_pass import PendingRun, SharedPass
 from .stored import choice, number, optional, refuse
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = "threecpo-checkpoint"
-VERSIONS = {"version": 4, "numerics": stored.NUMERICS_VERSION}
+VERSIONS = {"version": 5, "numerics": stored.NUMERICS_VERSION}
 STATE = "state.json"
 LOCK = "lock"
 _OURS = re.compile(r"state\.json(\.part)?|lock|run-\d+-\d+\.npz")
@@ -203,19 +203,15 @@ class Checkpoint:
         try:
             outer = json.loads(path.read_bytes())
             text, digest = outer["state"], outer["digest"]
-            state = json.loads(text)
-            known = isinstance(state, dict) and state["format"] == FORMAT
+            state: dict[str, Any] = json.loads(text)
+            known = state["format"] == FORMAT
         except (ValueError, KeyError, TypeError, RecursionError):
             self._refuse(f"{STATE} cannot be read")
         if not known:
             self._refuse(f"{STATE} is of another kind")
         if _digest(text.encode("utf-8", "surrogatepass")) != digest:
             self._refuse(f"{STATE} is half-written or changed")
-        return (
-            state
-            if isinstance(state, dict)
-            else self._refuse(f"{STATE} is not a state")
-        )
+        return state
 
     def _run(self, i: int, facts: dict[str, Any], data: Sums) -> PendingRun:
         name = f"run-{i}"
@@ -324,20 +320,19 @@ def _facts_of(run: PendingRun) -> dict[str, Any]:
     if run.start is not None:
         facts["n_start_rows"] = run.start.n_rows
     if run.running is not None:
-        facts |= {
-            "history": run.running.lines,
-            "finished": run.running.finished,
-            "converged": bool(run.running.converged),
-            "numbers": run.running.numbers.tolist(),
-        }
+        facts["finished"] = run.running.finished
+        facts["converged"] = bool(run.running.converged)
     return facts
 
 
 def _arrays_of(run: PendingRun) -> dict[str, NDArray[Any]] | None:
     """Sums of a run, None for one that has none any more."""
     if run.running is not None:
-        sums = stored.sums_to_arrays(run.running.sums, run.running.previous_sums)
-        return sums | {"groups": run.running.groups}
+        running = run.running
+        arrays = stored.sums_to_arrays(running.sums, running.previous_sums)
+        arrays |= stored.history_to_arrays(running.lines)
+        numbers = running.numbers.astype(np.int64)
+        return arrays | {"groups": running.groups, "numbers": numbers}
     if run.start is None:
         return None
     sums = stored.sums_to_arrays(run.start, run.start)
@@ -372,7 +367,9 @@ def _run_from(
     pending = "n_start_rows" in facts
     if pending:
         sizes["n"] = int(number(facts, "n_start_rows", 1))
-    parts = stored.parts_in(arrays, "sums", *(["data"] if pending else []))
+    sizes |= {"a": settings.n_clusters, "i": len(arrays.get("history_loss", ()))}
+    history = {} if pending else stored.checked_history(arrays, HISTORY, sizes)
+    parts = stored.parts_in(arrays, "sums", "data" if pending else "run")
     arrays = stored.checked(arrays, parts, sizes)
     totals = arrays["totals"] if pending else data.totals
     stored.check_totals(arrays, totals)
@@ -394,35 +391,11 @@ def _run_from(
     running.previous_sums = stored.sums_from_arrays(
         arrays, "profile_", totals, sizes["n"]
     )
-    running.numbers = _numbers(facts["numbers"], n_clusters, settings)
-    running.lines = [_line(line) for line in facts["history"]]
+    running.numbers = arrays["numbers"].astype(np.intp)
+    lines = zip(*(history[name].tolist() for name in HISTORY), strict=True)
+    running.lines = [dict(zip(HISTORY, line, strict=True)) for line in lines]
     running.finished = choice(facts, "finished", (True, False))
     running.converged = choice(facts, "converged", (True, False))
     if running.finished and not running.lines:
         refuse("history is empty")
     return PendingRun(arrays["groups"], running=running, **state)
-
-
-def _numbers(given: Any, n_clusters: int, settings: Settings) -> NDArray[np.intp]:
-    """Numbers that clusters had at the start."""
-    numbers = np.array(given)
-    if (
-        numbers.shape != (n_clusters,)
-        or numbers.dtype.kind != "i"
-        or numbers[0] < 0
-        or (np.diff(numbers) <= 0).any()
-        or numbers[-1] >= settings.n_clusters
-    ):
-        refuse(f"numbers is {given!r}")
-    return numbers.astype(np.intp)
-
-
-def _line(line: dict[str, Any]) -> dict[str, float]:
-    """One line of a history: the numbers that every iteration has."""
-    if set(line) != set(HISTORY):
-        refuse(f"history has {sorted(line)}")
-    for name, value in line.items():
-        number(line, name)
-        if name != "loss" and type(value) is not int:
-            refuse(f"history has {name} {value!r}")
-    return line

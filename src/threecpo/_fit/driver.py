@@ -15,7 +15,7 @@ clusters divided. Both follow the plan and the weights that made the record.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,45 +31,18 @@ from .updates import kept_names, row_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .block_rows import BlockRows
     from .engine import Engine, T, Work
     from .plan import Plan, Progress
 
-
-class FitRows(Protocol):
-    """The rows of a fit, wherever they are: in memory or in blocks."""
-
-    @property
-    def n_rows(self) -> int: ...
-    @property
-    def info(self) -> RowInfo: ...
-    @property
-    def totals(self) -> NDArray[np.float64]: ...
-    def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T: ...
-    def with_info(self, info: RowInfo, prior: float) -> Self: ...
-    def with_column_weights(
-        self, weights: NDArray[np.float64] | None, prior: float
-    ) -> Self: ...
-    def holding(self) -> Self: ...
-    def search(
-        self,
-        plan: Plan,
-        n_clusters: Sequence[int],
-        progress: Progress | None,
-        *,
-        stage: str,
-        path: bool,
-    ) -> Iterable[FitRecord]: ...
-    def describe(self, record: FitRecord, *, with_confidence: bool) -> FitRecord: ...
-    def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]: ...
-    def nearest(self, record: FitRecord) -> NDArray[np.int32]: ...
-    def drawn(
-        self, members: NDArray[np.intp], plan: Plan
-    ) -> tuple[NDArray[np.intp], Counts]: ...
+    # The rows of a fit, wherever they are.
+    FitRows: TypeAlias = "MemoryRows | BlockRows"
 
 
 def fit(

@@ -78,12 +78,12 @@ class RowReader:
 
 
 def readers_with(
-    info: RowInfo, readers: Sequence[Reader], summary: BlockSummary
+    info: RowInfo, readers: Sequence[Reader], first_rows: NDArray[np.int64]
 ) -> Sequence[Reader]:
     """Readers of the same blocks with what belongs to their rows."""
     if not info.arrays():
         return readers
-    firsts = summary.first_rows.tolist()
+    firsts = first_rows.tolist()
     parts = zip(readers, firsts[:-1], firsts[1:], strict=True)
     return [RowReader(read, info.take(slice(a, b))) for read, a, b in parts]
 

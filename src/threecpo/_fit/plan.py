@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """An iteration of a run: number of clusters asked for, run, and what it did.
-
-    ``line`` is the entry of the run's history; ``finished`` says that it is the last.
-    """
+    """An iteration of a run of so many clusters, and its entry in the history."""
 
     n_clusters: int
     run: int
@@ -333,10 +330,7 @@ def check_enough_rows(n_clusters: int, n_rows: int) -> None:
 def _check_known_clusters(
     n_clusters: int, held: NDArray[np.int32], names: tuple[str, ...]
 ) -> None:
-    """Refuse known clusters that a fit of so many clusters to these rows cannot have.
-
-    ``held`` are those of the rows that the fit is made of, without rows of weight 0.
-    """
+    """Refuse known clusters that a fit of so many clusters cannot have."""
     n_known = len(names)
     if n_known > n_clusters:
         row = int(np.flatnonzero(held == n_clusters)[0])

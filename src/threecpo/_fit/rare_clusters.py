@@ -126,10 +126,7 @@ class MisfitFinder:
 
 @dataclass(frozen=True, eq=False)
 class RareClusters:
-    """Looks for clusters that a run has missed, in at most about ``n_rows`` rows.
-
-    ``one_pass`` sums up all rows by requests, and ``data`` are sums over all rows.
-    """
+    """Looks for clusters that a run has missed, in at most about ``n_rows`` rows."""
 
     engine: Engine
     first_rows: NDArray[np.int64]
@@ -139,10 +136,7 @@ class RareClusters:
     n_rows: int
 
     def start(self, run: RunState, workers: Workers) -> PendingRun | None:
-        """Return a run that starts with what a run that has ended may have missed.
-
-        None where rows fit so well, or are so few, that nothing is to be found.
-        """
+        """Return a run from what another may have missed; None for nothing."""
         sums, misfits = self._misfits(run)
         if np.bincount(misfits.labels, minlength=1).max() < ROWS_OF_CLUSTER:
             return None

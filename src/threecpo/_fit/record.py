@@ -184,10 +184,7 @@ class FitRecord:
 
     @property
     def cluster_sizes(self) -> NDArray[np.int64]:
-        """Rows in each cluster, without outliers and rows that have no counts.
-
-        Where results of rows are lost, outliers found at the end are in it.
-        """
+        """Rows in each cluster, without outliers and rows that have no counts."""
         if self.rows is None:
             return self.sums.cluster_sizes
         labels = self.rows.labels

@@ -111,10 +111,7 @@ def in_batches_of(
     counts: Counts,
     column_weights: NDArray[np.float64] | None,
 ) -> Counts:
-    """Return counts as a fit with these batches, if it has several, takes them.
-
-    Rows of other batches, or of none, have the number after the last: a mean batch.
-    """
+    """Return counts in the batches of a fit; others are a mean one, after the last."""
     info = counts.row_info
     if not names:
         info = replace(info, batches=None, batch_names=())
@@ -208,10 +205,7 @@ class RowDescriber:
 
 @dataclass(frozen=True, eq=False)
 class RowScorer:
-    """Exact score of every row in every cluster; of joined ones that of the best part.
-
-    As a describer it is small enough to be sent to other processes.
-    """
+    """Exact score of every row in every cluster; joined ones: of the best part."""
 
     profile: Profile
     clusters: NDArray[np.int32]
@@ -304,12 +298,11 @@ def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[A
         The folder. It holds files such as ``labels-000007.npy``, one for each block.
     name : str, default="labels"
         One of "labels", "nearest_labels", "outlier_scores", "margins", "row_scales";
-        "scores" in a folder of :func:`row_scores`, "probabilities" in one of
-        :func:`predict_proba`.
+        "probabilities" in a folder of :func:`predict_proba`.
 
     Returns
     -------
-    ndarray of shape (n_rows,) or, of scores, (n_rows, n_clusters)
+    ndarray of shape (n_rows,) or, of probabilities, (n_rows, n_clusters)
         The values in the order of the rows.
 
     Examples

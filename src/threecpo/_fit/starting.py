@@ -157,10 +157,7 @@ def check_labels(
 
 
 def groups_of_record(plan: Plan, n_columns: int) -> NDArray[np.int8]:
-    """First groups where the start is a record: its own, unless others are given.
-
-    A group that the settings forbid becomes C1.
-    """
+    """First groups: those of a record, or given ones; what is forbidden becomes C1."""
     record, settings = plan.init, plan.settings
     assert isinstance(record, FitRecord)
     if record.n_columns != n_columns:

@@ -3,8 +3,8 @@
 Saved models and checkpoints share the table of fields. Letters of a shape stand for
 numbers that the file gives once: n rows, d described rows (with those of weight 0), m
 columns, k clusters, o clusters and outliers, b batches, c clusters and outliers in
-every batch, r runs, i iterations; f, g and h are k, o and c before clusters were
-joined.
+every batch, a clusters asked for, r runs, i iterations; f, g and h: k, o and c before
+clusters were joined.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from .._core.codes import FREE, GROUPS, NOISE, OUTLIER
+from .._core.run import HISTORY
 from .._core.sums import Sums
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -88,6 +89,11 @@ _KNOWN = Rule(
 # The number after the last is that of an unknown batch.
 _BATCHES = Rule("numbers of batches", _between(0, "b", 1))
 
+_RISING = Rule(
+    "numbers of clusters at the start, which rise",
+    lambda v, sizes: v[0] >= 0 and (np.diff(v) > 0).all() and v[-1] < sizes["a"],
+)
+
 # Sums of clusters: of the fit, of the profile of its labels, and, by the letters that
 # follow, before clusters were joined.
 _LINES = {"table": Field("f8", "om", _COUNTED), "members": Field("i8", "o", _ROWS)}
@@ -127,6 +133,7 @@ PARTS: dict[str, dict[str, Field]] = {
     },
     "column weights": {"column_weights": Field("f8", "m", _WEIGHTS)},
     "data": {"totals": Field("f8", "m", _COUNTED)},
+    "run": {"numbers": Field("i8", "k", _RISING)},
     "record": {
         "ranks": Field("i4", "k", _RANKS),
         "column_scores": Field("f8", "m3", _ANY),
@@ -175,11 +182,7 @@ def parts_in(arrays: Mapping[str, Any], *required: str) -> list[str]:
 
 
 def checked(arrays: Mapping[str, Any], parts: Iterable[str], sizes: Sizes) -> Arrays:
-    """Return the arrays of these parts as compiled loops take them: row after row.
-
-    Those that are not what they should be are refused, as the loops trust them. Adds
-    sizes of batches and of clusters before they were joined.
-    """
+    """Return the arrays of these parts, as loops trust them; add sizes of parts."""
     sizes["o"] = sizes["k"] + 1
     sizes["b"] = len(arrays["batch_masses"]) if "batches" in parts else 0
     sizes["f"] = len(arrays["fine_ranks"]) if "joined" in parts else 0
@@ -208,6 +211,16 @@ def checked_fields(
             refuse(f"{name} must hold {field.rule.text}")
         found[name] = np.asarray(array, order="C")
     return found
+
+
+def history_to_arrays(lines: Sequence[Mapping[str, float]]) -> Arrays:
+    """Lines of the history of a run that goes on."""
+    return {
+        f"history_{name}": np.array(
+            [line[name] for line in lines], "f8" if name == "loss" else "i8"
+        )
+        for name in HISTORY
+    }
 
 
 def checked_history(

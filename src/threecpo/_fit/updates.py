@@ -28,11 +28,7 @@ if TYPE_CHECKING:
 
 
 def joined(record: FitRecord, into: NDArray[np.int32]) -> FitRecord:
-    """Return the fit with its clusters in these new ones, numbered by size.
-
-    Columns move between C1 and C0 only, so that row sizes stay what they are. Rows go
-    on to choose among the clusters of the fit as it was.
-    """
+    """Return the fit with its clusters in these new ones; rows choose as they did."""
     sums = record.sums.joined(into)
     settings = replace(record.settings, n_clusters=sums.n_clusters)
     step, groups = regrouped(sums, record.groups, settings)
@@ -76,10 +72,7 @@ def _names(record: FitRecord, into: NDArray[np.int32]) -> tuple[str, ...] | None
 def regrouped(
     sums: Sums, groups: NDArray[np.int8], settings: Settings
 ) -> tuple[ColumnStep, NDArray[np.int8]]:
-    """Column steps between C1 and C0 until nothing changes: the last, and the groups.
-
-    No step raises the loss; where rounding does, the groups before it are kept.
-    """
+    """Column steps between C1 and C0 while the loss falls: the last, and the groups."""
     smoothed = sums.smoothed(settings.prior)
     noise = groups == NOISE
     inside = tuple(group for group in settings.groups if group != NOISE)
@@ -122,11 +115,7 @@ def _rows(record: FitRecord, new: FitRecord, into: NDArray[np.int32]) -> RowResu
 
 
 def _mean_sizes(record: FitRecord) -> NDArray[np.float64]:
-    """Mean size of the rows of each row's cluster.
-
-    Only rows of a cluster without counts in C0 and without a prior need it: their
-    scales are 0, whatever their size.
-    """
+    """Mean size in each row's cluster, for rows of scale 0 whatever their size."""
     used, weights = record.groups != NOISE, record.sums.column_weights
     table = record.sums.table[:, used]
     totals = (table if weights is None else table * weights[used]).sum(axis=1)
@@ -197,10 +186,7 @@ def _added(record: FitRecord, counts: Counts, labels: NDArray[np.int32]) -> Sums
 
 
 def _stacked(before: RowResults | None, found: RowResults) -> RowResults | None:
-    """Results of all rows so far; None where those of the fit were written elsewhere.
-
-    Where some rows have weights or are held in clusters, the others have 1 and none.
-    """
+    """Results of all rows so far; None where those of the fit are elsewhere."""
     if before is None:
         return None
     fill = {"row_weights": 1.0, "weights": 1.0, "known": np.int32(FREE)}

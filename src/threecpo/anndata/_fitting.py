@@ -203,8 +203,7 @@ def predict(
         What to do about genes of the model that the new cells lack: refuse, or fill in
         zeros.
     copy : bool, default=False
-        Whether to return a copy with the results instead of writing them into
-        ``adata``.
+        As in :func:`cluster`.
 
     Returns
     -------

@@ -223,10 +223,7 @@ def stored_model(adata: AnnData, key: str) -> ThreeCPO:
 
 
 def _write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
-    """Write what ``scanpy.tl.dendrogram`` would, with the tree of the model.
-
-    Outliers are in no tree: with them, or with one cluster, scanpy makes its own.
-    """
+    """Write what ``scanpy.tl.dendrogram`` would; not with outliers or one cluster."""
     from scipy.cluster.hierarchy import cophenet, dendrogram
     from scipy.spatial.distance import squareform
 
@@ -254,11 +251,7 @@ def _write_tree(adata: AnnData, model: ThreeCPO, key: str) -> None:
 
 
 def _write_markers(adata: AnnData, model: ThreeCPO, key: str) -> None:
-    """Write markers as ``scanpy.tl.rank_genes_groups`` does.
-
-    All clusters have the same number of genes there, so the one with the fewest
-    markers says how many; there are no p-values.
-    """
+    """Write markers as ``scanpy.tl.rank_genes_groups`` does: as many for each."""
     place = f"rank_genes_groups_{key}"
     adata.uns.pop(place, None)
     table = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -39,8 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ImportError as error:
         print(f"threecpo: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    from ._main import VARIABLE, commands, complete, run
+    from ._main import run
 
-    if asked := os.environ.get(VARIABLE):
-        return complete(commands, asked)
     return run(arguments)

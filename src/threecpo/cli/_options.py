@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._errors import ParameterError
-from .._parameters import PARAMETERS, ROW_PARAMETERS, SUBLINEAR
+from .._parameters import PARAMETERS, SUBLINEAR
 from ..io.formats import FORMATS
 from ._printing import print_note
 
@@ -244,7 +244,11 @@ _DECLARED: dict[str, Decorator] = {
     "outliers": _parameter("outliers", shown=True),
     "robust": _parameter("robust", shown=True),
     "batch": _of(
-        CLUSTERS, "--batch", "COLUMN", ROW_PARAMETERS["batch"].sentence, shown=True
+        CLUSTERS,
+        "--batch",
+        "COLUMN",
+        "Technical grouping of rows (lab, donor, plate) whose effect is removed.",
+        shown=True,
     ),
     "known": _of(
         CLUSTERS,

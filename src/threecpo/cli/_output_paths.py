@@ -25,11 +25,7 @@ SIGNIFICANT_DIGITS = 6
 
 @contextmanager
 def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
-    """Yield a folder to fill, which takes the place of ``target`` in the end.
-
-    With ``force`` an older folder of results is replaced, and stays as it is until
-    the new one is complete.
-    """
+    """Yield a folder to fill, which takes the place of ``target`` in the end."""
     if Path.cwd().is_relative_to(target.resolve()):
         message = f"{target} is where we are and stays; choose another folder with -o."
         raise FileExistsError(message)
@@ -49,10 +45,7 @@ def new_file(target: Path, *, force: bool) -> Iterator[Path]:
 
 @contextmanager
 def table_file(target: Path | None, *, force: bool) -> Iterator[Writer]:
-    """Yield a function that writes a table, if there is a target for one.
-
-    Entered before the work begins, so that nobody waits for what may not be written.
-    """
+    """Yield a function that writes a table; its target is checked before the work."""
     if target is None:
         yield lambda _: None
         return
@@ -84,10 +77,7 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 
 def is_unchanged(folder: Path) -> bool:
-    """Whether a folder holds just the results that ``threecpo fit`` wrote into it.
-
-    Only such a folder is replaced: files that somebody added or edited stay.
-    """
+    """Whether a folder holds just what ``threecpo fit`` wrote, so that it may go."""
     digests = _run_facts(folder).get("files")
     if not isinstance(digests, dict):
         return False

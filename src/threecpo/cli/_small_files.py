@@ -24,11 +24,7 @@ _DELIMITERS = ",;\t"
 def read_names(
     path: Path, n_clusters: int, sizes: Sequence[int], *, several: bool = False
 ) -> Any:
-    """Names as a list, or by the numbers or names of clusters.
-
-    Names of other clusters than these are refused, and with them a table of other
-    ``sizes``. ``several`` clusters of one name are allowed where they will be merged.
-    """
+    """Names of clusters as a list or dict; ``several`` may have one name."""
     text = text_of(path)
     if path.suffix.lower() == ".json":
         names = _names_of_json(path, text)

@@ -195,15 +195,12 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
-(n_rows, n_columns)
-            Counts of the same columns. Row sizes are fitted to them.
+        X, batch
+            As in :meth:`predict`. Row sizes are fitted to X.
         y : None
             Not used; here for scikit-learn's conventions.
         sample_weight : array-like of shape (n_rows,) or None, default=None
             How often each row counts.
-        batch : array-like of shape (n_rows,) or None, default=None
-            Batch of each row, as in :meth:`predict`.
 
         Returns
         -------

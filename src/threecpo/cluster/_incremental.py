@@ -52,13 +52,8 @@ class IncrementalMixin(RowConfidence):
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
-(n_rows, n_columns)
-            Counts of the same columns.
-        y : None
-            Not used; here for scikit-learn's conventions.
-        sample_weight : array-like of shape (n_rows,) or None, default=None
-            How often each row counts.
+        X, y, sample_weight
+            As in :meth:`fit`, of the same columns.
         batch : array-like of shape (n_rows,) or None, default=None
             Batch of each row, one of those of the fit, where that had batches.
         known_labels : array-like of shape (n_rows,) or None, default=None
@@ -133,8 +128,7 @@ class IncrementalMixin(RowConfidence):
             Weights and batches of these rows; a model of several batches needs those
             of X.
         known_labels : array-like of shape (n_rows,) or None, default=None
-            Cluster of each row that is known, by its number or name, -1 where it is
-            not; such rows are held there.
+            As in :meth:`partial_fit`; such rows are held there.
 
         Returns
         -------

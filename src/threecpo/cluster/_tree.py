@@ -134,10 +134,8 @@ class ClusterTree(PoissonClusterer):
         ----------
         clusters : sequence of sequences of int
             Clusters that become one, such as ``[[0, 3], [1, 2]]``; the others stay.
-        X : CountTable, array-like, frame, sparse matrix or Dask array, default=None
-            Counts to go on with, as in :meth:`cut`.
-        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-            Weights and batches of these rows, as in :meth:`cut`.
+        X, sample_weight, batch
+            Counts to go on with, their weights and batches, as in :meth:`cut`.
 
         Returns
         -------
@@ -182,8 +180,8 @@ class ClusterTree(PoissonClusterer):
             The cluster to divide.
         into : int, default=2
             Number of clusters that it becomes.
-        sample_weight, batch : array-like of shape (n_rows,) or None, default=None
-            Weights and batches of these rows, as in :meth:`cut`.
+        sample_weight, batch
+            As in :meth:`cut`.
 
         Returns
         -------

@@ -16,7 +16,7 @@ from .._progress import PrintedSteps, RunBar, in_notebook
 from .._row_values import check_known, info_of_fit, row_info
 from .._validation import check_counts
 from ..table import CountTable
-from ._base import PoissonClusterer
+from ._base import PoissonClusterer as PoissonClusterer  # noqa: PLC0414
 from .naming import cluster_names_of
 
 if TYPE_CHECKING:
@@ -24,26 +24,6 @@ if TYPE_CHECKING:
     from .._core.rows import RowInfo
     from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
-
-__all__ = [
-    "PoissonClusterer",
-    "as_table",
-    "check_division",
-    "check_estimator",
-    "check_known_start",
-    "chooses_k",
-    "fitted",
-    "fitted_from",
-    "info_of_new_rows",
-    "keep",
-    "parameters_of",
-    "plan_of",
-    "progress_of",
-    "refit_plan",
-    "warn_if_confounded",
-    "warn_unless_converged",
-    "with_known_rows",
-]
 
 Model = TypeVar("Model", bound=PoissonClusterer)
 
@@ -82,10 +62,7 @@ def info_of_new_rows(
     beside: RowInfo = NOTHING,
     warn: bool = True,
 ) -> RowInfo:
-    """Return what is given of rows that are new to a fit, checked.
-
-    Rows of batches that the fit does not know are counted in a warning.
-    """
+    """Return what is given of new rows, checked; warn of batches unknown to the fit."""
     if batch is not None and not record.batch_names:
         message = "This model was fitted without batch=; leave it out here, too."
         raise ValueError(message)
@@ -155,11 +132,7 @@ def as_table(
     known_labels: Any = None,
     hold_labels: bool = True,
 ) -> CountTable:
-    """Return counts with their names, checked once, as the estimator fits them.
-
-    ``estimator`` gives its name to errors; nothing is stored in it. What belongs to the
-    rows goes with the counts.
-    """
+    """Return counts with names and what belongs to rows, as the estimator fits them."""
     if isinstance(X, CountTable):
         table = X
     else:

@@ -9,8 +9,6 @@ from ._path import select_n_clusters
 from ._predict import described_rows as described_rows
 from ._predict import drawn_rows as drawn_rows
 from ._predict import predict, predict_proba, score
-from ._predict import row_scores as row_scores
-from ._predict import transform as transform
 from ._session import open_source as open_source
 
 __all__ = [

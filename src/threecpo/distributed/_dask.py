@@ -208,11 +208,7 @@ def pickled(value: Any) -> NDArray[np.uint8]:
 
 
 def unpickled(content: NDArray[np.uint8]) -> Any:
-    """The value, made on the worker that the scheduler chooses.
-
-    The scheduler keeps the bytes as long as the value is wanted, and has it made again
-    where a worker takes it along.
-    """
+    """The value, made on a worker; the scheduler can have it made again."""
     from distributed.protocol import pickle
 
     return pickle.loads(content)
@@ -235,10 +231,6 @@ def fold_share(
 
 
 def combined(combine: Callable[[T, T], T], parts: Sequence[T]) -> T:
-    """Combine results of shares; they stay as they are.
-
-    Combining may add to its first argument. A worker keeps it for this task to be run
-    again, if the result is lost with another worker.
-    """
+    """Combine results of shares; these stay, for the task to be run again."""
     first, *others = parts
     return reduce(combine, others, deepcopy(first))

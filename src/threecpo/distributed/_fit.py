@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .._core.workers import Workers
 from .._fit import driver
+from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
 from .._fit.driver import MemoryRows
 from .._fit.row_results import target_of
 from .._options import check_integer, check_non_negative
@@ -29,11 +30,8 @@ from ..cluster.fitting import (
     with_known_rows,
 )
 from ._session import (
-    SAMPLE_ROWS,
-    TOL,
     Session,
     advice_for,
-    block_request,
     check_names,
     given_info,
     in_memory,
@@ -189,7 +187,9 @@ default=None
         check_integer("sample_rows", sample_rows, plan.settings.n_clusters)
     with ExitStack() as stack:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
-        plan, found = session.rows_of_fit(plan, block_request(session, **how), rows)
+        plan, found = session.rows_of_fit(
+            plan, BlockRequest(session.budget, **how), rows
+        )
         session.warn_if_fractional(found, plan.name, stacklevel=2)
 
         def kept(record: FitRecord) -> object:
@@ -294,7 +294,7 @@ def refitted(
     with ExitStack() as stack:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         check_names(session.source, record)
-        request = block_request(session, **how)
+        request = BlockRequest(session.budget, **how)
         found = session.rows(replace(plan, settings=one), request)
         if len(found.totals) != record.n_columns:
             message = (

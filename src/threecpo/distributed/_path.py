@@ -6,6 +6,7 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from .._fit import driver
+from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
 from .._options import check_integer, check_non_negative
 from .._progress import RunBar
 from ..cluster.fitting import check_estimator, keep, parameters_of
@@ -15,11 +16,8 @@ from ..select.selection import (
     whole_numbers,
 )
 from ._session import (
-    SAMPLE_ROWS,
-    TOL,
     Session,
     advice_for,
-    block_request,
     in_memory,
 )
 
@@ -121,7 +119,7 @@ default=None
     plan = path.fitter.plan(max(wanted))
     with ExitStack() as stack, _heard(progress, verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
-        request = block_request(session, **how, gathered=False)
+        request = BlockRequest(session.budget, **how, with_rows=False)
         _, found = session.rows_of_fit(plan, request, rows)
         _extend(path, session, found, wanted, heard)
     return path
@@ -140,7 +138,7 @@ def fit_auto(
     plan = path.fitter.plan(1)
     with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
-        request = block_request(session, **how)
+        request = BlockRequest(session.budget, **how)
         _, found = session.rows_of_fit(plan, request, rows)
         wanted = numbers_of_auto(estimator, found.n_rows, found.info)
         _extend(path, session, found, wanted, heard)

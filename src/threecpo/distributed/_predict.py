@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from .._core.rows import NOTHING
@@ -20,7 +19,7 @@ from ._session import Place, RowsOfModel, Session, lengths
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from numpy.typing import ArrayLike, NDArray
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
     from .._core.sums import Sums
     from .._fit.row_results import RowDescriber, RowScorer, RowSummer
     from ..cluster.fitting import PoissonClusterer
-
-    Scorer = Callable[[Counts], NDArray[np.float64]]
 
 
 def predict(
@@ -84,43 +81,6 @@ def predict(
         return np.concatenate(found)
 
 
-def row_scores(
-    model: PoissonClusterer,
-    blocks: Any,
-    *,
-    write_to: str | os.PathLike[str] | None = None,
-    batch: ArrayLike | None = None,
-    **place: Unpack[Place],
-) -> NDArray[np.float64] | None:
-    """Score in each cluster of each row that comes in blocks.
-
-    Parameters
-    ----------
-    model, blocks, layer, client, max_memory, batch
-        As in :func:`predict`.
-    write_to : str or path-like, default=None
-        New folder for the scores, one file for each block, instead of an array:
-        ``read_rows(folder, "scores")`` reads them.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_clusters) or None
-        The scores that ``model.row_scores`` would give; None with ``write_to``.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO, distributed
-    >>> from threecpo.datasets import make_synth
-    >>> X, _ = make_synth(random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> readers = [lambda: X[:400], lambda: X[400:]]
-    >>> distributed.row_scores(model, readers).shape
-    (1000, 3)
-    """
-    with opened(model, blocks, place, batch=batch) as engine:
-        return _scored(model, engine, write_to, "scores")
-
-
 def predict_proba(
     model: PoissonClusterer,
     blocks: Any,
@@ -154,8 +114,16 @@ def predict_proba(
     >>> distributed.predict_proba(model, readers).sum(axis=1).round(9).tolist()[:2]
     [1.0, 1.0]
     """
+    target = target_of(write_to)
     with opened(model, blocks, place, batch=batch) as engine:
-        return _scored(model, engine, write_to, "probabilities")
+        scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
+        if target is None:
+            return np.concatenate(
+                engine.fold(partial(each_block, scorer), list.__add__)
+            )
+        with new_folder(target) as folder:
+            engine.fold(partial(_write_probabilities, folder, scorer), int.__add__)
+    return None
 
 
 def score(
@@ -198,50 +166,6 @@ def score(
         )
 
 
-def transform(
-    model: PoissonClusterer,
-    blocks: Any,
-    *,
-    write_to: str | os.PathLike[str] | None = None,
-    **place: Unpack[Place],
-) -> sp.csr_array | None:
-    """Relevant columns of rows that come in blocks.
-
-    Parameters
-    ----------
-    model, blocks, layer, client, max_memory
-        As in :func:`predict`; the model is a ThreeCPO.
-    write_to : str or path-like, default=None
-        New folder of npz files, one for each block, which :func:`fit` reads, instead of
-        a matrix.
-
-    Returns
-    -------
-    csr_array of shape (n_rows, n_relevant) or None
-        The columns of C1; None with ``write_to``.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO, distributed
-    >>> from threecpo.datasets import make_synth
-    >>> X, _ = make_synth(random_state=0)
-    >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> distributed.transform(model, [lambda: X[:400], lambda: X[400:]]).shape
-    (1000, 2)
-    """
-    target = target_of(write_to)
-    with opened(model, blocks, place) as engine:
-        mask = model.get_support()
-        if target is None:
-            parts = engine.fold(partial(_relevant, mask), list.__add__)
-            return sp.vstack(parts, format="csr")
-        names = getattr(model, "feature_names_in_", None)
-        chosen = None if names is None else names[mask]
-        with new_folder(target) as folder:
-            engine.fold(partial(_write_relevant, folder, mask, chosen), int.__add__)
-    return None
-
-
 @contextmanager
 def opened(
     model: PoissonClusterer, blocks: Any, place: Place, **given: Any
@@ -252,26 +176,6 @@ def opened(
         n_jobs = resolve_n_jobs(model.n_jobs)
         session = Session.opened(blocks, n_jobs, stack, **place)
         yield RowsOfModel(session, model.record_, **given)
-
-
-def _scored(
-    model: PoissonClusterer,
-    engine: RowsOfModel,
-    write_to: str | os.PathLike[str] | None,
-    name: str,
-) -> NDArray[np.float64] | None:
-    """``scores`` or ``probabilities`` of the rows, or None where they are written."""
-    target = target_of(write_to)
-    scorer: Scorer = model.record_.row_scorer
-    if name == "probabilities":
-        scorer = ScaledScores(model.record_.row_scorer, model.temperature_)
-    if target is None:
-        found = engine.fold(partial(each_block, scorer), list.__add__)
-        return np.concatenate(found)
-    with new_folder(target) as folder:
-        work = partial(_write_scores, folder, name, scorer)
-        engine.fold(work, int.__add__)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,29 +195,10 @@ def _summed(row_summer: RowSummer, _: int, counts: Counts) -> Sums:
     return row_summer(counts)
 
 
-def _relevant(mask: NDArray[np.bool_], _: int, counts: Counts) -> list[sp.csr_array]:
-    return [counts.columns(mask).whole_matrix()]
-
-
-def _write_scores(
-    folder: Path,
-    name: str,
-    scorer: Scorer,
-    index: int,
-    counts: Counts,
+def _write_probabilities(
+    folder: Path, scorer: ScaledScores, index: int, counts: Counts
 ) -> int:
-    save_block(folder, name, index, scorer(counts))
-    return counts.n_rows
-
-
-def _write_relevant(
-    folder: Path, mask: NDArray[np.bool_], names: Any, index: int, counts: Counts
-) -> int:
-    from ..io.write import write_counts
-    from ..table import CountTable
-
-    chosen = CountTable(counts.columns(mask), column_names=names)
-    write_counts(chosen, folder / f"block-{index:06d}.npz", force=True)
+    save_block(folder, "probabilities", index, scorer(counts))
     return counts.n_rows
 
 
@@ -332,11 +217,7 @@ def described_rows(
     missing: str = "error",
     **place: Unpack[Place],
 ) -> DescribedRows:
-    """All results of rows in blocks, as in ``distributed.predict``.
-
-    Columns must be those of the model; where ``missing`` is ``"zero"`` they are found
-    by their names, with zeros for those that are missing.
-    """
+    """All results of rows in blocks; ``missing="zero"`` finds columns by name."""
     with opened(model, blocks, place, batch=batch, missing=missing) as engine:
         describer = model.record_.describer
         parts = engine.fold(partial(_describe, describer), list.__add__)

@@ -13,9 +13,9 @@ import numpy as np
 
 from .._core.matrices import from_sparse
 from .._core.workers import Workers
-from .._fit.block_rows import BlockRequest, BlockRows
+from .._fit.block_rows import BlockRows
 from .._fit.budget import budget_of, check_all
-from .._fit.engine import BlockSummary, RowReader, ThreadEngine, rows_of, scan
+from .._fit.engine import BlockSummary, ThreadEngine, readers_with, rows_of, scan
 from .._fit.plan import check_enough_rows
 from .._options import check_choice
 from .._row_values import info_of_fit, row_info
@@ -27,12 +27,12 @@ from ..table import CountTable, find_columns
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from contextlib import AbstractContextManager, ExitStack
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .._fit.block_rows import BlockRequest
     from .._fit.budget import MemoryBudget
     from .._fit.engine import Engine, Reader, T, Work
     from .._fit.plan import Plan
@@ -41,9 +41,6 @@ if TYPE_CHECKING:
     from ..table import ColumnPlaces
 
 logger = logging.getLogger("threecpo.distributed")
-
-SAMPLE_ROWS = 20_000
-TOL = 1e-6
 
 
 class Place(TypedDict, total=False):
@@ -155,22 +152,6 @@ def open_source(
     return open_blocks(blocks, scratch=scratch, shared=client is not None, **how)
 
 
-def block_request(
-    session: Session,
-    *,
-    sample_rows: int | None = SAMPLE_ROWS,
-    tol: float = TOL,
-    rare_clusters: bool = False,
-    checkpoint: str | os.PathLike[str] | None = None,
-    write_to: Path | None = None,
-    gathered: bool = True,
-) -> BlockRequest:
-    """Return how a fit in a session is made."""
-    path = None if checkpoint is None else os.fspath(checkpoint)
-    how = session.budget, sample_rows, tol, rare_clusters, path, write_to
-    return BlockRequest(*how, gathered=gathered and write_to is None)
-
-
 def advice_for(checkpoint: str | os.PathLike[str] | None) -> str:
     """Say how to continue after the cluster is lost."""
     if checkpoint is None:
@@ -189,10 +170,7 @@ def given_info(
 def in_memory(
     session: Session, rows: BlockRows, n_clusters: int, n_gathered: int
 ) -> CountTable:
-    """Return all rows as a table, for a fit in memory of so many clusters.
-
-    Results of ``n_gathered`` rows are kept beside them.
-    """
+    """Return all rows as a table, if the budget has room for a fit in memory."""
     source, summary = session.source, rows.summary
     sizes = n_clusters, max(summary.n_columns), session.n_jobs
 
@@ -228,10 +206,7 @@ def _check_summary(summary: BlockSummary, source: BlockSource, plan: Plan) -> No
 
 
 class RowsOfModel:
-    """An engine over blocks that must be counts of the columns of a fit.
-
-    ``row_names`` are those of all rows, None where they have none.
-    """
+    """An engine over blocks that must be counts of the columns of a fit."""
 
     def __init__(
         self,
@@ -255,10 +230,7 @@ class RowsOfModel:
             n_rows = engine.fold(lengths, list.__add__)
             given = {"sample_weight": sample_weight, "batch": batch}
             info = info_of_new_rows(record, sum(n_rows), **given)
-            ends = np.cumsum([0, *n_rows]).tolist()
-            parts = zip(readers, ends[:-1], ends[1:], strict=True)
-            readers = [RowReader(read, info.take(slice(a, b))) for read, a, b in parts]
-            engine = over(readers)
+            engine = over(readers_with(info, readers, np.cumsum([0, *n_rows])))
         self._engine = engine
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._array_files import write_arrays
 from .._errors import DataFormatError
 from .._labels import LABEL
+from .._writing import write_arrays
 from ._file_content import FileContent, shown
 from .npz_arrays import open_npz
 

@@ -54,10 +54,7 @@ def find_columns_in_use(groups, relevant, shared):
 
 @compiled(_CELLS, _PLACES, _PLACES, _OUT_TABLE, _OUT_TABLE, _OUT_TABLE)
 def sum_columns_in_use(cells, relevant, shared, by_cluster, by_batch, cell_totals):
-    """Write the sums of C1 and, last, of all of C0: by cluster, by batch, of cells.
-
-    Without C0, the last is the sum of C1.
-    """
+    """Write sums of C1 and, last, of C0 or all C1: by cluster, by batch, of cells."""
     n_relevant = len(relevant)
     by_cluster[:] = 0.0
     by_batch[:] = 0.0
@@ -201,11 +198,7 @@ def fill_scales(
 
 
 class BatchTerms(NamedTuple):
-    """What scores of columns are made of: sums, rates as logarithms, and scales.
-
-    ``in_clusters`` are sums over clusters, by batch; ``of_batches`` and ``of_cells``
-    are made by ``fill_scales``.
-    """
+    """What scores of columns are made of: sums, rates as logarithms, and scales."""
 
     cells: Floats
     clusters: Floats

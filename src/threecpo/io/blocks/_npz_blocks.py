@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._array_files import write_arrays
-from ..._writing import new_folder
+from ..._writing import new_folder, write_arrays
 from .block_source import counts_of
 
 if TYPE_CHECKING:
