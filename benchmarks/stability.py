@@ -120,7 +120,7 @@ def without_clusters(kind: str, first: int, n_tables: int) -> dict[str, object]:
         X = null_table(np.random.default_rng([seed, NULLS.index(kind)]), kind)
         model = ThreeCPO(FITTED, random_state=seed, n_jobs=1).fit(X)
         one_cluster += model.n_clusters_ == 1
-        any_real += bool(np.any(model.stability(X, n_resamples=0)["real"]))
+        any_real += bool(np.any(model.stability(X, n_resamples=0)["distinct"]))
     line = {
         "kind": kind,
         "tables": n_tables,
@@ -149,7 +149,7 @@ def with_clusters(n_clusters: int, distance: float, n_tables: int) -> dict[str, 
         rng = np.random.default_rng([seed, n_clusters, int(1000 * distance)])
         X = planted_table(rng, n_clusters, distance)
         model = ThreeCPO(n_clusters, random_state=seed, n_jobs=1).fit(X)
-        real = np.asarray(model.stability(X, n_resamples=0)["real"])
+        real = np.asarray(model.stability(X, n_resamples=0)["distinct"])
         shares.append(real[model.n_clusters_ :].sum() / (n_clusters - 1))
     line = {
         "clusters": n_clusters,
@@ -182,7 +182,7 @@ def on_data(folder: Path, name: str) -> dict[str, object]:
         "tests and halves": both - tested,
         "times the fit": (both - tested) / (fitted - before),
         "clusters": n,
-        "divisions real": int(np.sum(table["real"][n:])),
+        "divisions real": int(np.sum(table["distinct"][n:])),
         "least jaccard of a cluster": float(np.min(table["jaccard"][:n])),
     }
     say(json.dumps(line))

@@ -254,13 +254,13 @@ def test_whether_clusters_are_real(run, npz):
     model = ThreeCPO(3, random_state=0).fit(X)
     expected = model.stability(X)
     read = results.read_table("out/stability.csv")
-    assert read["real"].tolist() == [int(real) for real in expected["real"]]
+    assert read["distinct"].tolist() == [int(each) for each in expected["distinct"]]
     np.testing.assert_allclose(read["jaccard"], expected["jaccard"], rtol=1e-5)
-    n_real = int(np.sum(expected["real"][3:]))
+    n_distinct = int(np.sum(expected["distinct"][3:]))
     header, *lines = done.out.splitlines()[1:5]
     assert header.split() == ["cluster", "size", "name", "main", "label", "stability"]
     for line, jaccard in zip(lines, expected["jaccard"], strict=False):
         assert line.endswith(f"  {jaccard:.2f}     ")
     facts = json.loads(Path("out/run.json").read_text(encoding="utf-8"))
-    assert facts["stability"]["real"] == n_real
+    assert facts["stability"]["distinct"] == n_distinct
     assert "stability.csv" in facts["files"]

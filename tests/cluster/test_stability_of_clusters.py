@@ -1,4 +1,4 @@
-"""Clusters that are there are stable and real; those of chance are not called real."""
+"""Clusters that are there are stable and distinct; those of chance are not."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ COLUMNS = [
     "z",
     "p_value",
     "p_adjusted",
-    "real",
+    "distinct",
 ]
 
 
@@ -54,7 +54,7 @@ def test_planted_clusters_are_found_again_and_real(fitted):
     assert table["node"].tolist() == list(range(5))
     assert table["rows"].tolist()[-1] == len(X)
     assert (table["jaccard"] > 0.95).all()
-    assert table["real"].all()
+    assert table["distinct"].all()
     assert (table["p_adjusted"][3:] <= 0.05).all()
     assert np.isnan(table["p_value"][:3]).all()
 
@@ -63,10 +63,10 @@ def test_a_divided_cluster_is_neither(fitted):
     _, X = fitted
     model = ThreeCPO(4, random_state=0).fit(X)
     table = model.stability(X)
-    joins = table["real"][4:].tolist()
+    joins = table["distinct"][4:].tolist()
     assert joins.count(False) == 1
     assert table["jaccard"][:4].min() < 0.8
-    apart = np.asarray(table["real"][:4])
+    apart = np.asarray(table["distinct"][:4])
     assert apart.sum() == 2  # the two halves of one planted cluster are not
 
 
@@ -77,7 +77,7 @@ def test_chance_is_called_real_in_few_tables():
         rng = np.random.default_rng(seed)
         X = rng.poisson(rng.standard_gamma(np.full((150, 40), 2.0)) * 2)
         model = ThreeCPO(4, random_state=0).fit(X)
-        called += bool(np.any(model.stability(X, n_resamples=0)["real"]))
+        called += bool(np.any(model.stability(X, n_resamples=0)["distinct"]))
     assert called <= 1
 
 
@@ -95,13 +95,13 @@ def test_what_is_below_a_division_that_is_not_real_is_not_tested():
     X, _ = planted(n_clusters=2)
     model = ThreeCPO(6, random_state=0).fit(X)
     table = model.stability(X, n_resamples=0)
-    p, real = np.asarray(table["p_adjusted"]), np.asarray(table["real"])
+    p, distinct = np.asarray(table["p_adjusted"]), np.asarray(table["distinct"])
     n = model.n_clusters_
     for node in range(2 * n - 2, n - 1, -1):
         for child in model.tree_[node - n, :2].astype(int):
             if child >= n:
-                assert np.isnan(p[child]) == (not real[node])
-                if real[node]:
+                assert np.isnan(p[child]) == (not distinct[node])
+                if distinct[node]:
                     assert p[child] >= p[node]
     assert np.isnan(np.asarray(table["jaccard"])).all()
 
@@ -176,6 +176,6 @@ def test_progress_hears_every_piece(fitted):
 def test_a_file_gives_it_back(fitted, tmp_path):
     model, X = fitted
     table = dict(model.stability(X))
-    table["real"] = np.asarray(table["real"]).astype(int)
+    table["distinct"] = np.asarray(table["distinct"]).astype(int)
     write_table(table, tmp_path / "stability.csv")
     assert same(read_table(tmp_path / "stability.csv"), table)

@@ -101,8 +101,8 @@ def test_stability_stands_on_the_cards_and_in_the_tree(measured):
 def test_what_may_be_chance_is_said_and_dashed(measured):
     model, _, table = measured
     table = {name: np.array(table[name]) for name in table}
-    table["real"][[0, 5]], table["p_adjusted"][5] = False, 0.4
-    table["real"][4], table["p_adjusted"][4] = False, np.nan
+    table["distinct"][[0, 5]], table["p_adjusted"][5] = False, 0.4
+    table["distinct"][4], table["p_adjusted"][4] = False, np.nan
     table["jaccard"][:3] = [0.6, 0.3, np.nan]
     summary = report.summarise(model, results.row_table(model), stability=table)
     json.dumps(summary, allow_nan=False)

@@ -4,9 +4,9 @@ Two questions, for each node of the tree. Is it found again in other rows? Halve
 rows are clustered afresh, and each node is compared with the nearest one of the half.
 (From the labels of the fit even halves of one cluster would be found again.) And is the
 division below a join more than chance would give? See ``split_test``. Divisions are
-tested from the top of the tree down, and those below one that is not real not at all,
-at a level in proportion to the clusters below: the chance to call any division real
-that is none is then at most the level (Meinshausen, 2008).
+tested from the top of the tree down, those below one that is not distinct not at
+all, at a level in proportion to the clusters below: the chance to call any division
+distinct that is not is then at most the level (Meinshausen, 2008).
 """
 
 from __future__ import annotations
@@ -67,14 +67,16 @@ class Stability:
     level: float
 
     @property
-    def real(self) -> NDArray[np.bool_]:
-        """Joins: is the division below real? Clusters: that which sets them apart."""
-        real = np.nan_to_num(self.adjusted, nan=1.0) <= self.level
+    def distinct(self) -> NDArray[np.bool_]:
+        """Joins: is the division below distinct? Clusters: that which sets it apart."""
+        distinct = np.nan_to_num(self.adjusted, nan=1.0) <= self.level
         n_clusters = (len(self.members) + 1) // 2
         for k in range(n_clusters):
-            above = [i for i in range(n_clusters, len(real)) if k in self.members[i]]
-            real[k] = bool(above) and real[above[0]]
-        return real
+            above = [
+                i for i in range(n_clusters, len(distinct)) if k in self.members[i]
+            ]
+            distinct[k] = bool(above) and distinct[above[0]]
+        return distinct
 
 
 def measure(

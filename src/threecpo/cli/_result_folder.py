@@ -247,12 +247,12 @@ def write_stability(
     with watched() as progress:
         found = model.stability(counts, progress=progress)
     table = {name: np.asarray(found[name]) for name in found}
-    table["real"] = table["real"].astype(np.int64)
+    table["distinct"] = table["distinct"].astype(np.int64)
     write_rounded(table, folder / STABILITY)
     return {
         "stability": {
             "divisions": n - 1,
-            "real": int(table["real"][n:].sum()),
+            "distinct": int(table["distinct"][n:].sum()),
             "jaccard": table["jaccard"][:n],
         }
     }

@@ -81,8 +81,8 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
         lines["chosen"] = row.in_place_of_rows(str(facts["choice"].get("sentence")))
     if "stability" in facts:
         found = facts["stability"]
-        real, divisions = found.get("real"), found.get("divisions")
-        lines["stability"] = f"{real} of {divisions} divisions more than chance"
+        distinct, divisions = found.get("distinct"), found.get("divisions")
+        lines["stability"] = f"{distinct} of {divisions} divisions distinct"
     return lines
 
 

@@ -174,9 +174,9 @@ class RowConfidence(ClusterTree):
         Each division of the tree is also tested: does it gain more likelihood than the
         best division of tables that have no clusters, drawn from the joined rows with
         their measured dispersion? The tests go from the top of the tree down; the
-        chance that *any* division is called real where there are no clusters is at
-        most ``alpha``. A continuous gradient, or columns that vary together, count as
-        structure: real does not mean separate.
+        chance that *any* division is called distinct where there are no clusters is at
+        most ``alpha``. Distinct means: more than independent columns of this dispersion
+        would give. A continuous gradient, or columns that vary together, do so, too.
 
         Parameters
         ----------
@@ -201,8 +201,8 @@ class RowConfidence(ClusterTree):
             division, what is ``expected`` by chance, both in nats and in units of the
             dispersion, how many deviations ``z`` lie between, ``p_value`` and
             ``p_adjusted`` for the whole tree (nan where a division above is not
-            real). ``real`` says whether the division below a join is, and for a
-            cluster whether it is set apart by one that is.
+            distinct). ``distinct`` says whether the division below a join is, and for
+            a cluster whether it is set apart by one that is.
 
         Examples
         --------
@@ -210,7 +210,7 @@ class RowConfidence(ClusterTree):
         >>> from threecpo.datasets import make_synth
         >>> X, _ = make_synth(300, random_state=0)
         >>> table = ThreeCPO(3, random_state=0).fit(X).stability(X)
-        >>> table["real"].tolist()
+        >>> table["distinct"].tolist()
         [True, True, True, True, True]
         """
         from .._fit.stability import measure

@@ -160,5 +160,5 @@ def stability_table(found: Stability) -> dict[str, Any]:
         "z": of_splits("z"),
         "p_value": of_splits("p_value"),
         "p_adjusted": found.adjusted,
-        "real": found.real,
+        "distinct": found.distinct,
     }

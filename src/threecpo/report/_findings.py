@@ -147,21 +147,28 @@ def trusted_nodes(record: FitRecord, table: Table | None) -> list[Part] | None:
         )
         raise ValueError(message)
     lines = zip(
-        *(table[name] for name in ("jaccard", "p_adjusted", "real")), strict=True
+        *(table[name] for name in ("jaccard", "p_adjusted", "distinct")), strict=True
     )
     return [
-        _node(float(jaccard), float(p_value), real=bool(real), join=i >= n_clusters)
-        for i, (jaccard, p_value, real) in enumerate(lines)
+        _node(
+            float(jaccard),
+            float(p_value),
+            distinct=bool(distinct),
+            join=i >= n_clusters,
+        )
+        for i, (jaccard, p_value, distinct) in enumerate(lines)
     ]
 
 
-def _node(jaccard: float, p_value: float, *, real: bool, join: bool) -> Part:
+def _node(jaccard: float, p_value: float, *, distinct: bool, join: bool) -> Part:
     return {
         "jaccard": finite(jaccard),
         "again": _found_again(jaccard),
-        "real": real,
-        "verdict": "stable" if real and jaccard >= STABLE else "doubtful",
-        "division": _division(p_value, real=real) if join else _set_apart(real=real),
+        "distinct": distinct,
+        "verdict": "stable" if distinct and jaccard >= STABLE else "doubtful",
+        "division": _division(p_value, distinct=distinct)
+        if join
+        else _set_apart(distinct=distinct),
     }
 
 
@@ -176,19 +183,19 @@ def _found_again(jaccard: float) -> str:
     return f"{jaccard:.2f}, {verdict}"
 
 
-def _set_apart(*, real: bool) -> str:
+def _set_apart(*, distinct: bool) -> str:
     return (
         "distinct from its nearest cluster"
-        if real
+        if distinct
         else "not shown to be distinct from its nearest cluster"
     )
 
 
-def _division(p_value: float, *, real: bool) -> str:
+def _division(p_value: float, *, distinct: bool) -> str:
     if math.isnan(p_value):
         return "not tested, as a division above it may be chance"
     chance = f"adjusted p {number(p_value)}"
-    return f"{'more than chance' if real else 'may be chance'} ({chance})"
+    return f"{'more than chance' if distinct else 'may be chance'} ({chance})"
 
 
 def how_sure(record: FitRecord, rows: Noun, columns: Noun) -> Part | None:

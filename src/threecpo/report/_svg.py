@@ -328,7 +328,7 @@ def tree(part: dict[str, Any]) -> str:
     lines, numbers = [], []
     for node in part["nodes"]:
         corners = [at(*corner) for corner in node["path"]]
-        chance = node["trusted"] is not None and not node["trusted"]["real"]
+        chance = node["trusted"] is not None and not node["trusted"]["distinct"]
         css = "branch chance" if chance else "branch"
         for (x1, y1), (x2, y2) in pairwise(corners):
             lines.append(

@@ -49,7 +49,7 @@ WHOLE = frozenset(
         "rows",
         "size",
         "node",
-        "real",
+        "distinct",
         "place",
     }
 )
