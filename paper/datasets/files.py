@@ -17,7 +17,8 @@ from threecpo._core.counts import Counts
 from threecpo._core.matrices import from_sparse
 from threecpo._writing import replaced, write_arrays
 from threecpo.io import DataFormatError
-from threecpo.io.archives import DAMAGE
+
+from .archives import DAMAGE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,9 +9,10 @@ from xml.parsers import expat
 import numpy as np
 
 from threecpo.io import DataFormatError
-from threecpo.io.archives import members
 from threecpo.io.delimited import read_table
-from threecpo.io.format_options import ReadOptions
+from threecpo.io.formats import ReadOptions
+
+from .archives import members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ import re
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple
 
-from threecpo.io.archives import members
+from .archives import members
 
 if TYPE_CHECKING:
     from collections.abc import Callable

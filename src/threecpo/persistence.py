@@ -13,7 +13,7 @@ import numpy as np
 
 from ._errors import DataFormatError, one_line
 from ._writing import replaced, write_arrays
-from .io.npz_arrays import open_npz
+from .io.npz import open_npz
 
 if TYPE_CHECKING:
     from .cluster import ThreeCPO

@@ -198,7 +198,7 @@ def write_tenx(path, table):
 def test_a_command_reads_its_file_once(run, tmp_path, monkeypatch):
     """For the fit and for the map of its rows."""
     anndata = pytest.importorskip("anndata")
-    from threecpo.io.blocks import _streams
+    from threecpo.io.blocks import streams as _streams
 
     anndata.AnnData(X.astype(np.float32)).write_h5ad(tmp_path / "cells.h5ad")
     real, calls = _streams._lines, []

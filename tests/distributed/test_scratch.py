@@ -15,7 +15,8 @@ from block_fits import assert_same_bits, counts_of, fit
 
 from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
-from threecpo.io.blocks import _streams, open_blocks
+from threecpo.io.blocks import open_blocks
+from threecpo.io.blocks import streams as _streams
 
 pytest.importorskip("h5py")
 SMALL = {"max_memory": "100kB"}

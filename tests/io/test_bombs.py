@@ -15,8 +15,8 @@ import scipy.sparse as sp
 import threecpo
 from threecpo import read_counts
 from threecpo.io import DataFormatError, limits
+from threecpo.io import isolated as process
 from threecpo.io.blocks import open_blocks, write_blocks
-from threecpo.io.isolated import process
 
 SMALL = 1 << 20
 TOO_FAR = (

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from threecpo._errors import DataFormatError
-from threecpo.io._mtx import to_rows
-from threecpo.io.sparse_rows import csr_rows, joined
+from threecpo.io.content import csr_rows, joined
+from threecpo.io.mtx import to_rows
 
 LIMIT = 1 << 30
 

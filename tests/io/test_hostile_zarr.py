@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from tables import Planted
 
 from threecpo.io import DataFormatError, limits
+from threecpo.io import isolated as process
 from threecpo.io.blocks import open_blocks
-from threecpo.io.isolated import process
 
 zarr = pytest.importorskip("zarr")
 anndata = pytest.importorskip("anndata")

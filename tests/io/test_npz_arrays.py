@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from threecpo.io import npz_arrays
+from threecpo.io import npz as npz_arrays
 
 
 @pytest.mark.parametrize("version", [(1, 0), (2, 0)])

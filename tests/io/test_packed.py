@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from threecpo._core.matrices import from_sparse
-from threecpo.io.blocks.packed import pack_counts, unpack_counts
+from threecpo.io.blocks.store import pack_counts, unpack_counts
 
 VALUES = {
     "small": lambda rng, n: rng.geometric(0.5, n),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from threecpo import read_counts
 from threecpo.io import DataFormatError
-from threecpo.io.delimited import lines as lines_module
-from threecpo.io.delimited.cut_blocks import Cut
+from threecpo.io import lines as lines_module
+from threecpo.io.fields import Cut
 
 WIDE = "plot,ants,bees\np1,3,0\np2,0,5\n"
 

@@ -136,7 +136,7 @@ def test_warnings_of_libraries_do_not_leak(tmp_path, monkeypatch):
 def test_a_missing_library_is_told_with_its_extra(kind, tmp_path, monkeypatch):
     path = tmp_path / f"t.{kind}"
     write_counts(PLAIN, path)
-    monkeypatch.setattr("threecpo.io.isolated.process.find_spec", lambda name: None)
+    monkeypatch.setattr("threecpo.io.isolated.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r'pip install "threecpo\[io\]"'):
         read_counts(path)
 
@@ -144,7 +144,7 @@ def test_a_missing_library_is_told_with_its_extra(kind, tmp_path, monkeypatch):
 def test_every_option_is_of_some_format():
     from dataclasses import fields
 
-    from threecpo.io.format_options import ReadOptions
+    from threecpo.io.formats import ReadOptions
 
     used = {option for kind in FORMATS.values() for option in kind.options}
     # Any file may unpack, and have a table of metadata beside it.

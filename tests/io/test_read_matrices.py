@@ -155,7 +155,7 @@ def test_spaces_and_remarks_of_any_kind(content, tmp_path):
 
 @pytest.mark.parametrize(("block", "dtype"), [(7, int), (7, float), (1 << 20, float)])
 def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
-    from threecpo.io.delimited import lines
+    from threecpo.io import lines
 
     monkeypatch.setattr(lines, "BLOCK", block)
     matrix = scattered((30, 20), 120) * (1000 / 7)
@@ -165,10 +165,8 @@ def test_scipy_reads_the_same(block, dtype, tmp_path, monkeypatch):
     np.testing.assert_array_equal(read_counts(path).X.toarray(), expected)
 
 
-def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
+def test_symmetric_pattern_and_repeated_entries(tmp_path):
     path = tmp_path / "m.mtx"
-    scipy.io.mmwrite(path, Y)
-    np.testing.assert_array_equal(read_counts(path).X.toarray(), Y)
     path.write_bytes(
         b"%%MatrixMarket matrix coordinate integer symmetric\n2 2 2\n1 1 3\n2 1 4\n"
     )
@@ -199,7 +197,8 @@ def test_dense_symmetric_pattern_and_repeated_entries(tmp_path):
         (b"1 3 1", b"1 3 99999999999999999999", "line 5 holds 1e.20; counts must be"),
         (b"2 2 5", b"2 2 5\xff", "line 6 is not in UTF-8"),
         (b"integer", b"complex", "line 1 is not that of a MatrixMarket file"),
-        (b"coordinate", b"array", "line 3 is not one of sizes"),
+        (b"general", b"hermitian", "line 1 is not that of .* general"),
+        (b"coordinate", b"array", "line 1 is not that of .* coordinates"),
     ],
 )
 def test_damaged_matrices_are_refused(old, new, reason, tmp_path, refused):

@@ -90,7 +90,7 @@ def test_objects_stand_in_lines_of_their_file(tmp_path):
         read_counts(path)
     assert list(read_counts(path, empty="zero").column_names) == ["2019", "2020"]
     path.write_text('{"a": 3}\n7\n')
-    with pytest.raises(DataFormatError, match="line 2 holds '7', which is not an ob"):
+    with pytest.raises(DataFormatError, match="line 2 holds '7', which is nei"):
         read_counts(path)
 
 

@@ -139,13 +139,13 @@ def test_pairs_count_one_a_row(read):
 
 
 def test_many_columns_come_some_at_a_time(tmp_path, monkeypatch):
+    from threecpo.io import parquet as reader
     from threecpo.io.isolated import gathered
-    from threecpo.io.isolated import parquet as reader
 
     monkeypatch.setattr(reader, "CELLS", 20)
     Y = np.random.default_rng(2).poisson(1, (9, 6))
     pd.DataFrame(Y).add_prefix("c").to_parquet(tmp_path / "t.parquet")
     path = str(tmp_path / "t.parquet")
-    found = gathered(reader.read_counts(path, 1 << 20, list(range(6)), []))
+    found = gathered(reader.read_table(path, 1 << 20, {"index": False}))
     assert found["lengths"].tolist() == (Y > 0).sum(0).tolist()
     np.testing.assert_array_equal(found["data"], Y.T[Y.T > 0])

@@ -10,7 +10,8 @@ from workbooks import ods, ods_of, xlsx, xlsx_of
 
 from fuzz.seeds_sheets import packed
 from threecpo import read_counts
-from threecpo.io import DataFormatError, _sheets
+from threecpo.io import DataFormatError
+from threecpo.io import sheets as _sheets
 
 pytestmark = pytest.mark.skipif(
     find_spec("python_calamine") is None, reason="python-calamine is not installed"
@@ -278,7 +279,7 @@ class TestHostile:
 
 
 def test_the_library_is_asked_for_when_it_is_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("threecpo.io.isolated.process.find_spec", lambda name: None)
+    monkeypatch.setattr("threecpo.io.isolated.find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"python_calamine.*threecpo\[io\]"):
         read_counts(xlsx_of(tmp_path / "t.xlsx", _TEXTS))
 

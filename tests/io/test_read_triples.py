@@ -5,7 +5,7 @@ import pytest
 
 from threecpo import read_counts
 from threecpo.io import DataFormatError
-from threecpo.io.delimited import lines as lines_module
+from threecpo.io import lines as lines_module
 
 TRIPLES = "customer,product,quantity\nann,milk,2\nbob,bread,1\nann,milk,3\n"
 
@@ -118,7 +118,7 @@ def test_long_names_of_products_are_no_texts(read):
 
 
 def test_many_names_are_numbered_in_order_of_appearance():
-    from threecpo.io.delimited.cut_blocks import Cut, Names
+    from threecpo.io.fields import Cut, Names
 
     rng = np.random.default_rng(0)
     words = [f"n{'ä' * (i % 3)}{i % 9000}" for i in rng.integers(0, 10**6, 30_000)]

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from tables import ONE_LINE, PLAIN, WORDS, assert_same, label_of_rows, tables
 
 from threecpo import CountTable, read_counts, write_counts
-from threecpo.io import DataFormatError, _npz
+from threecpo.io import DataFormatError
+from threecpo.io import npz as _npz
 
 FILES = ("t.tsv", "t.csv.gz", "t.npz", "t.parquet", "t.h5ad")
 here = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,7 +11,7 @@ import made_up
 import pytest
 
 from paper.datasets import DataFormatError, load
-from threecpo.io.archives import members
+from paper.datasets.archives import members
 
 CELLS = "dataset1_sm_uc3.txt.gz"
 

@@ -86,7 +86,7 @@ class FileInBlocks:
     def _row_names(self) -> list[str] | None:
         """Names of the rows of an AnnData; those of 10x come with its blocks."""
         from ..io.blocks import read_row_names
-        from ..io.regular_files import is_zarr
+        from ..io.files import is_zarr
 
         named = is_zarr(self._path) or self._path.suffix.lower() == ".h5ad"
         return read_row_names(self._path) if named else None

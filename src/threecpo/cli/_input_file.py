@@ -31,7 +31,7 @@ def labels_of_rows(
     rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, list[str | None]]:
     """Those of the labels that the table of these options has of rows."""
-    from ..io.format_options import ReadOptions
+    from ..io.formats import ReadOptions
     from ..io.metadata import read_metadata
 
     asked: dict[str, Any] = {name: options.get(name) for name in METADATA}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from .._spreadsheets import unguarded
-from ..io.regular_files import open_regular
+from ..io.files import open_regular
 from ._printing import number_of
 
 if TYPE_CHECKING:

@@ -17,28 +17,11 @@ _LONGEST_REASON = 200
 
 
 @contextmanager
-def file_errors(path: Path) -> Iterator[None]:
+def file_errors(path: Path | str) -> Iterator[None]:
     """Report any error of reading a file by one that names it; silence warnings."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except ImportError:
-        raise
-    except DataFormatError as error:
-        message = f"{path}: {one_line(error)}."
-        raise DataFormatError(message) from error
-    except FileNotFoundError as error:
-        missing = error.filename or path
-        message = f"{missing} does not exist; check the name and the folder."
-        raise DataFormatError(message) from error
-    except PermissionError as error:
-        message = f"{path} may not be read by this user; change its permissions."
-        raise DataFormatError(message) from error
-    except MemoryError as error:
-        raise _too_large(path) from error
-    except Exception as error:
-        raise _unreadable(path, error) from error
+    with warnings.catch_warnings(), block_errors(path):
+        warnings.simplefilter("ignore")
+        yield
 
 
 @contextmanager
@@ -51,24 +34,29 @@ def block_errors(path: Path | str) -> Iterator[None]:
         yield
     except ImportError:
         raise
-    except DataFormatError as error:
-        if str(error).startswith(str(path)):
-            raise
-        message = f"{path}: {one_line(error)}."
-        raise DataFormatError(message) from error
-    except MemoryError as error:
-        raise _too_large(path) from error
     except Exception as error:
-        raise _unreadable(path, error) from error
+        raise _named(path, error) from error
 
 
-def _too_large(path: Path | str) -> DataFormatError:
-    return DataFormatError(
-        f"{path} asks for more memory than there is; it is damaged or too large."
-    )
-
-
-def _unreadable(path: Path | str, error: Exception) -> DataFormatError:
+def _named(path: Path | str, error: Exception) -> DataFormatError:
+    """The error as one that names the file."""
+    if isinstance(error, DataFormatError):
+        if str(error).startswith(str(path)):
+            return error
+        return DataFormatError(f"{path}: {one_line(error)}.")
+    if isinstance(error, FileNotFoundError):
+        missing = error.filename or path
+        return DataFormatError(
+            f"{missing} does not exist; check the name and the folder."
+        )
+    if isinstance(error, PermissionError):
+        return DataFormatError(
+            f"{path} may not be read by this user; change its permissions."
+        )
+    if isinstance(error, MemoryError):
+        return DataFormatError(
+            f"{path} asks for more memory than there is; it is damaged or too large."
+        )
     described = error.reason if isinstance(error, DamagedMatrixError) else error
     reason = one_line(described)[:_LONGEST_REASON] or type(error).__name__
     return DataFormatError(

@@ -5,16 +5,16 @@ from __future__ import annotations
 import zipfile
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from .archives import opened
-from .regular_files import is_zarr, open_regular
+from .files import is_zarr, open_regular, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 
@@ -26,6 +26,8 @@ class Format:
     suffixes: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     writes: bool = True
+    # The function of the module that reads it.
+    reader: str = "read"
 
     @property
     def is_matrix(self) -> bool:
@@ -38,30 +40,32 @@ class Format:
 
 
 _COLUMNS = ("labels", "index", "drop", "triples")
-_NUMBERS = ("decimal", "thousands", "empty")
+NUMBERS = ("decimal", "thousands", "empty")
 _TEXT = ("text", "text_options")
-_SHEETS = (*_COLUMNS, *_TEXT, *_NUMBERS, "header", "sheet")
+_SHEETS = (*_COLUMNS, *_TEXT, *NUMBERS, "header", "sheet")
 FORMATS = {
     "csv": Format(
         "delimited",
         (".csv", ".tsv", ".tab", ".txt"),
-        (*_COLUMNS, *_TEXT, *_NUMBERS, "header", "delimiter", "encoding"),
+        (*_COLUMNS, *_TEXT, *NUMBERS, "header", "delimiter", "encoding"),
     ),
-    "xlsx": Format("_sheets", (".xlsx", ".xlsm"), _SHEETS, writes=False),
-    "ods": Format("_sheets", (".ods",), _SHEETS, writes=False),
-    "parquet": Format("_parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT, *_NUMBERS)),
-    "npz": Format("_npz", (".npz",), ("labels", "drop")),
-    "mtx": Format("_mtx", (".mtx", ".mm"), ("drop",)),
-    "10x": Format("_tenx", (), ("drop",)),
-    "10x-h5": Format("_tenx_hdf5", (".h5",), ("layer", "drop"), writes=False),
-    "h5ad": Format("_h5ad", (".h5ad",), ("layer", "labels", "drop")),
-    "zarr": Format("_h5ad", (), ("layer", "labels", "drop"), writes=False),
-    "biom": Format("_biom", (".biom",), ("labels", "drop"), writes=False),
-    "texts": Format("_texts", (), ("drop", "text_options", "encoding"), writes=False),
+    "xlsx": Format("sheets", (".xlsx", ".xlsm"), _SHEETS, writes=False),
+    "ods": Format("sheets", (".ods",), _SHEETS, writes=False),
+    "parquet": Format("parquet", (".parquet", ".pq"), (*_COLUMNS, *_TEXT, *NUMBERS)),
+    "npz": Format("npz", (".npz",), ("labels", "drop")),
+    "mtx": Format("mtx", (".mtx", ".mm"), ("drop",)),
+    "10x": Format("tenx", (), ("drop",)),
+    "10x-h5": Format(
+        "tenx", (".h5",), ("layer", "drop"), writes=False, reader="read_hdf5"
+    ),
+    "h5ad": Format("h5ad", (".h5ad",), ("layer", "labels", "drop")),
+    "zarr": Format("h5ad", (), ("layer", "labels", "drop"), writes=False),
+    "biom": Format("biom", (".biom",), ("labels", "drop"), writes=False),
+    "texts": Format("texts", (), ("drop", "text_options", "encoding"), writes=False),
     "jsonl": Format(
-        "_jsonl",
+        "jsonl",
         (".jsonl", ".ndjson"),
-        (*_COLUMNS, *_TEXT, *_NUMBERS, "encoding"),
+        (*_COLUMNS, *_TEXT, *NUMBERS, "encoding"),
         writes=False,
     ),
 }
@@ -84,6 +88,67 @@ _MAGIC = {
     b"PAR1": ("parquet",),
     b"%%MatrixMarket": ("mtx",),
 }
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of readers; ``FORMATS`` lists those that each format takes."""
+
+    layer: str | None = None
+    labels: Sequence[str] = ()
+    index: str | int | bool | None = None
+    drop: Sequence[str] = ()
+    header: bool | None = None
+    delimiter: str | None = None
+    triples: bool | Sequence[str] | None = None
+    decimal: str | None = None
+    thousands: str | None = None
+    empty: str | None = None
+    text: Sequence[str] = ()
+    sheet: str | None = None
+    metadata: str | os.PathLike[str] | None = None
+    metadata_index: str | None = None
+    encoding: str | None = None
+    text_options: Mapping[str, Any] | None = None
+    # Not of a format: how many bytes a file may unpack to.
+    max_unpacked: int | None = None
+
+    def check(self, name: str, *, transpose: bool) -> None:
+        """Refuse an option that is given in vain."""
+        if transpose and self.labels:
+            message = (
+                "labels= are labels of lines, which transpose=True makes columns; "
+                "labels of what becomes rows go by metadata="
+            )
+            raise DataFormatError(message)
+        of_any = {"max_unpacked", "metadata", "metadata_index"}
+        if self.metadata is not None:
+            # It may be that of the table of metadata.
+            of_any.add("encoding")
+        for field in fields(self):
+            if field.name in of_any:
+                continue
+            given = getattr(self, field.name) not in (field.default, [])
+            if given and field.name not in FORMATS[name].options:
+                fit = [
+                    key for key, kind in FORMATS.items() if field.name in kind.options
+                ]
+                advice = "leave it out or pass another format="
+                if field.name == "labels":
+                    advice = "labels in a file of their own go by metadata="
+                message = (
+                    f"{field.name}= does not apply to {name}, only to "
+                    f"{', '.join(fit)}; {advice}"
+                )
+                raise DataFormatError(message)
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """Options of writers: the column of the first labels, and the kind of table."""
+
+    labels: str | None = None
+    triples: bool = False
 
 
 def find_format(path: Path, given: str | None) -> str:
@@ -114,7 +179,7 @@ def find_format(path: Path, given: str | None) -> str:
             f"rename it or pass format={held[0]!r}"
         )
         raise DataFormatError(message)
-    if named == "mtx" and import_module("._tenx", __package__).is_part(path):
+    if named == "mtx" and import_module(".tenx", __package__).is_part(path):
         return "10x"
     return named
 

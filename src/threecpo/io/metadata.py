@@ -11,12 +11,12 @@ import numpy as np
 
 from .._errors import DataFormatError
 from .._labels import label_text
-from ._file_content import shown
-from .archives import opened
-from .delimited.column_roles import place_of
+from .content import shown
 from .errors import file_errors
+from .files import opened
 from .formats import FORMATS, find_format
 from .limits import limit_of
+from .roles import place_of
 
 if TYPE_CHECKING:
     import os
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .format_options import ReadOptions
+    from .formats import ReadOptions
 
 _FORMATS = ("csv", "xlsx", "ods", "parquet")
 # Lines of QIIME 2 that say of which type columns are.

@@ -11,24 +11,32 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.counts import EXACT, Counts, first_bad_entry
+from .._core.matrices import from_sparse
 from .._errors import DataFormatError
-from ._file_content import to_table
-from .delimited.column_roles import UnknownColumnError, place_of
+from .._validation import proportion_total
+from ..table import CountTable
+from .content import called_at, check_names, check_size, no_count
 from .errors import file_errors
-from .format_options import ReadOptions
-from .formats import FORMATS, find_format
-from .limits import parse_limit
+from .formats import FORMATS, ReadOptions, find_format
+from .limits import check_unpacked, limit_of, parse_limit
 from .metadata import read_metadata
+from .roles import UnknownColumnError, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from ..table import CountTable
-    from ._file_content import FileContent
+    from .content import FileContent
     from .formats import Format
     from .metadata import Metadata
 
 __all__ = ["read_counts"]
+
+_PROPORTIONS = (
+    "all rows sum to {}: these are proportions, not counts. Read the original counts; "
+    "if they are lost, multiply all values by {} and round them"
+)
+_OF_POINTER = 8
 
 
 def read_counts(
@@ -281,14 +289,14 @@ def _read_without(
     Of triples, texts and tables that are turned round these are columns of counts,
     which no line of the file names.
     """
-    reader, drop = kind.load(), list(options.drop)
+    read, drop = getattr(kind.load(), kind.reader), list(options.drop)
     # Columns that are not in the file, with what it says of each.
     unknown: dict[str, UnknownColumnError | None] = {}
     if kind.is_matrix:
         unknown = dict.fromkeys(drop)
     while True:
         try:
-            table = made_of(reader.read(path, options))
+            table = made_of(read(path, options))
             return _kept(table, list(unknown)) if unknown else table
         except UnknownColumnError as error:
             if error.option != "drop" or error.name in unknown:
@@ -310,3 +318,43 @@ def _kept(table: CountTable, drop: Sequence[str]) -> CountTable:
     if names is not None:
         left["column_names"] = names[kept]
     return replace(table, **left)
+
+
+def to_table(
+    parts: FileContent, path: Path, *, transpose: bool, limit: int | None = None
+) -> CountTable:
+    """Make the table, after all checks that name a row and a column."""
+    X, rows, columns = parts.X, parts.row_names, parts.column_names
+    if transpose:
+        if parts.labels is not None:
+            message = "transpose=True cannot be combined with labels of rows"
+            raise DataFormatError(message)
+        X, rows, columns = (X.matrix() if isinstance(X, Counts) else X).T, columns, rows
+        parts = replace(parts, row_titles=None)
+    check_size(X.shape, len(X.data))
+    check_unpacked(_OF_POINTER * sum(X.shape), limit_of(path, limit))
+    check_names(rows, X.shape[0], "row")
+    check_names(columns, X.shape[1], "column")
+    if X.data.dtype.kind not in "biuf":
+        message = f"its values are of type {X.data.dtype}, not numbers"
+        raise DataFormatError(message)
+    counts = X if isinstance(X, Counts) else from_sparse(X)
+    bad = first_bad_entry(counts, below=EXACT)
+    if bad is not None:
+        row, column, value = bad
+        where = f"{called_at('row', rows, row)}, {called_at('column', columns, column)}"
+        raise no_count(where, value)
+    if total := proportion_total(counts):
+        raise DataFormatError(_PROPORTIONS.format(total, 1000 // total))
+    names: dict[str, Any] = {"row_names": rows, "column_names": columns}
+    names |= {"labels": parts.labels, "label_names": parts.label_names}
+    names |= {"label_kind": parts.label_kind, "other_labels": parts.other_labels}
+    names |= {"row_titles": parts.row_titles, "description": parts.description}
+    return CountTable(counts, **names, name=_title(path), source=str(path))
+
+
+def _title(path: Path) -> str:
+    name = path.resolve().name
+    for suffix in (".gz", ".bz2", ".xz"):
+        name = name.removesuffix(suffix)
+    return name if path.is_dir() else name.rpartition(".")[0] or name

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
-from .._labels import labels_of_kinds
-from ._file_content import shown
-from ._texts import counted
-from .delimited.column_roles import is_number, names_rows, place_of
-from .delimited.triples import CALLED_COUNTS
+from .content import shown
+from .numbers import is_number
+from .roles import CALLED_COUNTS, names_rows, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from ._file_content import FileContent
-    from .format_options import ReadOptions
+    from .formats import ReadOptions
 
 # What a column must have on average to be plainly one of text.
 _WORDS = 4
@@ -110,6 +107,12 @@ class TextPlaces:
     labels: Mapping[str, int]
     called: str
 
+    @property
+    def wanted(self) -> list[int]:
+        """Places of all that is taken."""
+        beside = [place for place in (self.index, self.title) if place is not None]
+        return list(dict.fromkeys([*self.text, *self.labels.values(), *beside]))
+
     @classmethod
     def find(
         cls, header: Sequence[str] | None, text: tuple[int, ...], options: ReadOptions
@@ -140,20 +143,6 @@ def words_of(kind: str, names: Sequence[str]) -> str:
 def joined_text(parts: Iterable[str]) -> str:
     """Texts of a row, one below the other."""
     return "\n".join(filter(None, parts))
-
-
-def counted_texts(
-    places: TextPlaces,
-    texts: list[str],
-    names: list[str],
-    labels: Mapping[str, Sequence[Any]],
-    options: ReadOptions,
-    titles: Sequence[str] = (),
-) -> FileContent:
-    """Count the words of some columns."""
-    rows = None if places.index is None else names
-    kinds = labels_of_kinds(labels)
-    return counted(texts, rows, options, kinds, places.called, titles)
 
 
 def check_text_options(options: ReadOptions) -> None:

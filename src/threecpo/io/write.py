@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError
 from .._writing import put_in_place, refuse_existing
 from ..table import CountTable
-from .format_options import WriteOptions
-from .formats import FORMATS, of_suffix
+from .formats import FORMATS, WriteOptions, of_suffix
 
 if TYPE_CHECKING:
     import os

@@ -69,11 +69,6 @@ def counts_of(block: Any) -> Counts:
     return from_dense(array)
 
 
-def largest_of(ends: NDArray[np.int64], cuts: list[tuple[int, int]]) -> int:
-    """Stored counts of the largest block."""
-    return max(int(ends[stop] - ends[start]) for start, stop in cuts)
-
-
 def row_cuts(ends: NDArray[np.int64], block_counts: int) -> list[tuple[int, int]]:
     """Row ranges of about as many stored counts as asked for, from row pointers."""
     return cut_rows(ends, -(-int(ends[-1]) // block_counts))

@@ -1,0 +1,108 @@
+"""BIOM: tables of observations x samples in HDF5 or JSON; samples become rows."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import DataFormatError
+from .._labels import labels_of_kinds
+from .content import FileContent
+from .files import open_regular
+from .files import opened as open_text
+from .h5ad import asked
+from .hierarchies import (
+    all_counts,
+    group_of,
+    labels_found,
+    matrix_of,
+    names_of,
+    opened,
+    read_labels,
+)
+from .limits import limit_of
+from .roles import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from .formats import ReadOptions
+
+    Items = Iterator[tuple[str, Any]]
+
+_HDF5 = b"\x89HDF"
+_TEXT_TO_MEMORY = 4
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    with open_regular(path) as file:
+        start = file.read(len(_HDF5))
+    reader = _of_hdf5 if start == _HDF5 else _of_json
+    return reader(path, options)
+
+
+def _of_hdf5(path: Path, options: ReadOptions) -> FileContent:
+    found = asked(read_all, path, options.max_unpacked, labels=list(options.labels))
+    labels = labels_found(found, options.labels, "sample/metadata")
+    return FileContent(matrix_of(found), found["rows"], found["columns"], **labels)
+
+
+def _of_json(path: Path, options: ReadOptions) -> FileContent:
+    # Lists of numbers take several times more memory than their text.
+    limit = limit_of(path, options.max_unpacked) // _TEXT_TO_MEMORY
+    import scipy.sparse as sp
+
+    with open_text(path, limit) as file:
+        table = json.load(file)
+    if not isinstance(table, dict) or not {"rows", "columns", "data"} <= set(table):
+        message = "it lacks rows, columns or data of BIOM"
+        raise DataFormatError(message)
+    observations, samples = (
+        [str(entry["id"]) for entry in table[axis]] for axis in ("rows", "columns")
+    )
+    shape = (len(samples), len(observations))
+    if table.get("matrix_type") == "dense":
+        X: Any = sp.csr_array(np.array(table["data"], dtype=float).T)
+        if X.shape != shape:
+            message = f"it has counts of shape {X.shape[::-1]}, not {shape[::-1]}"
+            raise DataFormatError(message)
+    else:
+        entries = np.array(table["data"], dtype=float).reshape(-1, 3)
+        places = entries[:, :2].astype(np.int64)
+        if (places != entries[:, :2]).any():
+            message = "it has counts at places that are not whole numbers"
+            raise DataFormatError(message)
+        X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
+    labels = _labels_of_samples(table["columns"], options)
+    return FileContent(X, samples, observations, **labels)
+
+
+def _labels_of_samples(samples: list[Any], options: ReadOptions) -> dict[str, Any]:
+    """Labels that the metadata of samples hold; those of some may be missing."""
+    metadata = [entry.get("metadata") or {} for entry in samples]
+    known = list(dict.fromkeys(name for each in metadata for name in each))
+    for name in options.labels:
+        place_of(known, name, "labels", "metadata of its samples")
+    return labels_of_kinds(
+        {name: [each.get(name) for each in metadata] for name in options.labels}
+    )
+
+
+def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:
+    """Counts, ids and, of metadata, what is asked for."""
+    file = opened(path)
+    sample, observation = (group_of(file, axis) for axis in ("sample", "observation"))
+    if "matrix" not in sample or "ids" not in observation:
+        kind = "; pass format='h5ad'" if "obs" in file else ""
+        message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
+        raise DataFormatError(message)
+    samples, observations = (names_of(g, "ids", limit) for g in (sample, observation))
+    yield "rows", samples
+    yield "columns", observations
+    yield "shape", (len(samples), len(observations))
+    yield "by_rows", True
+    yield from read_labels(group_of(sample, "metadata"), labels, limit)
+    yield from all_counts(sample["matrix"], limit)

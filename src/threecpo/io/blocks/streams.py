@@ -1,0 +1,312 @@
+"""Files as streams of rows: AnnData, 10x and MatrixMarket, stored by rows or not."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..._core.matrices import from_sparse
+from ..._errors import DataFormatError
+from .. import h5ad, mtx, tenx
+from ..content import check_names
+from ..errors import block_errors
+from ..files import is_zarr, limits_of
+from ..hierarchies import labels_found, read_rows
+from ..isolated import isolated
+from .block_source import row_cuts
+from .store import PackedFile, RowStream
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from ..._core.counts import Counts
+    from .store import Scratch
+
+    # Lengths of some rows, or columns, and the indices and values in them.
+    Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    # Rows, columns and counts of some entries.
+    Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+
+# Bytes of an entry until it is sorted, rather too many.
+_OF_ENTRY = 4
+
+
+def of_anndata(
+    path: Path, layer: str | None, block_counts: int, scratch: Scratch
+) -> RowStream:
+    """Choose the matrix as ``read_counts`` does; one by columns is sorted into rows."""
+    with block_errors(path):
+        found = h5ad.asked(h5ad.describe, path, layer=layer)
+        shape, names = tuple(found["shape"]), found["columns"]
+        if shape[1] != len(names):
+            what = f"{found['called']} has {shape[1]} columns"
+            message = f"{what} for {len(names)} names"
+            raise DataFormatError(message)
+        ends = _pointers(found, shape)
+    hint = f"{path}: {h5ad.fractional_x(found)}."
+    cuts, place = row_cuts(ends, block_counts), found["place"]
+    if found["by_rows"]:
+        blocks = _blocks(path, place, cuts, shape[1])
+    else:
+        entries = _entries(path, place, cuts, shape[0])
+        sizes = int(ends[-1]), block_counts
+        blocks = sorted_blocks(entries, shape, *sizes, scratch, str(path))
+    not_whole = None if found["asked"] else hint
+    columns = np.array(names, dtype=object)
+    return RowStream(str(path), blocks, len(cuts), columns, None, not_whole)
+
+
+def of_tenx(path: Path, layer: str | None, block_counts: int) -> RowStream:
+    """Cells of a 10x matrix in HDF5."""
+    with block_errors(path):
+        found = h5ad.asked(tenx.describe, path, layer=layer)
+        shape, taken = tuple(found["shape"]), found["taken"]
+        ends = _pointers(found, shape)
+        check_names(found["rows"], shape[0], "row")
+    genes = np.array(tenx.gene_names(found["ids"], found["symbols"]), dtype=object)
+    cuts = row_cuts(ends, block_counts)
+    blocks = _blocks(path, found["place"], cuts, shape[1], taken)
+    columns = genes if taken is None else genes[taken]
+    cells = np.array(found["rows"], dtype=object)
+    return RowStream(str(path), blocks, len(cuts), columns, cells)
+
+
+def _library(path: Path) -> str:
+    return "zarr" if path.is_dir() else "h5py"
+
+
+def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64]:
+    """Where rows or columns end, in a full matrix, too."""
+    n_lines, wide = shape if found["by_rows"] else shape[::-1]
+    if "indptr" not in found:
+        return np.arange(n_lines + 1, dtype=np.int64) * wide
+    ends: NDArray[np.int64] = found["indptr"]
+    if len(ends) != n_lines + 1 or (np.diff(ends) < 0).any() or ends[0] != 0:
+        message = "its row pointers are damaged"
+        raise DataFormatError(message)
+    return ends
+
+
+def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
+    """Rows, or columns, between cuts."""
+    names = ("lengths", "indices", "data")
+    options = {"place": place, "cuts": cuts}
+    limits, library = limits_of(path), _library(path)
+    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
+    items = isolated(read_rows, path, limits, library, **options)
+    with closing(items):
+        for name, value in items:
+            if name in parts:
+                parts[name].append(value)
+                continue
+            lengths, indices, data = (_joined(parts[name]) for name in names)
+            yield lengths, indices, data
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Pieces as one array; the list is emptied."""
+    joined = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    parts.clear()
+    return joined
+
+
+def _blocks(
+    path: Path,
+    place: str,
+    cuts: list[tuple[int, int]],
+    n_columns: int,
+    taken: Sequence[int] | None = None,
+) -> Generator[Counts]:
+    """Rows between cuts, of these columns if not of all."""
+    with block_errors(path), closing(_lines(path, place, cuts)) as lines:
+        for lengths, indices, data in lines:
+            indptr = np.concatenate([[0], np.cumsum(lengths)])
+            parts = (data, indices, indptr)
+            counts = from_sparse(sp.csr_array(parts, (len(lengths), n_columns)))
+            # Selecting columns trusts indices.
+            chosen = None if taken is None else counts.matrix()[:, taken]
+            yield counts if chosen is None else from_sparse(chosen)
+
+
+def _entries(
+    path: Path, place: str, cuts: list[tuple[int, int]], n_rows: int
+) -> Iterator[Entries]:
+    """Entries of a matrix that is stored by columns, some of these at a time."""
+    with block_errors(path), closing(_lines(path, place, cuts)) as lines:
+        for (start, stop), (lengths, rows, data) in zip(cuts, lines, strict=True):
+            if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
+                message = f"its matrix has an index beyond its {n_rows} rows"
+                raise DataFormatError(message)
+            yield rows, np.repeat(np.arange(start, stop), lengths), data
+
+
+def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
+    """Rows of a file whose entries come in any order.
+
+    The names and the orientation of 10x folders are those of ``read_counts``.
+    """
+    with block_errors(path):
+        turned = path.is_dir() or tenx.is_part(path)
+        matrix = tenx.matrix_file(path)
+        with mtx.open_matrix(matrix) as (header, _):
+            n_entries = header.n_entries
+        shape = header.shape[::-1] if turned else header.shape
+        rows, columns = None, None
+        if turned:
+            columns = np.array(tenx.read_gene_names(matrix), dtype=object)
+            rows = np.array(tenx.read_cell_names(matrix), dtype=object)
+            if shape != (len(rows), len(columns)):
+                message = (
+                    f"{matrix.name} has {shape[1]} rows and {shape[0]} columns for "
+                    f"{len(columns)} genes and {len(rows)} cells"
+                )
+                raise DataFormatError(message)
+
+    def entries() -> Iterator[Entries]:
+        with block_errors(path), mtx.open_matrix(matrix) as (_, parts):
+            for lines, places, counts in parts:
+                yield (places, lines, counts) if turned else (lines, places, counts)
+
+    # A header may claim anything: gzip packs 1030 bytes into one, an entry takes four.
+    n_entries = min(n_entries, 300 * matrix.stat().st_size)
+    sizes = n_entries, block_counts
+    blocks = sorted_blocks(entries(), shape, *sizes, scratch, str(path))
+    n_blocks = -(-n_entries // block_counts)
+    return RowStream(str(path), blocks, n_blocks, columns, rows)
+
+
+def sorted_blocks(
+    parts: Iterable[Entries],
+    shape: tuple[int, int],
+    n_entries: int,
+    block_counts: int,
+    scratch: Scratch,
+    name: str,
+) -> Generator[Counts]:
+    """Rows of a matrix of this shape, about so many counts at a time.
+
+    A part is sorted into rows in memory; what it has for each block waits in a file.
+    """
+    n_rows, n_columns = shape
+    n_blocks = max(1, min(n_rows, -(-n_entries // block_counts)))
+    step = max(1, -(-n_rows // n_blocks))
+    scratch.check_room(n_entries * _OF_ENTRY, name)
+    starts = range(0, n_rows, step)
+    waiting: list[list[Any]] = [[] for _ in starts]
+    with closing(PackedFile(scratch._replace(shared=False))) as file:
+        for part in _gathered(parts, block_counts):
+            rows, columns, values = part
+            counts = from_sparse(sp.coo_array((values, (rows, columns)), shape=shape))
+            for start, chunks in zip(starts, waiting, strict=True):
+                chunk = counts.between(start, min(n_rows, start + step))
+                if len(chunk.data):
+                    chunks.append(file.add(chunk))
+        for start, chunks in zip(starts, waiting, strict=True):
+            block_shape = min(n_rows, start + step) - start, n_columns
+            yield _added([read() for read in chunks], block_shape)
+
+
+def _gathered(parts: Iterable[Entries], n_wanted: int) -> Iterator[Entries]:
+    """Entries of several parts at a time, about as many as a block has."""
+    begun: list[Entries] = []
+    n_begun = 0
+    for part in parts:
+        begun.append(part)
+        n_begun += len(part[0])
+        if n_begun >= n_wanted:
+            yield _together(begun)
+            begun, n_begun = [], 0
+    if begun:
+        yield _together(begun)
+
+
+def _together(parts: Sequence[Entries]) -> Entries:
+    rows, columns, values = (np.concatenate(each) for each in zip(*parts, strict=True))
+    return rows, columns, values
+
+
+def _added(chunks: Sequence[Counts], shape: tuple[int, int]) -> Counts:
+    """Counts of chunks of the same rows; those of the same place are added."""
+    if len(chunks) == 1:
+        return chunks[0]
+    rows = [np.repeat(np.arange(shape[0]), np.diff(chunk.indptr)) for chunk in chunks]
+    none: Any = np.empty(0, np.int32)
+    places = tuple(
+        np.concatenate([none, *each]).astype(np.int32)
+        for each in (rows, [chunk.indices for chunk in chunks])
+    )
+    values = np.concatenate([np.empty(0), *(chunk.data for chunk in chunks)])
+    return from_sparse(sp.coo_array((values, places), shape=shape))
+
+
+def read_row_labels(path: Path, column: str) -> list[str | None]:
+    """Read a column of the rows of an AnnData on disk; the counts stay there.
+
+    Parameters
+    ----------
+    path : path-like
+        A file ``.h5ad``, or an AnnData as zarr.
+    column : str
+        Column of ``obs``.
+
+    Returns
+    -------
+    list of str or None
+        A label for each row, None where there is none.
+    """
+    path = Path(path)
+    _check_has_rows(path)
+    with block_errors(path):
+        obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
+        found = labels_found(obs, [column], "obs")
+    names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
+    return [None if code < 0 else str(names[code]) for code in codes]
+
+
+def read_row_names(path: Path) -> list[str]:
+    """Read the names of the rows of an AnnData or of 10x; the counts stay there.
+
+    Parameters
+    ----------
+    path : path-like
+        A file ``.h5ad`` or ``.h5``, an AnnData as zarr or a 10x folder.
+
+    Returns
+    -------
+    list of str
+        A name for each row.
+    """
+    path = Path(path)
+    with block_errors(path):
+        if path.suffix.lower() == ".h5":
+            names = h5ad.asked(tenx.describe, path, layer=None)["rows"]
+        elif _is_tenx(path):
+            names = tenx.read_cell_names(tenx.matrix_file(path))
+        else:
+            _check_has_rows(path)
+            names = h5ad.asked(h5ad.read_obs, path, labels=[])["rows"]
+    return list(names)
+
+
+def _is_tenx(path: Path) -> bool:
+    """Whether names of cells lie beside a matrix."""
+    if path.is_dir() and not is_zarr(path):
+        return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
+    return path.is_file() and tenx.is_part(path)
+
+
+def _check_has_rows(path: Path) -> None:
+    """Refuse what has nothing but counts in its blocks."""
+    if not is_zarr(path) and path.suffix.lower() != ".h5ad":
+        message = (
+            f"{path} has no columns of labels or batches. Take those of 10x files from "
+            "a table of cells with --metadata; other counts must be h5ad or zarr to be "
+            "read in blocks with them."
+        )
+        raise DataFormatError(message)

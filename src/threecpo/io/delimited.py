@@ -1,0 +1,319 @@
+"""Delimited text, csv and tsv: one row a line, one count a line, or texts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import IO, TYPE_CHECKING
+
+from .._errors import DataFormatError
+from .._spreadsheets import guarded, unguarded
+from .._writing import open_new
+from .content import written_labels, written_names
+from .counted_lines import WideRows, read_triples, written_triples
+from .files import opened, recoded
+from .limits import check_unpacked, limit_of
+from .lines import Lines, long_fields
+from .numbers import NumberStyle, check_points, is_number, may_be_count
+from .roles import Places, find_layout, of_triples
+from .text_columns import TextPlaces, check_text_options, find_text, joined_text
+from .texts import counted_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..table import CountTable
+    from .content import FileContent, Records
+    from .formats import ReadOptions, WriteOptions
+
+_LOOKED_AT = 50
+_OF_TEXT = 100
+_OF_TRIPLES = 3
+_SEPARATOR = re.compile(rb'(?i)"?sep=([\t,;|])"?')
+
+
+@dataclass(frozen=True)
+class _Start:
+    """How a file begins: its delimiter, its names and its first records."""
+
+    delimiter: str
+    header: list[str] | None
+    records: list[list[str]]
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    limit = limit_of(path, options.max_unpacked)
+    with opened(path, limit) as file, long_fields():
+        bounded = replace(options, max_unpacked=limit)
+        return read_table(file, bounded, usual=_usual(path))
+
+
+@contextmanager
+def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
+    """Open a file as the names of its columns, and its records as text."""
+    with opened(path, limit_of(path, options.max_unpacked)) as file, long_fields():
+        lines = Lines(recoded(file, options.encoding))
+        yield records_of(lines, options, usual=_usual(path))
+
+
+def records_of(lines: Lines, options: ReadOptions, *, usual: str) -> Records:
+    """Names of columns, and records as text, whatever they hold."""
+    start = _begin(lines, replace(options, header=None, index=0), usual)
+    header = [unguarded(name) for name in start.header or ()]
+    if len(start.records[0]) == len(header) + 1:
+        # R leaves out the corner above the names of rows.
+        header = ["", *header]
+
+    def records() -> Iterator[list[str]]:
+        for fields in chain(start.records, lines.records(start.delimiter)):
+            if len(fields) != len(header):
+                message = (
+                    f"line {lines.number} has {len(fields)} fields, not {len(header)}"
+                )
+                raise DataFormatError(message)
+            yield [unguarded(field) for field in fields]
+
+    return header, records()
+
+
+def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
+    """Read a table from a stream in which a delimiter is the usual one.
+
+    It takes ``options.max_unpacked`` bytes at most.
+    """
+    return read_lines(Lines(recoded(file, options.encoding)), options, usual=usual)
+
+
+def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent:
+    """Read a table whose lines are in UTF-8."""
+    start = _begin(lines, options, usual)
+    sample = first_columns(lines, start.delimiter, start.records)
+    found = find_text(start.header, sample, options)
+    if found:
+        places = TextPlaces.find(start.header, found, options)
+        return read_texts(lines, start.delimiter, start.records, places, options)
+    check_text_options(options)
+    if start.delimiter == ";":
+        check_points([*start.records, *lines.first_records(";", 50)], options)
+    style = NumberStyle.of(options)
+    few = sample if len(sample) == _OF_TRIPLES else [each[:1] for each in sample]
+    plain = [[style.plain(field) for field in values] for values in few]
+    if of_triples(start.header, plain, options):
+        content = _read_triples(lines, start, options)
+    else:
+        content = _read_wide(lines, start, options, sample)
+    return replace(
+        content,
+        row_names=_as_they_were(content.row_names),
+        column_names=_as_they_were(content.column_names),
+        label_names=_as_they_were(content.label_names),
+        other_labels={
+            kind: [unguarded(text) for text in texts]
+            for kind, texts in content.other_labels.items()
+        },
+    )
+
+
+def _as_they_were(names: Sequence[str] | None) -> Sequence[str] | None:
+    """Names without what was put in front of them for spreadsheets."""
+    return None if names is None else [unguarded(name) for name in names]
+
+
+def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
+    line = lines.line()
+    named = _SEPARATOR.fullmatch(line.rstrip(b"\r\n"))
+    if named and options.delimiter is None:
+        # Excel's own line.
+        options = replace(options, delimiter=named[1].decode("latin-1"))
+        line = lines.line()
+    # biom-format begins its tables with a line that says so.
+    while line.startswith(b"# ") or line.isspace():
+        line = lines.line()
+    second = lines.line()
+    lines.number -= bool(line) + bool(second)
+    lines.give_back(line + second)
+    delimiter = options.delimiter or _delimiter(line, second, usual)
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        message = f"delimiter={delimiter!r} must be one character, no quote or line end"
+        raise DataFormatError(message)
+    records = lines.records(delimiter)
+    header = next(records, None)
+    while options.header is None and header is not None and _is_title(header):
+        header = next(records, None)
+    if header is None:
+        message = "it has no lines"
+        raise DataFormatError(message)
+    if options.header is False:
+        return _Start(delimiter, None, [header])
+    first = next(records, None)
+    if options.header is None and not _names_columns(header, first, options):
+        return _Start(delimiter, None, [header] if first is None else [header, first])
+    if first is None:
+        message = "it has no lines below the names of its columns"
+        raise DataFormatError(message)
+    return _Start(delimiter, header, [first])
+
+
+def _is_title(record: list[str]) -> bool:
+    """Whether a line is a title above a table: one field alone, none beside it.
+
+    It cannot name the columns, as several would have no name.
+    """
+    return len(record) > 2 and bool(record[0].strip()) and not any(record[1:])
+
+
+def _delimiter(first: bytes, second: bytes, usual: str) -> str:
+    """The one that the first two lines have equally often, and most often.
+
+    The usual one goes first, as names may hold any of the others.
+    """
+    above, below = (_outside_quotes(line) for line in (first, second))
+
+    def score(delimiter: str) -> tuple[bool, bool, int]:
+        often = above.count(delimiter)
+        # R leaves out the corner above the names of rows.
+        fits = often > 0 and below.count(delimiter) - often in (0, 1)
+        return fits, fits and delimiter == usual, often
+
+    most = max("\t,;|", key=score)
+    return most if most in above else ","
+
+
+def _usual(path: Path) -> str:
+    endings = {suffix.lower() for suffix in path.suffixes[-2:]}
+    return "\t" if endings & {".tsv", ".tab", ".txt"} else ","
+
+
+def _outside_quotes(line: bytes) -> str:
+    return "".join(line.decode("latin-1").split('"')[::2])
+
+
+def _names_columns(
+    header: list[str], first: list[str] | None, options: ReadOptions
+) -> bool:
+    """Whether the first record is a header, which a record of numbers is not."""
+    if all(is_number(field) for field in header):
+        message = (
+            "line 1 holds numbers only; pass header=False if it is a row, "
+            "header=True if it names the columns"
+        )
+        raise DataFormatError(message)
+    asked = options.index is not None or options.text
+    alike = (_is_triple(record) for record in (header, first))
+    return (
+        bool(asked)
+        or bool(options.drop or options.labels)
+        or isinstance(options.triples, Sequence)
+        or not all(alike)
+    )
+
+
+def _is_triple(record: list[str] | None) -> bool:
+    """Whether a record can be a row, a column and a count, and nothing else."""
+    if record is None or len(record) != 3 or not (record[0] and record[1].strip()):
+        return False
+    return is_number(record[2]) and not may_be_count(record[1])
+
+
+def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
+    places = Places.find(start.header or start.records[0], options)
+    limit = options.max_unpacked
+    style = NumberStyle.of(options)
+    return read_triples(lines, start.delimiter, start.records, places, limit, style)
+
+
+def _read_wide(
+    lines: Lines, start: _Start, options: ReadOptions, sample: list[tuple[str, ...]]
+) -> FileContent:
+    style = NumberStyle.of(options)
+    first = [style.plain(field) for field in start.records[0]]
+    layout = find_layout(start.header, first, options, sample)
+    rows = WideRows(layout, start.delimiter, options.max_unpacked, style)
+    rows.add_records(start.records, lines)
+    while block := lines.block():
+        rows.add_block(block, lines)
+    return rows.parts()
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:
+    delimiter = _usual(path)
+    rows = _triples(table) if options.triples else _wide(table, options)
+    with open_new(path) as file:
+        for row in rows:
+            file.write(f"{delimiter.join(row)}\n".encode())
+
+
+def _quoted(name: str) -> str:
+    """A name as a field, in quotes if it has a letter that means something."""
+    name = guarded(name)
+    if not any(letter in name for letter in '",;|\t\r\n'):
+        return name
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _triples(table: CountTable) -> Iterator[Sequence[str]]:
+    rows, columns, counts = written_triples(table)
+    yield ("row", "column", "count")
+    for row, column, count in zip(rows, columns, counts.tolist(), strict=True):
+        yield _quoted(row), _quoted(column), repr(count)
+
+
+def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
+    """Header and rows, of which one at a time is dense."""
+    columns = written_names(table.column_names, table.shape[1])
+    labels = written_labels(table, options, columns)
+    yield ["", *map(_quoted, labels), *map(_quoted, columns)]
+    zeros = ["0"] * table.shape[1]
+    counts = table.counts
+    for i, name in enumerate(written_names(table.row_names, table.shape[0])):
+        row = zeros.copy()
+        start, stop = counts.indptr[i : i + 2]
+        values = counts.values(start, stop)
+        columns_and_counts = (counts.indices[start:stop].tolist(), values.tolist())
+        for column, count in zip(*columns_and_counts, strict=True):
+            row[column] = repr(count)
+        yield [_quoted(name), *(_quoted(texts[i]) for texts in labels.values()), *row]
+
+
+def first_columns(
+    lines: Lines, delimiter: str, first: list[list[str]]
+) -> list[tuple[str, ...]]:
+    """First values of all columns; ``first`` are the records before the lines."""
+    records = [*first, *lines.first_records(delimiter, _LOOKED_AT)]
+    whole = [record for record in records if len(record) == len(first[0])]
+    return list(zip(*whole, strict=True))
+
+
+def read_texts(
+    lines: Lines,
+    delimiter: str,
+    first: list[list[str]],
+    places: TextPlaces,
+    options: ReadOptions,
+) -> FileContent:
+    """Read a text a record; ``first`` are the records before the lines."""
+    texts: list[str] = []
+    names: list[str] = []
+    titles: list[str] = []
+    labels: dict[str, list[str]] = {kind: [] for kind in places.labels}
+    taken, width = 0, len(first[0])
+    for fields in chain(first, lines.records(delimiter)):
+        if len(fields) != width:
+            message = f"line {lines.number} has {len(fields)} fields, not {width}"
+            raise DataFormatError(message)
+        texts.append(joined_text(fields[place] for place in places.text))
+        if places.title is not None:
+            titles.append(fields[places.title])
+        taken += _OF_TEXT + 4 * len(texts[-1])
+        if options.max_unpacked is not None:
+            check_unpacked(taken, options.max_unpacked)
+        if places.index is not None:
+            names.append(fields[places.index])
+        for kind, place in places.labels.items():
+            labels[kind].append(fields[place])
+    return counted_texts(places, texts, names, labels, options, titles)

@@ -1,0 +1,236 @@
+"""h5ad and zarr: one matrix of an AnnData; the others stay on disk.
+
+Readers run in a process of their own; ``read`` and ``label_columns`` ask them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._errors import DataFormatError
+from .._extras import require
+from .._labels import encoded
+from .content import FileContent, written_labels, written_names
+from .files import limits_of
+from .hierarchies import (
+    all_counts,
+    attribute,
+    group_of,
+    is_array,
+    item_of,
+    labels_found,
+    matrix_of,
+    numbers_of,
+    opened,
+    pointers_of,
+    read_labels,
+    shape_of,
+    values_of,
+)
+from .isolated import gathered, isolated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from ..table import CountTable
+    from .formats import ReadOptions, WriteOptions
+
+    Items = Iterator[tuple[str, Any]]
+
+_FIRST = 10_000
+
+
+class _Matrix(NamedTuple):
+    element: Any
+    var: Any
+    called: str
+    asked: bool
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    found = asked(
+        read_all,
+        path,
+        options.max_unpacked,
+        layer=options.layer,
+        labels=list(options.labels),
+    )
+    labels = labels_found(found, options.labels, "obs")
+    X = matrix_of(found)
+    if not found["asked"] and not _is_whole(X.data):
+        raise DataFormatError(fractional_x(found))
+    taken = f"counts of {found['called']}"
+    names = found["rows"], found["columns"]
+    return FileContent(X, *names, **labels, description=taken)
+
+
+def asked(
+    reader: Any, path: Path, limit: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """All that a reader finds in an HDF5 file or a zarr folder."""
+    library = "zarr" if path.is_dir() else "h5py"
+    return gathered(isolated(reader, path, limits_of(path, limit), library, **options))
+
+
+def fractional_x(found: dict[str, Any]) -> str:
+    """Say that X does not hold counts, and where they are."""
+    what = "X holds values that are not whole numbers"
+    if layers := found.get("whole_layers"):
+        choices = " or ".join(f"layer={name!r}" for name in layers)
+        return f"{what}. Pass {choices}, which holds counts"
+    return (
+        f"{what}, and no other matrix of the file holds counts. Look for them in the "
+        "file before normalisation, or in the 10x output "
+        "(filtered_feature_bc_matrix.h5)"
+    )
+
+
+def label_columns(path: Path) -> list[str]:
+    """Columns of obs, which labels= can name."""
+    columns: list[str] = asked(read_obs, path, labels=[])["obs_columns"]
+    return columns
+
+
+def _is_whole(values: Any) -> bool:
+    if values.dtype.kind in "biu":
+        return True
+    step = 1 << 20
+    parts = (values[i : i + step] for i in range(0, len(values), step))
+    return all(np.array_equal(part, np.rint(part), equal_nan=True) for part in parts)
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:
+    anndata = require("anndata", "anndata", "Writing h5ad files")
+    import pandas as pd
+
+    obs = pd.DataFrame(index=written_names(table.row_names, table.shape[0]))
+    for name, texts in written_labels(table, options, ()).items():
+        codes, kinds = encoded(texts).values()
+        if obs.empty and table.labels is not None:
+            kinds = written_names(table.label_names, int(table.labels.max()) + 1)
+            codes = table.labels
+        obs[name] = pd.Categorical.from_codes(codes, pd.Index(kinds))
+    var = pd.DataFrame(index=written_names(table.column_names, table.shape[1]))
+    anndata.AnnData(table.counts.whole_matrix(), obs=obs, var=var).write_h5ad(path)
+
+
+def read_all(path: str, limit: int, layer: str | None, labels: Sequence[str]) -> Items:
+    """Counts, names, and labels of those columns of obs that are there."""
+    file = opened(path)
+    matrix = _chosen(file, layer)
+    yield from _about(file, matrix, limit)
+    yield from _rows_of(file, labels, limit)
+    yield from all_counts(matrix.element, limit)
+
+
+def describe(path: str, limit: int, layer: str | None) -> Items:
+    """Return all but the counts and what belongs to rows: what blocks begin with."""
+    file = opened(path)
+    matrix = _chosen(file, layer)
+    yield from _about(file, matrix, limit)
+    yield "place", matrix.element.name.lstrip("/")
+    if not is_array(matrix.element):
+        yield "indptr", pointers_of(matrix.element, limit)
+
+
+def read_obs(path: str, limit: int, labels: Sequence[str]) -> Items:
+    """Names of rows, and labels of columns of obs; the counts stay where they are."""
+    yield from _rows_of(opened(path), labels, limit)
+
+
+def _rows_of(file: Any, labels: Sequence[str], limit: int) -> Items:
+    obs = item_of(file, "obs")
+    yield "rows", frame_names(obs, limit)
+    yield from read_labels(obs, labels, limit)
+
+
+def _about(file: Any, matrix: _Matrix, limit: int) -> Items:
+    shape, by_rows = shape_of(matrix.element)
+    yield "shape", shape
+    yield "by_rows", by_rows
+    yield "called", matrix.called
+    yield "asked", matrix.asked
+    if not matrix.asked:
+        yield "whole_layers", _whole_layers(file)
+    yield "columns", frame_names(matrix.var, limit)
+
+
+def _chosen(file: Any, layer: str | None) -> _Matrix:
+    """Return the matrix of this name, or else the one that holds counts."""
+    if "obs" not in file or "var" not in file:
+        kind = "; pass format='biom'" if "observation" in file else ""
+        if "matrix" in file:
+            kind = "; pass format='10x-h5'"
+        message = f"it is not an AnnData file, as it lacks obs or var{kind}"
+        raise DataFormatError(message)
+    layers = list(group_of(file, "layers"))
+    if layer is None and "counts" in layers:
+        layer = "counts"
+    if layer is not None and layer in layers:
+        element, called = item_of(file["layers"], layer), f"layer {layer!r}"
+        return _Matrix(element, file["var"], called, asked=True)
+    if layer == "raw" and "raw" in file:
+        raw = file["raw"]
+        element, var = item_of(raw, "X"), item_of(raw, "var")
+        return _Matrix(element, var, "raw.X", asked=True)
+    choices = _layer_choices(file)
+    if layer not in (None, "X"):
+        message = f"it has no layer {layer!r}; pass layer= as one of {choices}"
+        raise DataFormatError(message)
+    if not _has_x(file):
+        message = f"it has no X; pass layer= as one of {choices}"
+        raise DataFormatError(message)
+    return _Matrix(item_of(file, "X"), file["var"], "X", asked=layer is not None)
+
+
+def _layer_choices(file: Any) -> str:
+    """List what may be passed as layer=."""
+    raw = ["raw"] if "X" in group_of(file, "raw") else []
+    names = [*group_of(file, "layers"), *raw, *(["X"] if _has_x(file) else [])]
+    return (
+        ", ".join(repr(name) for name in names) or "none: it does not contain a matrix"
+    )
+
+
+def _whole_layers(file: Any) -> list[str]:
+    """Names of layers that begin with whole numbers, as counts are."""
+    elements = {
+        name: item_of(file["layers"], name) for name in group_of(file, "layers")
+    }
+    if "X" in group_of(file, "raw"):
+        elements["raw"] = item_of(file["raw"], "X")
+    return [name for name, element in elements.items() if _begins_whole(element)]
+
+
+def _begins_whole(matrix: Any) -> bool:
+    """Whether the first values of a matrix are whole numbers."""
+    if not is_array(matrix):
+        matrix = numbers_of(matrix, "data", "biuf")
+    elif len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
+        return False
+    width = int(np.prod(matrix.shape[1:], dtype=object))
+    first = np.asarray(matrix[: max(1, _FIRST // max(1, width))])
+    return np.array_equal(first, np.rint(first), equal_nan=True)
+
+
+def _has_x(file: Any) -> bool:
+    """Whether there is an X; an older AnnData writes that there is none."""
+    return "X" in file and attribute(item_of(file, "X"), "encoding-type") != "null"
+
+
+def frame_names(frame: Any, limit: int) -> list[str]:
+    """Names of the rows of obs or var."""
+    if is_array(frame):
+        message = (
+            f"{frame.name} is in the form of AnnData before 0.7; read the file with "
+            "anndata and write it again"
+        )
+        raise DataFormatError(message)
+    index = attribute(frame, "_index")
+    if not isinstance(index, str) or index not in list(frame):
+        message = f"{frame.name} does not say which of its columns holds the names"
+        raise DataFormatError(message)
+    return [str(name) for name in values_of(frame, index, limit)]

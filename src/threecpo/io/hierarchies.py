@@ -1,0 +1,384 @@
+"""Groups, arrays and matrices of an HDF5 file or a zarr folder, piece by piece.
+
+Nothing leads out of the file: of HDF5 all links, virtual data sets and external storage
+are looked at before anything is followed; the caller has done so with zarr folders. All
+of this runs in a process of its own, but for ``matrix_of`` and ``labels_found``.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._errors import DataFormatError
+from .._labels import encoded, label_text
+from .content import csr_rows
+from .roles import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Items = Iterator[tuple[str, Any]]
+
+# Bytes and texts that are read at a time.
+PIECE = 1 << 22
+MOST_OF_A_PIECE = 1 << 26
+TEXTS = 1 << 13
+# A text takes this many bytes in memory, besides its letters.
+OF_TEXT = 64
+# More chunks than this would be new memory for numbers that come once.
+CHUNK_CACHE = 1 << 20
+_BY_ROWS = {"csr_matrix": True, "csr": True, "csc_matrix": False, "csc": False}
+
+
+def opened(path: str) -> Any:
+    """Open a file or folder; what it holds lies in it."""
+    if os.path.isdir(path):  # noqa: PTH112
+        import zarr
+        from numcodecs import registry  # type: ignore[import-untyped]
+
+        warnings.simplefilter("ignore")
+        # It runs what is stored.
+        registry.codec_registry.pop("pickle", None)
+        zarr.config.set({"threading.max_workers": 2, "async.concurrency": 4})
+        return zarr.open_group(path, mode="r")
+    import h5py
+
+    file = h5py.File(path, "r", rdcc_nbytes=CHUNK_CACHE)
+    _check_inside(file)
+    return file
+
+
+def _check_inside(file: Any) -> None:
+    """Refuse an HDF5 file that would read others, before any link is followed."""
+    import h5py
+
+    left, seen = [file], {h5py.h5o.get_info(file.id).addr}
+    while left:
+        group = left.pop()
+        for name in group:
+            link = group.get(name, getlink=True)
+            path = f"{group.name.rstrip('/')}/{name}"
+            if isinstance(link, h5py.SoftLink):
+                # It leads to a link of this file, which is looked at itself.
+                continue
+            if not isinstance(link, h5py.HardLink):
+                message = f"{path} is a link to another file, which is not followed"
+                raise DataFormatError(message)
+            item = group[name]
+            if isinstance(item, h5py.Dataset):
+                if item.is_virtual or item.external is not None:
+                    message = f"{path} holds its values in other files"
+                    raise DataFormatError(message)
+            elif isinstance(item, h5py.Group):
+                address = h5py.h5o.get_info(item.id).addr
+                if address not in seen:
+                    seen.add(address)
+                    left.append(item)
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array, not a group."""
+    return hasattr(item, "shape")
+
+
+def item_of(group: Any, name: str) -> Any:
+    """Return the group or array of a name."""
+    with suppress(KeyError):
+        if not is_array(group):
+            return group[name]
+    message = f"it lacks {_path(group)}/{name}"
+    raise DataFormatError(message)
+
+
+def group_of(group: Any, name: str) -> Any:
+    """Return the group of a name; an empty one where there is none."""
+    if name not in group or is_array(group[name]):
+        return {}
+    return group[name]
+
+
+def _path(item: Any) -> str:
+    return str(item.name).rstrip("/")
+
+
+def attribute(item: Any, *names: str) -> Any:
+    """Text, number or list of the first attribute that is there; None if none is."""
+    for name in names:
+        if name in item.attrs:
+            value = item.attrs[name]
+            plain = value.tolist() if hasattr(value, "tolist") else value
+            return (
+                plain.decode("utf-8", "replace") if isinstance(plain, bytes) else plain
+            )
+    return None
+
+
+def numbers_of(group: Any, name: str, kinds: str) -> Any:
+    """One list of numbers of a group, of which no value is read yet."""
+    array = item_of(group, name)
+    if not is_array(array) or len(array.shape) != 1 or array.dtype.kind not in kinds:
+        message = f"{name} of its matrix is not a list of numbers"
+        raise DataFormatError(message)
+    return array
+
+
+def pieces(
+    array: Any, start: int = 0, stop: int | None = None
+) -> Iterator[NDArray[Any]]:
+    """Values of an array from row to row, some megabytes and whole chunks at a time."""
+    stop = array.shape[0] if stop is None else stop
+    row = max(1, array.dtype.itemsize * int(np.prod(array.shape[1:])))
+    chunks = getattr(array, "shards", None) or array.chunks or (1,)
+    deep = max(1, chunks[0])
+    step = max(1, PIECE // row)
+    if deep * row <= MOST_OF_A_PIECE:
+        step = -(-step // deep) * deep
+    while start < stop:
+        # Later pieces begin where a chunk does, so that none is unpacked twice.
+        end = min(stop, (start // step + 1) * step)
+        yield np.asarray(array[start:end])
+        start = end
+
+
+def texts(array: Any, limit: int) -> list[Any]:
+    """Values of a list as text or numbers, which take so many bytes at most."""
+    if not is_array(array) or len(array.shape) != 1:
+        message = f"{_path(array)} is not a list of values"
+        raise DataFormatError(message)
+    check(OF_TEXT * array.shape[0], limit)
+    found: list[Any] = []
+    taken = 0
+    for start in range(0, array.shape[0], TEXTS):
+        values = np.asarray(array[start : start + TEXTS]).tolist()
+        listed = [v.decode() if isinstance(v, bytes) else v for v in values]
+        taken += sum(OF_TEXT + len(t) for t in listed if isinstance(t, str))
+        check(taken, limit)
+        found += listed
+    return found
+
+
+def names_of(group: Any, name: str, limit: int) -> list[str]:
+    """Names that a group holds as one list."""
+    return [str(name) for name in texts(item_of(group, name), limit)]
+
+
+def check(n_bytes: int, limit: int) -> None:
+    """Refuse what takes more than so many bytes."""
+    if n_bytes > limit:
+        raise MemoryError
+
+
+def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
+    """Rows and columns, and whether it is stored by rows."""
+    if is_array(matrix):
+        if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
+            message = f"its matrix is {matrix.dtype} of shape {matrix.shape}, no table"
+            raise DataFormatError(message)
+        n_rows, n_columns = map(int, matrix.shape)
+        return (n_rows, n_columns), True
+    kind = attribute(matrix, "encoding-type", "h5sparse_format")
+    shape = attribute(matrix, "shape", "h5sparse_shape")
+    if not isinstance(kind, str) or kind not in _BY_ROWS:
+        message = f"its matrix is stored as {kind!r}, which is not a table"
+        raise DataFormatError(message)
+    try:
+        n_rows, n_columns = (int(size) for size in shape)
+    except (TypeError, ValueError):
+        message = f"its matrix has shape {shape!r}"
+        raise DataFormatError(message) from None
+    return (n_rows, n_columns), _BY_ROWS[kind]
+
+
+def all_counts(matrix: Any, limit: int) -> Items:
+    """All of a matrix: ``indices`` and ``data`` in pieces, and ``indptr``.
+
+    Of a full matrix ``lengths`` come in place of pointers, and sizes are not known.
+    """
+    if is_array(matrix):
+        check(matrix.dtype.itemsize * int(np.prod(matrix.shape, dtype=object)), limit)
+        yield from _rows_of_full(matrix, 0, matrix.shape[0])
+        return
+    data, indices = (
+        numbers_of(matrix, "data", "biuf"),
+        numbers_of(matrix, "indices", "iu"),
+    )
+    sizes = {"data": [data.shape, "<f8"], "indices": [indices.shape, "<i4"]}
+    check(8 * data.shape[0] + 4 * indices.shape[0], limit)
+    yield "sizes", sizes
+    yield "indptr", pointers_of(matrix, limit)
+    yield from (("indices", _places(part)) for part in pieces(indices))
+    yield from (("data", narrow(part)) for part in pieces(data))
+
+
+def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:
+    """Pointers of a sparse matrix, which nobody has looked at yet."""
+    array = numbers_of(matrix, "indptr", "iu")
+    check(8 * array.shape[0], limit)
+    return np.concatenate([np.zeros(0, np.int64), *pieces(array)]).astype(np.int64)
+
+
+def _rows_of_full(matrix: Any, start: int, stop: int) -> Items:
+    for part in pieces(matrix, start, stop):
+        rows, columns = np.nonzero(part)
+        yield "lengths", np.bincount(rows, minlength=len(part))
+        yield "indices", columns.astype(np.int32)
+        yield "data", narrow(part[rows, columns])
+
+
+def _places(indices: NDArray[Any]) -> NDArray[np.int32]:
+    if indices.size and not 0 <= indices.min() <= indices.max() <= 2**31 - 1:
+        message = "its matrix is damaged: it has indices outside of any matrix"
+        raise DataFormatError(message)
+    return indices.astype(np.int32, copy=False)
+
+
+def narrow(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in fewer bytes where all are small: that is faster to send."""
+    if values.dtype.kind == "b" or not values.size:
+        return values.astype(np.uint8)
+    small = values.astype(np.uint8)
+    return small if np.array_equal(small, values) else values
+
+
+def read_rows(
+    path: str, limit: int, place: str, cuts: Sequence[tuple[int, int]]
+) -> Items:
+    """Rows of a matrix, from row to row as ``cuts`` say, one block after the other.
+
+    Of each block: ``lengths`` of its rows, ``indices`` and ``data`` in pieces, and
+    its number as ``block`` at the end.
+    """
+    matrix = opened(path)[place]
+    full = is_array(matrix)
+    ends = None if full else pointers_of(matrix, limit)
+    if ends is not None:
+        numbers = (
+            numbers_of(matrix, "data", "biuf"),
+            numbers_of(matrix, "indices", "iu"),
+        )
+        if ends.max(initial=0) > min(array.shape[0] for array in numbers):
+            message = f"its row pointers end at {ends.max()}, beyond its counts"
+            raise DataFormatError(message)
+    for number, (start, stop) in enumerate(cuts):
+        if ends is None:
+            yield from _rows_of_full(matrix, start, stop)
+        else:
+            first, last = int(ends[start]), int(ends[stop])
+            yield "lengths", np.diff(ends[start : stop + 1])
+            parts = pieces(numbers_of(matrix, "indices", "iu"), first, last)
+            yield from (("indices", _places(part)) for part in parts)
+            parts = pieces(numbers_of(matrix, "data", "biuf"), first, last)
+            yield from (("data", narrow(part)) for part in parts)
+        yield "block", number
+
+
+def matrix_of(found: dict[str, Any]) -> Any:
+    """Sparse matrix of what a reader has found; nobody has looked at its indices."""
+    shape = tuple(found["shape"])
+    indptr = found.get("indptr")
+    if indptr is None:
+        indptr = np.concatenate([[0], np.cumsum(found["lengths"])])
+    if found["by_rows"]:
+        return csr_rows(found["data"], found["indices"], indptr, shape)
+    import scipy.sparse as sp
+
+    return sp.csc_array((found["data"], found["indices"], indptr), shape=shape)
+
+
+def labels_found(
+    found: dict[str, Any], names: Sequence[str], called: str
+) -> dict[str, Any]:
+    """Labels of columns of obs: numbers and names of the first, texts of others."""
+    for name in names:
+        place_of(found["obs_columns"], name, "labels", called)
+    if not names:
+        return {}
+    texts = {name: _texts(**found["labels"][name]) for name in names}
+    first = found["labels"][names[0]]
+    if "codes" in first:
+        kinds = {"labels": np.array(first["codes"]), "label_names": first["names"]}
+    else:
+        kinds = encoded(texts[names[0]])
+    others = {name: texts[name] for name in names[1:]}
+    return kinds | {"label_kind": names[0], "other_labels": others}
+
+
+def _texts(
+    values: list[Any] | None = None, codes: Sequence[int] = (), names: Any = ()
+) -> list[str | None]:
+    """Labels as text, None where there is none."""
+    if values is not None:
+        return [label_text(value) for value in values]
+    return [None if code < 0 else names[code] for code in codes]
+
+
+def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
+    """Columns of a frame, and for each label that is one of them its values.
+
+    Categories come as their numbers, and as their names.
+    """
+    rows = attribute(frame, "_index") if hasattr(frame, "attrs") else None
+    columns = [name for name in frame if name not in (rows, "__categories")]
+    yield "obs_columns", columns
+    found = {}
+    for name in names:
+        if name in columns:
+            categories = _categories(frame, name, limit)
+            if categories is None:
+                found[name] = {"values": values_of(frame, name, limit)}
+            else:
+                found[name] = {"codes": categories[0], "names": categories[1]}
+    yield "labels", found
+
+
+def values_of(frame: Any, name: str, limit: int) -> list[Any]:
+    """Values of a column, None for those that are missing."""
+    categories = _categories(frame, name, limit)
+    if categories is not None:
+        codes, names = categories
+        return [None if code < 0 else names[code] for code in codes]
+    column = frame[name]
+    if is_array(column):
+        return texts(column, limit)
+    values, mask = (texts(item_of(column, key), limit) for key in ("values", "mask"))
+    if len(mask) != len(values):
+        message = f"column {name!r} has {len(values)} values, {len(mask)} in its mask"
+        raise DataFormatError(message)
+    pairs = zip(values, mask, strict=True)
+    return [None if hidden else value for value, hidden in pairs]
+
+
+def _categories(
+    frame: Any, name: str, limit: int
+) -> tuple[list[int], list[str]] | None:
+    """Codes and names of a column of categories, None for one of another kind."""
+    column = frame[name]
+    if is_array(column):
+        # Version 0.7 kept the categories of all columns beside them.
+        beside = group_of(frame, "__categories")
+        if name not in beside or column.dtype.kind not in "iu":
+            return None
+        codes, listed = texts(column, limit), names_of(beside, name, limit)
+    elif "codes" in column and "categories" in column:
+        codes = texts(column["codes"], limit)
+        listed = names_of(column, "categories", limit)
+    else:
+        return None
+    numbers = np.array(codes)
+    if codes and (
+        numbers.dtype.kind not in "iu"
+        or not -1 <= numbers.min() <= numbers.max() < len(listed)
+    ):
+        message = f"column {name!r} has codes without a category"
+        raise DataFormatError(message)
+    if len(set(listed)) < len(listed):
+        message = f"column {name!r} has the same category twice"
+        raise DataFormatError(message)
+    return codes, listed

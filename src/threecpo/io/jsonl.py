@@ -1,0 +1,104 @@
+"""jsonl: a text a line, or an object, which is read as a line of a csv file is."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .._errors import DataFormatError
+from .content import shown
+from .delimited import read_lines
+from .files import opened, recoded, stream_of
+from .limits import limit_of
+from .lines import Lines, long_fields
+from .numbers import NumberStyle, may_be_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from .content import FileContent
+    from .formats import ReadOptions
+
+    # Objects by the numbers of their lines.
+    Entries = dict[int, dict[str, Any]]
+
+_TEXT = "text"
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    limit = limit_of(path, options.max_unpacked)
+    with opened(path, limit) as file:
+        lines = Lines(recoded(file, options.encoding))
+        entries: Entries = {}
+        for line in lines.text():
+            if line.strip():
+                entries[lines.number] = _parsed(line, lines.number)
+    names = list(dict.fromkeys(name for entry in entries.values() for name in entry))
+    if not names:
+        message = "it has no lines" if not entries else "its objects are empty"
+        raise DataFormatError(message)
+    text = options.text or _text_field(entries, names, options)
+    asked = replace(options, header=True, delimiter="\t", text=text, max_unpacked=limit)
+    pieces = _written(entries, names, NumberStyle.of(options))
+    # Names of fields are before the first line.
+    with long_fields():
+        return read_lines(Lines(stream_of(pieces), before=-1), asked, usual="\t")
+
+
+def _parsed(line: str, number: int) -> dict[str, Any]:
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        message = f"line {number} is not valid JSON: {error}"
+        raise DataFormatError(message) from error
+    if isinstance(entry, dict | str):
+        return entry if isinstance(entry, dict) else {_TEXT: entry}
+    what = f"holds {shown(str(entry))}, which is neither a text nor an object"
+    message = f"line {number} {what}"
+    raise DataFormatError(message)
+
+
+def _text_field(
+    entries: Entries, names: list[str], options: ReadOptions
+) -> tuple[str, ...]:
+    """The field called text, or the only one, if it holds texts."""
+    others = {options.index, *options.labels, *options.drop}
+    left = [name for name in names if name not in others]
+    name = _TEXT if _TEXT in left else left[0] if len(left) == 1 else None
+    values = [entry.get(name) for entry in entries.values()] if name else []
+    texts = (isinstance(v, str) and not may_be_count(v) for v in values)
+    return (name,) if name and options.triples is None and any(texts) else ()
+
+
+def _written(entries: Entries, names: list[str], style: NumberStyle) -> Iterator[bytes]:
+    """Names of fields, and a line for each object where it stands in the file."""
+    # Quoted, as a line that begins with # would be none of names.
+    yield _line(names, csv.QUOTE_ALL)
+    done = 0
+    for number, entry in entries.items():
+        yield b"\n" * (number - done - 1)
+        yield _line([_field(entry.get(name), number, style) for name in names])
+        done = number
+
+
+def _field(value: Any, number: int, style: NumberStyle) -> str:
+    """A value as a csv file in this style would have it; a field may be missing."""
+    if isinstance(value, dict | list):
+        message = f"line {number} holds {shown(str(value))}, not a text or a number"
+        raise DataFormatError(message)
+    if isinstance(value, float):
+        return str(value).replace(".", style.decimal)
+    return (
+        "" if value is None else str(int(value) if isinstance(value, bool) else value)
+    )
+
+
+def _line(fields: list[str], quoting: Any = csv.QUOTE_MINIMAL) -> bytes:
+    file = io.StringIO()
+    writer = csv.writer(file, delimiter="\t", lineterminator="\n", quoting=quoting)
+    writer.writerow([" ".join(field.splitlines()) for field in fields])
+    return file.getvalue().encode()

@@ -1,0 +1,291 @@
+"""10x: folders of a matrix of genes x cells and the names of both, and HDF5 files.
+
+Files in HDF5 are those of Cell Ranger 2 and 3, and as CellBender writes them. Genes x
+cells are stored by columns, which are rows of cells x genes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .._errors import DataFormatError
+from .._writing import open_new
+from .content import FileContent, shown, written_names
+from .files import opened as open_text
+from .h5ad import asked
+from .hierarchies import (
+    all_counts,
+    group_of,
+    is_array,
+    matrix_of,
+    names_of,
+    numbers_of,
+    opened,
+    pointers_of,
+    texts,
+)
+from .limits import limit_of
+from .lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from ..table import CountTable
+    from .formats import ReadOptions, WriteOptions
+
+    Items = Iterator[tuple[str, Any]]
+
+_MATRIX = "matrix.mtx"
+_FEATURES = ("features.tsv", "genes.tsv")
+_BARCODES = ("barcodes.tsv",)
+_TEXT_TO_MEMORY = 4
+_WRITTEN = {"matrix.mtx.gz", "features.tsv.gz", "barcodes.tsv.gz"}
+_PARTS = ("barcodes", "data", "indices", "indptr", "shape")
+
+
+def is_part(path: Path) -> bool:
+    """Whether the names of genes and cells lie beside a matrix."""
+    prefix = _prefix(path)
+    return prefix is not None and all(
+        _beside(path, prefix, names) is not None for names in (_FEATURES, _BARCODES)
+    )
+
+
+def read(path: Path, options: ReadOptions) -> FileContent:
+    """Read a folder, or the files that go with a matrix of it."""
+    matrix, limit = matrix_file(path), options.max_unpacked
+    genes = read_gene_names(matrix, limit)
+    cells = read_cell_names(matrix, limit)
+    from .mtx import read_matrix
+
+    X = read_matrix(matrix, limit, turned=(len(genes), len(cells)))
+    if X.shape != (len(cells), len(genes)):
+        message = (
+            f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
+            f"{len(genes)} genes and {len(cells)} cells; the files do not go together"
+        )
+        raise DataFormatError(message)
+    return FileContent(X, cells, genes)
+
+
+def matrix_file(path: Path) -> Path:
+    """Return the matrix that a folder holds, or the file itself."""
+    return _only_matrix(path) if path.is_dir() else path
+
+
+def read_cell_names(matrix: Path, limit: int | None = None) -> list[str]:
+    """Read the names of cells beside a matrix."""
+    return [fields[0] for fields in _fields(_needed(matrix, _BARCODES), limit)]
+
+
+def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:
+    """Read the names of genes beside a matrix."""
+    genes = _fields(_needed(matrix, _FEATURES), limit)
+    ids = [fields[0] for fields in genes]
+    return gene_names(ids, [fields[1] if len(fields) > 1 else "" for fields in genes])
+
+
+def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
+    """Symbols, or ids where there are none; a symbol of several genes with its id."""
+    names = [symbol or gene for gene, symbol in zip(ids, symbols, strict=True)]
+    if len(set(names)) == len(names):
+        return names
+    often = Counter(names)
+    return [
+        name if often[name] == 1 else f"{name} ({gene})"
+        for gene, name in zip(ids, names, strict=True)
+    ]
+
+
+def _only_matrix(folder: Path) -> Path:
+    found = sorted(path for path in folder.iterdir() if _prefix(path) is not None)
+    if not found:
+        message = f"it does not contain {_MATRIX}, plain or as .gz"
+        raise DataFormatError(message)
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found)
+        message = f"it holds several matrices; name one of them: {names}"
+        raise DataFormatError(message)
+    return found[0]
+
+
+def _prefix(path: Path) -> str | None:
+    """What stands before matrix.mtx in the name of a file."""
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith(_MATRIX):
+        return None
+    return path.name[: len(name) - len(_MATRIX)]
+
+
+def _beside(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path | None:
+    for name in names:
+        for ending in ("", ".gz"):
+            path = matrix.with_name(f"{prefix}{name}{ending}")
+            if path.is_file():
+                return path
+    return None
+
+
+def _needed(matrix: Path, names: tuple[str, ...]) -> Path:
+    prefix = _prefix(matrix) or ""
+    path = _beside(matrix, prefix, names)
+    if path is None:
+        wanted = " or ".join(f"{prefix}{name}" for name in names)
+        message = f"beside {matrix.name} there is no {wanted}, plain or as .gz"
+        raise DataFormatError(message)
+    return path
+
+
+def _fields(path: Path, limit: int | None) -> list[list[str]]:
+    # Short lines take many times their size in memory.
+    most = limit_of(path, limit) // _TEXT_TO_MEMORY
+    with open_text(path, most) as file:
+        lines = (line.rstrip("\r\n") for line in Lines(file).text())
+        return [line.split("\t") for line in lines if line]
+
+
+def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001
+    """Write the three files of a folder as Cell Ranger 3 does."""
+    genes = written_names(table.column_names, table.shape[1])
+    cells = written_names(table.row_names, table.shape[0])
+    path.mkdir()
+    lines = [f"{gene}\t{gene}\tGene Expression" for gene in _of_one_line(genes)]
+    for name, names in (("features", lines), ("barcodes", _of_one_line(cells))):
+        with open_new(path / f"{name}.tsv.gz") as file:
+            file.write("".join(f"{line}\n" for line in names).encode())
+    from .mtx import write_matrix
+
+    write_matrix(table.counts.whole_matrix().T, path / "matrix.mtx.gz")
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is one that ``write`` has made: the matrix says so."""
+    entries = list(folder.iterdir())
+    if {entry.name for entry in entries} != _WRITTEN:
+        return False
+    if not all(entry.is_file() for entry in entries):
+        return False
+    try:
+        from .mtx import WRITTEN_BY
+
+        with open_text(folder / "matrix.mtx.gz") as file:
+            return WRITTEN_BY.encode() in file.read(200)
+    except (OSError, EOFError, ValueError, zlib.error):
+        return False
+
+
+def _of_one_line(names: list[str]) -> list[str]:
+    for name in names:
+        if not name or any(letter in name for letter in "\t\r\n"):
+            message = f"the name {shown(name)} is empty or has a tab or a line end"
+            raise DataFormatError(message)
+    return names
+
+
+def read_hdf5(path: Path, options: ReadOptions) -> FileContent:
+    """Read a file in HDF5."""
+    from .._core.matrices import from_sparse
+
+    found = asked(read_all, path, options.max_unpacked, layer=options.layer)
+    X, taken = matrix_of(found), found["taken"]
+    genes = gene_names(found["ids"], found["symbols"])
+    if taken is not None:
+        # Selecting columns trusts indices, which are checked on the way.
+        X, genes = from_sparse(X).matrix()[:, taken], [genes[j] for j in taken]
+    return FileContent(X, found["rows"], genes, description=found["called"])
+
+
+def read_all(path: str, limit: int, layer: str | None) -> Items:
+    """Counts of all features with names; ``taken`` are those to take, if not all."""
+    group, kind = _chosen(opened(path), layer)
+    yield from _about(group, kind, limit)
+    yield from all_counts(group, limit)
+
+
+def describe(path: str, limit: int, layer: str | None) -> Items:
+    """Return all but the counts: what blocks begin with."""
+    group, kind = _chosen(opened(path), layer)
+    yield from _about(group, kind, limit)
+    yield "place", group.name.lstrip("/")
+    yield "indptr", pointers_of(group, limit)
+
+
+def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
+    """Return the group of counts, and the kind of features to take of it."""
+    groups = {name: group_of(file, name) for name in file}
+    groups = {n: g for n, g in groups.items() if all(part in g for part in _PARTS)}
+    if not groups:
+        others = {
+            "h5ad": "obs" in file and "var" in file,
+            "biom": "observation" in file,
+        }
+        kinds = [f"; pass format={kind!r}" for kind, fits in others.items() if fits]
+        needed = ", ".join(_PARTS)
+        message = (
+            f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}"
+        )
+        raise DataFormatError(message)
+    if layer is not None and layer in groups:
+        return groups[layer], None
+    if len(groups) > 1:
+        listed = ", ".join(map(repr, groups))
+        message = f"it holds counts of several genomes; pass layer= as one of {listed}"
+        raise DataFormatError(message)
+    return next(iter(groups.values())), layer
+
+
+def _about(group: Any, layer: str | None, limit: int) -> Items:
+    ids, symbols, kinds = _genes(group, limit)
+    sizes = texts(numbers_of(group, "shape", "iu"), limit)
+    if len(sizes) != 2 or sizes[0] != len(ids):
+        message = f"its matrix of shape {sizes} has names of {len(ids)} genes"
+        raise DataFormatError(message)
+    called = f"counts of {group.name.lstrip('/')}"
+    often = Counter(kinds)
+    taken = None
+    if layer is not None:
+        if layer not in often:
+            known = ", ".join(map(repr, often)) or "none: leave layer= out"
+            message = f"it has no layer {layer!r}; pass layer= as one of {known}"
+            raise DataFormatError(message)
+        taken = [j for j, kind in enumerate(kinds) if kind == layer]
+        called += f", {layer}"
+    elif len(often) > 1:
+        called += ": " + ", ".join(f"{n} of {kind}" for kind, n in often.items())
+    yield "shape", sizes[::-1]
+    yield "by_rows", True
+    yield "called", called
+    yield "ids", ids
+    yield "symbols", symbols
+    yield "taken", taken
+    yield "rows", names_of(group, "barcodes", limit)
+
+
+def _genes(group: Any, limit: int) -> tuple[list[str], list[str], list[str]]:
+    """Ids and symbols of the genes and, as far as known, their kinds of features."""
+    if "genes" in group:
+        ids = names_of(group, "genes", limit)
+        return ids, _parallel(group, "gene_names", ids, limit), []
+    features = group_of(group, "features")
+    if "id" not in features or not is_array(features["id"]):
+        message = "its matrix has neither genes nor features/id"
+        raise DataFormatError(message)
+    ids = names_of(features, "id", limit)
+    kinds = []
+    if "feature_type" in features:
+        kinds = _parallel(features, "feature_type", ids, limit)
+    return ids, _parallel(features, "name", ids, limit), kinds
+
+
+def _parallel(group: Any, name: str, ids: list[str], limit: int) -> list[str]:
+    """Texts that go with the ids; the ids where there are none."""
+    if name not in group:
+        return ids
+    found = names_of(group, name, limit)
+    if len(found) != len(ids):
+        message = f"{group.name}/{name} has {len(found)} entries for {len(ids)} genes"
+        raise DataFormatError(message)
+    return found
