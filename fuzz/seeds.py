@@ -124,6 +124,5 @@ def mtx_variants() -> list[Tree]:
         *plain_files(
             {"t.mtx": f"{banner} coordinate real general\n%\n2 3 2\n1 2 1.5\n2 3 4\n"},
             {"t.mtx": f"{banner} coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n"},
-            {"t.mtx": f"{banner} array integer general\n2 2\n1\n0\n3\n4\n"},
         ),
     ]

@@ -179,8 +179,7 @@ def test_nobody_reaches_into_an_estimator():
         if room_of(path) in ("cluster", "_fit", "_core"):
             continue
         uses = list(private_uses(ast.parse(path.read_text(encoding="utf-8"))))
-        # A chunk of a Dask array describes itself for pickling.
-        dicts = () if path.name == "_chunks.py" else ("__dict__", "vars")
+        dicts = ("__dict__", "vars")
         wrong += [(named(path), use) for use in uses if use in dicts or reaches_in(use)]
     assert wrong == []
 

@@ -156,7 +156,7 @@ _CHECKS: dict[str, Any] = {
 }
 _MOST_NAMES = 5
 # Rounded shares sum to about 1; two rows may do so by chance.
-_SHARE_TOLERANCE, _FEWEST_SHARES = 0.02, 3
+_SHARE_TOLERANCE, FEWEST_SHARES = 0.02, 3
 
 
 def check_counts(
@@ -329,12 +329,21 @@ def proportion_total(counts: Counts) -> int | None:
     """1 or 100 if the values of each row are shares that sum to it, else None."""
     sums = counts.row_lengths(1)
     sums = sums[sums > 0]
-    if not counts.fractional or len(sums) < _FEWEST_SHARES or counts.n_columns < 2:
+    if not counts.fractional or len(sums) < FEWEST_SHARES or counts.n_columns < 2:
         return None
     whole = np.array([1.0, 100.0])
     near = np.abs(sums[:, None] - whole) <= _SHARE_TOLERANCE * whole
     found = np.flatnonzero(near.all(axis=0))
     return int(whole[found[0]]) if len(found) else None
+
+
+def proportions_message(total: int) -> str:
+    """Say that rows are shares of this total, and what to do."""
+    return (
+        f"all rows sum to {total}: these are proportions, not counts. Read the "
+        f"original counts; if they are lost, multiply all values by {1000 // total} "
+        "and round them"
+    )
 
 
 def _formatted(value: float) -> str:

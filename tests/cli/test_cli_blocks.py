@@ -144,7 +144,7 @@ def test_rows_of_an_anndata_keep_their_names(run, suffix, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*zarr:UserWarning")
-@pytest.mark.parametrize("kind", ["h5ad", "zarr", "10x", "10x.h5"])
+@pytest.mark.parametrize("kind", ["h5ad", "zarr", "10x", "10x.h5", "csv"])
 def test_labels_of_rows_in_blocks_are_those_in_memory(run, kind, tmp_path):
     pytest.importorskip("zarr")
     anndata = pytest.importorskip("anndata")
@@ -162,6 +162,11 @@ def test_labels_of_rows_in_blocks_are_those_in_memory(run, kind, tmp_path):
         else:
             path = tmp_path / "cells.h5"
             write_tenx(path, table)
+    elif kind == "csv":
+        path = tmp_path / "cells.csv"
+        known = {"labels": [label or "" for label in labels]}
+        table = threecpo.CountTable(X, row_names=ROWS, column_names=COLUMNS)
+        threecpo.write_counts(table.with_labels({"kind": known["labels"]}), path)
     else:
         path = tmp_path / f"cells.{kind}"
         cells = anndata.AnnData(X.astype(np.float32))

@@ -124,6 +124,12 @@ def test_batches_of_blocks(name, study, capsys):
     assert done.code == 0, done.err
     expected = ThreeCPO(2, random_state=0).fit(X, batch=lab)
     assert load(folder / "out" / "model.npz").loss_ == expected.loss_
+    lines = (folder / "known.csv").read_text().splitlines()
+    (folder / "fewer.csv").write_text("\n".join(lines[:-3]))
+    beside = ["--metadata", folder / "fewer.csv"]
+    matched = (*options, *beside, "--batch", "lab", "--only-matched")
+    assert run("fit", folder / name, *matched, "-o", folder / "fewer").code == 0
+    assert len(load(folder / "fewer" / "model.npz").labels_) == len(lines) - 4
     done = run("fit", folder / name, *options, *beside)
     assert done.code == 2
     assert "--metadata cannot be used with --max-memory" in done.err

@@ -1,5 +1,6 @@
 """Typical mistakes in commands: a clear sentence each; its advice leads to a fit."""
 
+import json
 import re
 from pathlib import Path
 
@@ -103,10 +104,10 @@ ON_THE_COMMAND_LINE = {
         ["fit", "t.csv", *K, "--metadata", "names.csv", "--batch", "town"],
     ),
     "a table in blocks": (
-        ["fit", "t.csv", *K, "--max-memory", "1GB"],
+        ["fit", "t.jsonl", *K, "--max-memory", "1GB"],
         "make it one by `threecpo convert` or threecpo.write_counts, or read all",
-        ["convert", "t.csv", "new.h5ad"],
-        ["fit", "new.h5ad", *K, "--max-memory", "1GB"],
+        ["convert", "t.jsonl", "new.csv"],
+        ["fit", "new.csv", *K, "--max-memory", "1GB"],
     ),
     "names in a list of another length": (
         ["report", "two.threecpo", "--names", "three.txt"],
@@ -123,9 +124,9 @@ ON_THE_COMMAND_LINE = {
         "it has no column 'zebra' for --batch. Available",
         ["fit", "names.csv", *K, "--batch", "town"],
     ),
-    "only what is matched, in blocks": (
-        ["fit", "t.h5ad", *K, *TOWN, "--only-matched", "--max-memory", "1MB"],
-        "--only-matched cannot be used with --max-memory",
+    "texts in blocks": (
+        ["fit", "t.csv", *K, "--text", "town", "--max-memory", "1MB"],
+        "--text cannot be used with --max-memory",
     ),
     "a checkpoint among other files": (
         ["fit", "t.h5ad", *K, "--checkpoint", "mixed"],
@@ -207,6 +208,8 @@ def write_files():
     FRAME.assign(town="Rome").to_csv("names.csv")
     FRAME[:9].assign(town="Rome").to_csv("few.csv")
     Path("three.txt").write_text("red\nblue\ngrey\n")
+    lines = [json.dumps({"a": i % 7, "b": 9 - i}) for i in range(9)]
+    Path("t.jsonl").write_text("\n".join(lines))
     FRAME.assign(day=["", *"ab" * 14, "a"]).to_csv("batches.csv")
     FRAME.drop(columns="d").to_csv("less.csv")
     for name in ("t.h5ad", "market.mtx"):

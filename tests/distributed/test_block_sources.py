@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from block_fits import assert_same_bits, counts_of, evenly, fit, write
 
+from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
-from threecpo.io.blocks import open_blocks, write_blocks
+from threecpo.io.blocks import open_blocks, read_row_labels, write_blocks
 
 NAMES = [f"gene {j}" for j in range(8)]
 
@@ -279,13 +280,56 @@ class TestMatrixMarket:
             read_all(path)
 
 
+class TestCsv:
+    def write(self, path, X):
+        table = CountTable(X, row_names=[f"r{i}" for i in range(X.shape[0])])
+        write_counts(table, path)
+
+    def test_rows_are_those_in_memory(self, X, expected, tmp_path):
+        self.write(tmp_path / "t.csv", X)
+        with open_blocks(tmp_path / "t.csv", block_counts=200) as source:
+            assert len(source.readers) > 2
+            assert source.row_names.tolist() == [f"r{i}" for i in range(X.shape[0])]
+        assert_same_bits(fit(tmp_path / "t.csv"), expected)
+        kept = np.arange(X.shape[0]) % 3 > 0
+        with open_blocks(tmp_path / "t.csv", block_counts=200, rows=kept) as source:
+            assert len(source.row_names) == kept.sum()
+        found = read_all(tmp_path / "t.csv", block_counts=200, rows=kept)
+        np.testing.assert_array_equal(found, X.toarray()[kept])
+
+    def test_options_and_errors_are_those_of_reading(self, X, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("k;a;b\nx;1,5;u\ny;2,0;v\n")
+        with pytest.raises(DataFormatError, match="line 2, column 'a' holds '1,5'"):
+            read_all(path)
+        how = {"decimal": ",", "labels": ["b"]}
+        assert read_all(path, reading=how).tolist() == [[1.5], [2.0]]
+        assert read_row_labels(path, "b", {"decimal": ","}) == ["u", "v"]
+        path.write_text("row,column,count\na,x,1\n")
+        with pytest.raises(
+            DataFormatError, match="it holds a count a line; only tables of"
+        ):
+            read_all(path)
+        path.write_text("id,note\n1,the cat sat on the mat\n2,a dog lay on the rug\n")
+        with pytest.raises(DataFormatError, match="it holds texts; only tables of"):
+            read_all(path)
+
+    @pytest.mark.parametrize("name", ["t.csv", "t.h5ad", "t.npz"])
+    def test_proportions_are_refused(self, name, X, tmp_path):
+        pytest.importorskip("anndata")
+        shares = X.toarray() + 1.0
+        self.write(tmp_path / name, sp.csr_array(shares / shares.sum(1)[:, None]))
+        with pytest.raises(DataFormatError, match="all rows sum to 1: these are prop"):
+            read_all(tmp_path / name, block_counts=200)
+
+
 class TestOthers:
     def test_missing_files(self, tmp_path):
         with pytest.raises(DataFormatError, match="does not exist"):
             read_all(tmp_path / "nowhere.h5ad")
 
     def test_files_without_blocks_and_empty_folders(self, tmp_path):
-        path = tmp_path / "table.csv"
+        path = tmp_path / "table.xlsx"
         path.write_text("a,b\n1,2\n")
         for given in (path, str(tmp_path)):
             with pytest.raises(DataFormatError, match="cannot be read in blocks"):

@@ -21,6 +21,7 @@ from ._printing import listed, number_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from ..io.metadata import Metadata
     from ..table import CountTable
 
 
@@ -31,15 +32,30 @@ def labels_of_rows(
     rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
 ) -> dict[str, list[str | None]]:
     """Those of the labels that the table of these options has of rows."""
+    found, unmatched = _beside(options, labels).of_rows(rows)
+    if unmatched:
+        warnings.warn(unmatched, UserWarning, stacklevel=2)
+    return found
+
+
+def matched_rows(
+    rows: Iterable[str], labels: Sequence[str], options: Mapping[str, Any]
+) -> Any:
+    """Whether the table of these options, which has these labels, has each row."""
+    if "metadata" not in options:
+        message = "only_matched= is about metadata=, which is not given."
+        raise ValueError(message)
+    beside, names = _beside(options, labels), list(rows)
+    beside.of_rows(names)  # says why there are none
+    return beside.has(names)
+
+
+def _beside(options: Mapping[str, Any], labels: Sequence[str]) -> Metadata:
     from ..io.formats import ReadOptions
     from ..io.metadata import read_metadata
 
     asked: dict[str, Any] = {name: options.get(name) for name in METADATA}
-    beside = read_metadata(str(asked["metadata"]), labels, ReadOptions(**asked))
-    found, unmatched = beside.of_rows(rows)
-    if unmatched:
-        warnings.warn(unmatched, UserWarning, stacklevel=2)
-    return found
+    return read_metadata(str(asked["metadata"]), labels, ReadOptions(**asked))
 
 
 # Options of columns of what is given of rows, by the argument of a fit.

@@ -145,10 +145,11 @@ def open_source(
     layer: str | None = None,
     scratch: str | os.PathLike[str] | None = None,
     client: Any = None,
+    **options: Any,
 ) -> AbstractContextManager[BlockSource]:
     """Open blocks for several calls, as each of them would."""
     block_counts = budget_of(max_memory).block_counts(n_jobs, BLOCK_COUNTS)
-    how: dict[str, Any] = {"layer": layer, "block_counts": block_counts}
+    how: dict[str, Any] = {"layer": layer, "block_counts": block_counts, **options}
     return open_blocks(blocks, scratch=scratch, shared=client is not None, **how)
 
 

@@ -57,10 +57,21 @@ class WideRows:
         self._column[layout.counted] = np.arange(len(layout.counted))
 
     def parts(self) -> FileContent:
-        X = joined(self._blocks)
+        """Return counts that were not taken, with the names and labels of all rows."""
         rows = None if self._layout.index is None else self._names
         labels = labels_of_kinds(self._labels)
-        return FileContent(X, rows, self._layout.names, **labels)
+        return FileContent(self.take(), rows, self._layout.names, **labels)
+
+    @property
+    def n_waiting(self) -> int:
+        """Number of counts that were not taken."""
+        return sum(block.nnz for block in self._blocks)
+
+    def take(self) -> sp.csr_array:
+        """Return the counts of all rows since the last time."""
+        if not self._blocks:
+            return sp.csr_array((0, len(self._layout.counted)))
+        return joined(self._blocks)
 
     def add_block(self, block: bytes, lines: Lines) -> None:
         """Add the rows of whole lines; the last may lack its end."""

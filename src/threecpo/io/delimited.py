@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from .._errors import DataFormatError
 from .._spreadsheets import guarded, unguarded
@@ -23,7 +23,7 @@ from .text_columns import TextPlaces, check_text_options, find_text, joined_text
 from .texts import counted_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
     from pathlib import Path
 
     from ..table import CountTable
@@ -92,10 +92,55 @@ def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent
     """Read a table whose lines are in UTF-8."""
     start = _begin(lines, options, usual)
     sample = first_columns(lines, start.delimiter, start.records)
+    form = _form(lines, start, sample, options)
+    if isinstance(form, TextPlaces):
+        return read_texts(lines, start.delimiter, start.records, form, options)
+    if isinstance(form, Places):
+        style, limit = NumberStyle.of(options), options.max_unpacked
+        content = read_triples(
+            lines, start.delimiter, start.records, form, limit, style
+        )
+    else:
+        for _ in _wide_blocks(lines, start, form):
+            pass
+        content = form.parts()
+    return _as_it_was(content)
+
+
+def row_blocks(
+    path: Path, options: ReadOptions, n_counts: int
+) -> Generator[Any, None, FileContent]:
+    """Names of columns, then rows of about so many counts at a time.
+
+    At the end names and labels of all rows are returned.
+    """
+    limit = limit_of(path, options.max_unpacked)
+    options = replace(options, max_unpacked=limit)
+    with opened(path, limit) as file, long_fields():
+        lines = Lines(recoded(file, options.encoding))
+        start = _begin(lines, options, _usual(path))
+        sample = first_columns(lines, start.delimiter, start.records)
+        rows = _form(lines, start, sample, options)
+        if not isinstance(rows, WideRows):
+            held = "texts" if isinstance(rows, TextPlaces) else "a count a line"
+            message = f"it holds {held}; only tables of a row a line are read in blocks"
+            raise DataFormatError(message)
+        yield _as_it_was(rows.parts()).column_names
+        for _ in _wide_blocks(lines, start, rows):
+            if rows.n_waiting >= n_counts:
+                yield rows.take()
+        content = rows.parts()
+        yield content.X
+        return _as_it_was(content)
+
+
+def _form(
+    lines: Lines, start: _Start, sample: list[tuple[str, ...]], options: ReadOptions
+) -> TextPlaces | Places | WideRows:
+    """What a table holds: texts, a count a line, or a row a line."""
     found = find_text(start.header, sample, options)
     if found:
-        places = TextPlaces.find(start.header, found, options)
-        return read_texts(lines, start.delimiter, start.records, places, options)
+        return TextPlaces.find(start.header, found, options)
     check_text_options(options)
     if start.delimiter == ";":
         check_points([*start.records, *lines.first_records(";", 50)], options)
@@ -103,24 +148,30 @@ def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent
     few = sample if len(sample) == _OF_TRIPLES else [each[:1] for each in sample]
     plain = [[style.plain(field) for field in values] for values in few]
     if of_triples(start.header, plain, options):
-        content = _read_triples(lines, start, options)
-    else:
-        content = _read_wide(lines, start, options, sample)
-    return replace(
-        content,
-        row_names=_as_they_were(content.row_names),
-        column_names=_as_they_were(content.column_names),
-        label_names=_as_they_were(content.label_names),
-        other_labels={
-            kind: [unguarded(text) for text in texts]
-            for kind, texts in content.other_labels.items()
-        },
-    )
+        return Places.find(start.header or start.records[0], options)
+    first = [style.plain(field) for field in start.records[0]]
+    layout = find_layout(start.header, first, options, sample)
+    return WideRows(layout, start.delimiter, options.max_unpacked, style)
 
 
-def _as_they_were(names: Sequence[str] | None) -> Sequence[str] | None:
-    """Names without what was put in front of them for spreadsheets."""
-    return None if names is None else [unguarded(name) for name in names]
+def _wide_blocks(lines: Lines, start: _Start, rows: WideRows) -> Iterator[None]:
+    """Add all rows, some megabytes at a time."""
+    rows.add_records(start.records, lines)
+    while block := lines.block():
+        rows.add_block(block, lines)
+        yield
+
+
+def _as_it_was(content: FileContent) -> FileContent:
+    """Names and labels without what was put in front of them for spreadsheets."""
+    kinds = content.other_labels.items()
+    changed: dict[str, Any] = {
+        "other_labels": {kind: list(map(unguarded, texts)) for kind, texts in kinds}
+    }
+    for name in ("row_names", "column_names", "label_names"):
+        texts = getattr(content, name)
+        changed[name] = None if texts is None else list(map(unguarded, texts))
+    return replace(content, **changed)
 
 
 def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
@@ -217,26 +268,6 @@ def _is_triple(record: list[str] | None) -> bool:
     if record is None or len(record) != 3 or not (record[0] and record[1].strip()):
         return False
     return is_number(record[2]) and not may_be_count(record[1])
-
-
-def _read_triples(lines: Lines, start: _Start, options: ReadOptions) -> FileContent:
-    places = Places.find(start.header or start.records[0], options)
-    limit = options.max_unpacked
-    style = NumberStyle.of(options)
-    return read_triples(lines, start.delimiter, start.records, places, limit, style)
-
-
-def _read_wide(
-    lines: Lines, start: _Start, options: ReadOptions, sample: list[tuple[str, ...]]
-) -> FileContent:
-    style = NumberStyle.of(options)
-    first = [style.plain(field) for field in start.records[0]]
-    layout = find_layout(start.header, first, options, sample)
-    rows = WideRows(layout, start.delimiter, options.max_unpacked, style)
-    rows.add_records(start.records, lines)
-    while block := lines.block():
-        rows.add_block(block, lines)
-    return rows.parts()
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from .._core.counts import EXACT, Counts, first_bad_entry
 from .._core.matrices import from_sparse
 from .._errors import DataFormatError
-from .._validation import proportion_total
+from .._validation import proportion_total, proportions_message
 from ..table import CountTable
 from .content import called_at, check_names, check_size, no_count
 from .errors import file_errors
@@ -32,10 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["read_counts"]
 
-_PROPORTIONS = (
-    "all rows sum to {}: these are proportions, not counts. Read the original counts; "
-    "if they are lost, multiply all values by {} and round them"
-)
 _OF_POINTER = 8
 
 
@@ -345,7 +341,7 @@ def to_table(
         where = f"{called_at('row', rows, row)}, {called_at('column', columns, column)}"
         raise no_count(where, value)
     if total := proportion_total(counts):
-        raise DataFormatError(_PROPORTIONS.format(total, 1000 // total))
+        raise DataFormatError(proportions_message(total))
     names: dict[str, Any] = {"row_names": rows, "column_names": columns}
     names |= {"labels": parts.labels, "label_names": parts.label_names}
     names |= {"label_kind": parts.label_kind, "other_labels": parts.other_labels}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._errors import DataFormatError
-from ..._validation import check_counts
+from ..._validation import check_counts, proportion_total, proportions_message
 from ..._writing import new_folder, write_arrays
 from ...table import CountTable
 from .. import npz, parquet
@@ -25,9 +25,10 @@ from .block_source import BlockSource, HeldBlock, counts_of, row_cuts
 from .store import RowStream, Scratch, stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import scipy.sparse as sp
+    from numpy.typing import NDArray
 
     from ..._core.counts import Counts
 
@@ -46,18 +47,20 @@ def open_blocks(
     block_counts: int = BLOCK_COUNTS,
     scratch: str | os.PathLike[str] | None = None,
     shared: bool = False,
+    reading: Mapping[str, Any] | None = None,
+    rows: NDArray[np.bool_] | None = None,
 ) -> Iterator[BlockSource]:
     """Open rows in memory, on disk or of Dask as blocks.
 
     Parameters
     ----------
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
-        MatrixMarket file or a folder of parquet or compressed npz files, which are
-        read once into a scratch store; a folder of npz files as ``write_blocks`` writes
-        them, which are read where they are; a Dask array cut along rows; functions
-        that return one block each; a CountTable, array, frame or sparse matrix; or
-        what this function yields, which stays open.
+        A csv file of a row a line, a file ``.h5ad``, an AnnData as zarr, a 10x file
+        ``.h5`` or folder, a MatrixMarket file or a folder of parquet or compressed npz
+        files, which are read once into a scratch store; a folder of npz files as
+        ``write_blocks`` writes them, which are read where they are; a Dask array cut
+        along rows; functions that return one block each; a CountTable, array, frame or
+        sparse matrix; or what this function yields, which stays open.
     layer : str, default=None
         Matrix of an AnnData or of a 10x file, as in ``threecpo.read_counts``.
     block_counts : int
@@ -69,6 +72,10 @@ def open_blocks(
     shared : bool, default=False
         Whether other processes read the blocks. They must see the folder of the store;
         files of a folder are read where they are.
+    reading : mapping, default=None
+        Options of ``threecpo.read_counts`` for a csv file.
+    rows : array of bool, default=None
+        Which rows of a file to keep, if not all.
 
     Yields
     ------
@@ -84,10 +91,22 @@ def open_blocks(
             raise ValueError(message)
         folder = Path(tempfile.gettempdir() if scratch is None else scratch)
         place = Scratch(folder, shared)
-        found = _on_disk(Path(blocks), layer, block_counts, place)
+        path = Path(blocks)
+        if of_suffix(path) == "csv" and path.is_file():
+            from .streams import of_csv
+
+            asked = ReadOptions(**{"layer": layer, **(reading or {})})
+            with block_errors(path):
+                asked.check("csv", transpose=False)
+            found: Any = of_csv(path, asked, block_counts)
+        else:
+            found = _on_disk(path, layer, block_counts, place)
         if isinstance(found, RowStream):
-            with stored(found, place, block_counts) as source:
+            with stored(found, place, block_counts, rows) as source:
                 yield source
+        elif rows is not None:
+            message = f"{path} has no names of rows to choose from."
+            raise DataFormatError(message)
         else:
             yield found
     elif isinstance(blocks, BlockSource):
@@ -141,9 +160,9 @@ def _on_disk(
     if _is_market(path):
         return of_market(path, block_counts, scratch)
     message = (
-        f"{path} cannot be read in blocks: that is for h5ad, zarr, 10x, MatrixMarket "
-        "and folders of npz or parquet files; make it one by `threecpo convert` or "
-        "threecpo.write_counts, or read all of it by threecpo.read_counts."
+        f"{path} cannot be read in blocks: that is for csv, h5ad, zarr, 10x, "
+        "MatrixMarket and folders of npz or parquet; make it one by `threecpo convert` "
+        "or threecpo.write_counts, or read all of it by threecpo.read_counts."
     )
     raise DataFormatError(message)
 
@@ -203,7 +222,8 @@ class _Chunk:
         self._number, self._key = number, key
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"futures": []}
+        kept = ("_names", "_tasks", "_number", "_key")
+        return {name: getattr(self, name) for name in kept} | {"futures": []}
 
     def __call__(self, *values: Any) -> Counts:
         from dask.local import get_sync
@@ -293,6 +313,9 @@ def of_files(
             header = parquet.read(first, _WIDE).column_names
     columns = None if header is None else np.array(list(header), dtype=object)
     readers = [BlockFile(path) for path in paths]
+    if total := proportion_total(readers[0]()):
+        message = f"{name}: {proportions_message(total)}."
+        raise DataFormatError(message)
     if scratch.shared or not compressed or (largest or 0) > 2 * block_counts:
         return BlockSource(tuple(readers), name, columns, largest=largest)
     sizes = [path.stat().st_size for path in paths]

@@ -22,6 +22,7 @@ import numpy as np
 from ..._core.counts import Counts
 from ..._errors import DataFormatError
 from ..._fit.budget import as_text
+from ..._validation import FEWEST_SHARES, proportion_total, proportions_message
 from .block_source import BlockSource, HeldBlock, row_cuts
 
 if TYPE_CHECKING:
@@ -64,15 +65,16 @@ class Scratch(NamedTuple):
 class RowStream:
     """A file as blocks of rows that come once, in their order.
 
-    They are as large as about so many of the first. ``not_whole`` is the error to raise
-    where X is taken for lack of a layer of counts, and holds none.
+    They are as large as about so many of the first. Names of rows may be known when all
+    are read. ``not_whole`` is the error to raise where X is taken for lack of a layer
+    of counts, and holds none.
     """
 
     name: str
     blocks: Generator[Counts]
     n_blocks: float
     column_names: NDArray[np.object_] | None = None
-    row_names: NDArray[np.object_] | None = None
+    row_names: NDArray[np.object_] | Callable[[], Any] | None = None
     not_whole: str | None = None
 
 
@@ -167,12 +169,19 @@ class StoredBlock:
 
 @contextmanager
 def stored(
-    stream: RowStream, scratch: Scratch, block_counts: int
+    stream: RowStream,
+    scratch: Scratch,
+    block_counts: int,
+    rows: NDArray[np.bool_] | None = None,
 ) -> Iterator[BlockSource]:
-    """Read a stream to its end into a packed file; a single block stays in memory."""
+    """Read a stream to its end into a packed file; a single block stays in memory.
+
+    Of ``rows`` those that are true are kept.
+    """
     with ExitStack() as stack:
         stack.enter_context(closing(stream.blocks))
-        blocks = stack.enter_context(closing(_read_ahead(stream.blocks)))
+        ahead = stack.enter_context(closing(_read_ahead(stream.blocks)))
+        blocks = _not_proportions(_kept(ahead, rows), stream.name)
         begun = list(islice(blocks, 2))
         n_begun = sum(len(block.data) for block in begun)
         readers: list[Callable[[], Counts]] = []
@@ -187,14 +196,40 @@ def stored(
                 for part in _cut(block, block_counts):
                     largest = max(largest, len(part.data))
                     readers.append(file.add(part))
+        names = stream.row_names() if callable(stream.row_names) else stream.row_names
         yield BlockSource(
             tuple(readers),
             stream.name,
             stream.column_names,
             stream.not_whole,
             largest,
-            stream.row_names,
+            names if names is None or rows is None else names[rows],
         )
+
+
+def _kept(blocks: Iterator[Counts], rows: NDArray[np.bool_] | None) -> Iterator[Counts]:
+    """Those rows of blocks that are kept."""
+    done = 0
+    for block in blocks:
+        if rows is None:
+            yield block
+            continue
+        kept = np.flatnonzero(rows[done : done + block.n_rows])
+        done += block.n_rows
+        if len(kept):
+            yield block.rows(kept)
+
+
+def _not_proportions(blocks: Iterator[Counts], name: str) -> Iterator[Counts]:
+    """The same blocks, unless all are found to hold proportions in the end."""
+    totals = set()
+    for block in blocks:
+        if None not in totals and block.n_rows >= FEWEST_SHARES:
+            totals.add(proportion_total(block))
+        yield block
+    if len(totals) == 1 and (total := totals.pop()):
+        message = f"{name}: {proportions_message(total)}."
+        raise DataFormatError(message)
 
 
 def _tell(first: Counts, stream: RowStream, scratch: Scratch) -> None:

@@ -13,19 +13,22 @@ from ..._core.matrices import from_sparse
 from ..._errors import DataFormatError
 from .. import h5ad, mtx, tenx
 from ..content import check_names
+from ..delimited import row_blocks
 from ..errors import block_errors
 from ..files import is_zarr, limits_of
+from ..formats import ReadOptions, of_suffix
 from ..hierarchies import labels_found, read_rows
 from ..isolated import isolated
 from .block_source import row_cuts
 from .store import PackedFile, RowStream
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from ..._core.counts import Counts
+    from ..content import FileContent
     from .store import Scratch
 
     # Lengths of some rows, or columns, and the indices and values in them.
@@ -181,6 +184,31 @@ def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
     return RowStream(str(path), blocks, n_blocks, columns, rows)
 
 
+def of_csv(path: Path, options: ReadOptions, block_counts: int) -> RowStream:
+    """Rows of a table of a row a line; their names are known at the end."""
+    blocks = row_blocks(path, options, block_counts)
+    with block_errors(path):
+        columns = next(blocks)
+    ended: list[FileContent] = []
+
+    def read() -> Generator[Counts]:
+        with block_errors(path), closing(blocks):
+            try:
+                while True:
+                    yield from_sparse(next(blocks))
+            except StopIteration as end:
+                ended.append(end.value)
+
+    def row_names() -> Any:
+        names = ended[0].row_names
+        return None if names is None else np.array(names, dtype=object)
+
+    # A stored count takes about four letters beside its zeros.
+    n_blocks = max(1.0, path.stat().st_size / (8 * block_counts))
+    names = None if columns is None else np.array(columns, dtype=object)
+    return RowStream(str(path), read(), n_blocks, names, row_names)
+
+
 def sorted_blocks(
     parts: Iterable[Entries],
     shape: tuple[int, int],
@@ -245,15 +273,19 @@ def _added(chunks: Sequence[Counts], shape: tuple[int, int]) -> Counts:
     return from_sparse(sp.coo_array((values, places), shape=shape))
 
 
-def read_row_labels(path: Path, column: str) -> list[str | None]:
-    """Read a column of the rows of an AnnData on disk; the counts stay there.
+def read_row_labels(
+    path: Path, column: str, reading: Mapping[str, Any] | None = None
+) -> list[str | None]:
+    """Read a column of the rows of an AnnData or csv on disk; the counts stay there.
 
     Parameters
     ----------
     path : path-like
-        A file ``.h5ad``, or an AnnData as zarr.
+        A file ``.h5ad``, an AnnData as zarr, or a csv file.
     column : str
-        Column of ``obs``.
+        Column of ``obs``, or of the table.
+    reading : mapping, default=None
+        Options of ``threecpo.read_counts`` for a csv file.
 
     Returns
     -------
@@ -261,6 +293,12 @@ def read_row_labels(path: Path, column: str) -> list[str | None]:
         A label for each row, None where there is none.
     """
     path = Path(path)
+    if of_suffix(path) == "csv":
+        asked = dict(reading or {})
+        asked["labels"] = list(dict.fromkeys([column, *asked.get("labels", ())]))
+        content = _csv_rows(path, asked)
+        names, codes = content.label_names or (), np.asarray(content.labels).tolist()
+        return [None if code < 0 else str(names[code]) for code in codes]
     _check_has_rows(path)
     with block_errors(path):
         obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
@@ -269,13 +307,27 @@ def read_row_labels(path: Path, column: str) -> list[str | None]:
     return [None if code < 0 else str(names[code]) for code in codes]
 
 
-def read_row_names(path: Path) -> list[str]:
-    """Read the names of the rows of an AnnData or of 10x; the counts stay there.
+def _csv_rows(path: Path, reading: Mapping[str, Any]) -> FileContent:
+    """Names and labels of the rows of a table; its counts are passed over."""
+    blocks = row_blocks(path, ReadOptions(**reading), 1)
+    with block_errors(path):
+        while True:
+            try:
+                next(blocks)
+            except StopIteration as end:
+                found: FileContent = end.value
+                return found
+
+
+def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list[str]:
+    """Read the names of the rows of an AnnData, 10x or csv; the counts stay there.
 
     Parameters
     ----------
     path : path-like
-        A file ``.h5ad`` or ``.h5``, an AnnData as zarr or a 10x folder.
+        A file ``.h5ad``, ``.h5`` or csv, an AnnData as zarr or a 10x folder.
+    reading : mapping, default=None
+        Options of ``threecpo.read_counts`` for a csv file.
 
     Returns
     -------
@@ -284,7 +336,13 @@ def read_row_names(path: Path) -> list[str]:
     """
     path = Path(path)
     with block_errors(path):
-        if path.suffix.lower() == ".h5":
+        if of_suffix(path) == "csv":
+            found = _csv_rows(path, reading or {}).row_names
+            if found is None:
+                message = "it has no names of rows; pass index="
+                raise DataFormatError(message)
+            names = found
+        elif path.suffix.lower() == ".h5":
             names = h5ad.asked(tenx.describe, path, layer=None)["rows"]
         elif _is_tenx(path):
             names = tenx.read_cell_names(tenx.matrix_file(path))
@@ -306,7 +364,7 @@ def _check_has_rows(path: Path) -> None:
     if not is_zarr(path) and path.suffix.lower() != ".h5ad":
         message = (
             f"{path} has no columns of labels or batches. Take those of 10x files from "
-            "a table of cells with --metadata; other counts must be h5ad or zarr to be "
-            "read in blocks with them."
+            "a table of cells with --metadata; other counts must be csv, h5ad or zarr "
+            "to be read in blocks with them."
         )
         raise DataFormatError(message)
