@@ -293,7 +293,9 @@ class MemoryRows:
             done = self.describe(record, with_confidence=False)
             counts = self.counts.with_column_weights(record.sums.column_weights)
             labels = done.labels_of_rates
-            found = dispersions(counts, labels, done.smoothed, done.groups)
+            found = dispersions(
+                counts, labels, done.sums.smoothed(done.settings.prior), done.groups
+            )
             assert done.rows is not None
             yield DescribedFit(done, done.rows.labels, found)
 

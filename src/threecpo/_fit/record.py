@@ -139,6 +139,10 @@ class FitRecord:
         for name, view in views.items():
             object.__setattr__(self, name, view)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The fields alone: what follows from them is computed again."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
     @classmethod
     def of(
         cls,
@@ -188,8 +192,14 @@ class FitRecord:
         if self.rows is None:
             return self.sums.cluster_sizes
         labels = self.rows.labels
-        inside = (labels >= 0) & ~self.describer.without_counts(self.rows)
+        inside = (labels >= 0) & ~self.empty_rows
         return np.bincount(labels[inside], minlength=self.n_clusters)
+
+    @cached_property
+    def empty_rows(self) -> NDArray[np.bool_]:
+        """Which rows of the fit have no counts in C1 and C0."""
+        assert self.rows is not None
+        return read_only(self.describer.without_counts(self.rows))
 
     @property
     def n_rows(self) -> int:
@@ -213,17 +223,24 @@ class FitRecord:
         final = self.settings.outliers == "final"
         return self.rows.nearest_labels if final else self.rows.labels
 
-    @property
+    @cached_property
     def smoothed(self) -> SmoothedSums:
         """The sums with the prior in them."""
         return self.sums.smoothed(self.settings.prior)
 
     @property
+    def totals(self) -> NDArray[np.float64]:
+        """Those of the smoothed sums, without the others."""
+        totals = self.sums.totals + self.settings.prior * self.sums.total_weight
+        weights = self.sums.column_weights
+        return totals if weights is None else totals * weights
+
+    @cached_property
     def rates(self) -> Rates:
         """Rates of every column in every role."""
         return model.rates(self.smoothed, self.groups)
 
-    @property
+    @cached_property
     def markers(self) -> Markers:
         """Which columns mark each cluster."""
         return Markers(self.sums.unweighted.smoothed(0.0), self.groups)
@@ -260,9 +277,11 @@ class FitRecord:
     @property
     def row_factors(self) -> NDArray[np.float64]:
         """λ^R_i / r_i by cluster (last: outliers) and batch (last: a mean one)."""
+        # Not those that stay with the record: a path has many records.
+        smoothed = self.sums.smoothed(self.settings.prior)
         if self.sums.n_batches > 1:
-            return BatchScales.of(self.smoothed, self.groups).row_factors
-        return model.Scales.of(self.smoothed, self.groups).row_factors[:, None]
+            return BatchScales.of(smoothed, self.groups).row_factors
+        return model.Scales.of(smoothed, self.groups).row_factors[:, None]
 
     @property
     def batch_effects(self) -> NDArray[np.float64]:

@@ -191,7 +191,7 @@ def placed_rows(
             "pass the counts of the fit."
         )
         raise ValueError(message)
-    places[record.describer.without_counts(rows)] = np.nan
+    places[record.empty_rows] = np.nan
     return table_of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],

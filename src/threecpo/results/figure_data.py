@@ -51,7 +51,7 @@ def cluster_sizes(record: FitRecord) -> Part:
 
 def column_groups(record: FitRecord) -> Part:
     """Columns in each group, and the share of all counts that they hold."""
-    groups, totals = record.groups, record.rates.shared
+    groups, totals = record.groups, record.sums.unweighted.totals
     whole = float(totals.sum()) or 1.0
     return {
         "groups": list(GROUP_NAMES.values()),

@@ -120,7 +120,8 @@ def shown_labels(
     record: FitRecord, rows: RowResults
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Labels and nearest clusters of tables: none for rows without counts."""
-    empty = record.describer.without_counts(rows)
+    own = rows is record.rows
+    empty = record.empty_rows if own else record.describer.without_counts(rows)
     labels, nearest = (
         np.where(empty, NO_COUNTS, values).astype(np.int64)
         for values in (rows.labels, rows.nearest_labels)

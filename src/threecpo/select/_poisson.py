@@ -120,7 +120,7 @@ class PoissonFit:
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
         record = self.record
-        totals = record.smoothed.totals / unit
+        totals = record.totals / unit
         return record.settings.price(
             totals, record.n_clusters, record.sums.total_weight
         )
@@ -143,7 +143,8 @@ class PoissonFit:
         """Return a fit to rows with these labels, whose columns vary so much."""
         from .._core.codes import free
 
-        smoothed, groups = record.smoothed, record.groups
+        # Those of a record stay with it, and a path has many records.
+        smoothed, groups = record.sums.smoothed(record.settings.prior), record.groups
         step = record.settings.column_step(smoothed, groups, free)
         least = OF_FRACTIONS if fractional else 1.0
         return cls(record, seconds, step.scores, dispersions, labels, least)
