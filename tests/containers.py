@@ -220,3 +220,8 @@ def write_matrix(path, n_rows=60, n_columns=64, *, names=True):
         parts["label_names"] = np.array(["first", "second", "third"])
     np.savez(path, shape=np.array(X.shape), labels=labels, **parts)
     return path
+
+
+def kinds_of(table):
+    """Types of the columns of a table, as ``read_table`` takes them."""
+    return {name: np.asarray(table[name]).dtype for name in table}

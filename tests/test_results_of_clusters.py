@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import completeness_score, homogeneity_score
 
+from containers import kinds_of
 from fitting import TRUE, X, fit
 from threecpo import CountTable, ThreeCPO, results
 
@@ -126,7 +127,7 @@ class TestTypicalRows:
         assert set(table["name"]) == set(model.cluster_names_)
         np.testing.assert_array_equal(table["margin"], model.margins_[table["place"]])
         results.write_table(table, tmp_path / "typical.csv")
-        again = results.read_table(tmp_path / "typical.csv")
+        again = results.read_table(tmp_path / "typical.csv", kinds_of(table))
         for name, values in table.items():
             assert again[name].tolist() == values.tolist(), name
 

@@ -5,7 +5,6 @@ import json
 import matplotlib as mpl
 import numpy as np
 import pytest
-from scipy.cluster.hierarchy import is_valid_linkage
 
 from fitting import X, fit
 from threecpo import plot, results
@@ -74,16 +73,6 @@ def test_one_cluster_is_a_leaf():
     assert results.tree_figure(model)["leaves"] == [0]
     plot.dendrogram(model)
     assert results.cluster_table(model)["joins"].tolist() == [-1]
-    with pytest.raises(ValueError, match="needs two clusters"):
-        results.scanpy_dendrogram(model, "clusters")
-
-
-def test_scanpy_finds_what_it_looks_for(model):
-    found = results.scanpy_dendrogram(model, "clusters", list("abcde"))
-    assert is_valid_linkage(found["linkage"])
-    assert found["dendrogram_info"]["ivl"] == found["categories_ordered"]
-    assert found["dendrogram_info"]["leaves"] == found["categories_idx_ordered"]
-    assert found["correlation_matrix"].shape == (5, 5)
 
 
 def test_the_table_of_clusters_says_what_each_is_joined_with(model):

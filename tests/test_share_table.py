@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import threecpo
-from containers import planted
+from containers import kinds_of, planted
 from threecpo import CountTable, ThreeCPO, plot, results
 
 mpl.use("Agg")
@@ -92,7 +92,7 @@ class TestParts:
     def test_the_table_comes_back_from_a_file(self, model, tmp_path):
         table = results.share_table(model, TRUE)
         results.write_table(table, tmp_path / "shares.csv")
-        again = results.read_table(tmp_path / "shares.csv")
+        again = results.read_table(tmp_path / "shares.csv", kinds_of(table))
         for name, values in table.items():
             assert again[name].tolist() == values.tolist()
 

@@ -34,7 +34,7 @@ def test_blocks_are_fitted_as_by_the_library(run, folder, options):
     read = threecpo.load("cells.threecpo/model.npz")
     np.testing.assert_array_equal(read.labels_, model.labels_)
     assert read.loss_ == model.loss_ == done.json["loss"]
-    labels = results.read_table("cells.threecpo/labels.csv")["cluster"]
+    labels = results.read_table("cells.threecpo/labels.csv", results.ROWS)["cluster"]
     np.testing.assert_array_equal(labels, model.labels_)
     columns = results.read_table("cells.threecpo/columns.csv")["column"]
     assert columns.tolist() == COLUMNS
@@ -97,9 +97,11 @@ class TestNumberOfClusters:
         model = distributed.fit(model, folder, sample_rows=50)
         assert done.json["loss"] == model.loss_
         assert done.json["choice"]["best"] == model.k_path_.best_k
-        path = results.read_table("cells.threecpo/k_path.csv")
+        path = results.read_table("cells.threecpo/k_path.csv", results.PATH)
         np.testing.assert_allclose(path["total"], model.k_path_.totals, rtol=1e-5)
-        labels = results.read_table("cells.threecpo/labels.csv")["cluster"]
+        labels = results.read_table("cells.threecpo/labels.csv", results.ROWS)[
+            "cluster"
+        ]
         np.testing.assert_array_equal(labels, model.labels_)
         assert (
             model.k_path_.choice.criterion
@@ -136,7 +138,7 @@ def test_rows_of_an_anndata_keep_their_names(run, suffix, tmp_path):
     getattr(cells, f"write_{suffix}")(path)
     more = ("--max-memory", "1MB", "--no-report")
     assert run("fit", path, "-k", 3, "-o", "fitted", *more).code == 0
-    labels = results.read_table("fitted/labels.csv")
+    labels = results.read_table("fitted/labels.csv", results.ROWS)
     assert labels["row"].tolist() == names
     predict = ("predict", "fitted/model.npz", path, "-o", "new.csv")
     assert run(*predict, "--max-memory", "1MB").code == 0
@@ -178,7 +180,10 @@ def test_labels_of_rows_in_blocks_are_those_in_memory(run, kind, tmp_path):
         done = run("fit", path, *options)
         assert done.code == 0, done.err
         found.append(
-            (done.json["agreement"], results.read_table(f"fitted{i}/labels.csv"))
+            (
+                done.json["agreement"],
+                results.read_table(f"fitted{i}/labels.csv", results.ROWS),
+            )
         )
     (ours, rows), (theirs, in_blocks) = found
     assert ours == theirs
@@ -242,7 +247,7 @@ class TestPredict:
         table = threecpo.CountTable(Y, column_names=names)
         expected = results.match_columns(COLUMNS, table).table
         whole = results.rounded_table(results.predicted_rows(model, expected), 6)
-        found = results.read_table("new.csv")
+        found = results.read_table("new.csv", results.ROWS)
         for name, column in whole.items():
             np.testing.assert_array_equal(found[name], column, err_msg=name)
 

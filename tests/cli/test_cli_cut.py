@@ -9,7 +9,7 @@ import pytest
 from running import FILES, assert_one_line, beside_cells
 
 import threecpo
-from threecpo.results import read_table
+from threecpo.results import ROWS, read_table
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_cut_needs_no_counts(run):
     assert {path.name for path in new.iterdir()} == FILES - {"map_counts.json"}
     model = threecpo.load(new / "model.npz")
     rows, before = (
-        read_table(Path(name, "labels.csv")) for name in (new, "cells.threecpo")
+        read_table(Path(name, "labels.csv"), ROWS) for name in (new, "cells.threecpo")
     )
     assert model.n_clusters_ == 3
     np.testing.assert_array_equal(model.labels_, model.predict(table))

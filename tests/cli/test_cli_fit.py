@@ -23,6 +23,7 @@ from running import (
 from sklearn.metrics import adjusted_rand_score
 
 import threecpo
+from containers import kinds_of
 from threecpo import CountTable, ThreeCPO, results
 
 ATTRIBUTES = (
@@ -41,7 +42,7 @@ ATTRIBUTES = (
 
 
 def assert_same_table(path, expected):
-    read = results.read_table(path)
+    read = results.read_table(path, kinds_of(expected))
     assert list(read) == list(expected)
     expected = results.rounded_table(expected, 6)
     for name, values in expected.items():
@@ -87,7 +88,7 @@ def test_files_equal_the_library(arguments, options, run, npz):
     counts = CountTable(X, column_names=COLUMNS)
     model = ThreeCPO(**{"random_state": 0} | options).fit(counts)
     rows = results.row_table(model, counts, row_names=ROWS)
-    if "label" in results.read_table("out/labels.csv"):
+    if "label" in results.read_table("out/labels.csv", results.ROWS):
         rows["label"] = np.array(KINDS, dtype=object)[TRUE + 1]
     columns = results.column_table(model, column_names=COLUMNS)
     tops = results.top_table(model, column_names=COLUMNS)
@@ -127,7 +128,7 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     assert f"<p>{path.sentence()}</p>" in page
     expected = path.divisions()
     assert_same_table(folder / "k_divisions.csv", expected)
-    read = results.read_table(folder / "k_path.csv")
+    read = results.read_table(folder / "k_path.csv", results.PATH)
     expected = results.path_table(path) | {"seconds": read["seconds"]}
     assert_same_table(folder / "k_path.csv", expected)
     assert_same_model(folder / "model.npz", model)
@@ -253,8 +254,8 @@ def test_whether_clusters_are_real(run, npz):
     assert done.code == 0, done.err
     model = ThreeCPO(3, random_state=0).fit(X)
     expected = model.stability(X)
-    read = results.read_table("out/stability.csv")
-    assert read["distinct"].tolist() == [int(each) for each in expected["distinct"]]
+    read = results.read_table("out/stability.csv", results.STABILITY)
+    assert read["distinct"].tolist() == expected["distinct"].tolist()
     np.testing.assert_allclose(read["jaccard"], expected["jaccard"], rtol=1e-5)
     n_distinct = int(np.sum(expected["distinct"][3:]))
     header, *lines = done.out.splitlines()[1:5]

@@ -30,7 +30,9 @@ def test_csv_and_npz_of_the_same_counts_give_the_same(run, npz, tmp_path):
     assert run("fit", npz, "-k", 3, "-o", "b").code == 0
     for name in ("columns.csv", "top_columns.csv", "model.npz"):
         assert contents("a")[name] == contents("b")[name]
-    of_csv, of_npz = (results.read_table(f"{out}/labels.csv") for out in "ab")
+    of_csv, of_npz = (
+        results.read_table(f"{out}/labels.csv", results.ROWS) for out in "ab"
+    )
     assert of_csv.pop("label_kind").tolist() == of_npz.pop("label").tolist()
     assert all(same(of_csv[name], of_npz[name]) for name in of_npz)
     assert list(of_csv) == list(of_npz)
@@ -52,7 +54,7 @@ def test_triples_and_a_table_turned_round(run, tmp_path):
     assert run("fit", turned, "-k", 3, "--transpose", "-o", "c").code == 0
     assert contents("a")["labels.csv"] == contents("c")["labels.csv"]
     assert contents("a")["columns.csv"] == contents("c")["columns.csv"]
-    a, b = (results.read_table(f"{out}/labels.csv") for out in "ab")
+    a, b = (results.read_table(f"{out}/labels.csv", results.ROWS) for out in "ab")
     of_row = dict(zip(b["row"], b["cluster"], strict=True))
     assert [of_row[row] for row in a["row"]] == a["cluster"].tolist()
 
@@ -64,7 +66,7 @@ def test_a_layer_of_an_h5ad_file(run, tmp_path):
     assert_one_line(run("fit", "cells.h5ad", "-k", 3), "layer", "cells.h5ad")
     assert run("fit", "cells.h5ad", "-k", 3, "--layer", "raw").code == 0
     model = ThreeCPO(3, random_state=0).fit(X)
-    read = results.read_table("cells.threecpo/labels.csv")
+    read = results.read_table("cells.threecpo/labels.csv", results.ROWS)
     scores = model.outlier_scores_
     np.testing.assert_allclose(read["outlier_score"], scores, rtol=1e-5)
     facts = json.loads(Path("cells.threecpo/run.json").read_text())
@@ -196,7 +198,7 @@ def test_hostile_names_come_through_as_they_are(run, tmp_path):
     done = run("fit", path, "-k", 3, "-o", "out")
     assert done.code == 0, done.err
     assert results.read_table("out/columns.csv")["column"].tolist() == HOSTILE
-    assert results.read_table("out/labels.csv")["row"][0] == "[0]"
+    assert results.read_table("out/labels.csv", results.ROWS)["row"][0] == "[0]"
     assert threecpo.load("out/model.npz").feature_names_in_.tolist() == HOSTILE
     page = Path("out/report.html").read_text(encoding="utf-8")
     assert "<script>alert(1)" not in page

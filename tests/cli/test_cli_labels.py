@@ -100,7 +100,7 @@ class TestSeveralKinds:
         done = run("cut", "out", "-k", 2, *again, "-o", "two")
         assert done.code == 0, done.err
         assert done.out.count(": ARI ") == 3
-        assert "label_donor" in results.read_table("two/labels.csv")
+        assert "label_donor" in results.read_table("two/labels.csv", results.ROWS)
 
     def test_a_batch_may_be_compared_as_well(self, run, csv):
         options = ["-k", 3, "--batch", "donor", *self.asked, "--no-report"]

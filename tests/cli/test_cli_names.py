@@ -88,7 +88,9 @@ def test_names_like_formulas_come_through_as_they_are(run, npz):
         assert "</script><b>" not in Path("out/report.html").read_text()
         assert results.read_table("out/clusters.csv")["name"].tolist() == HOSTILE
         assert threecpo.load("out/model.npz").cluster_names_.tolist() == HOSTILE
-        assert set(results.read_table("out/labels.csv")["name"]) == {*HOSTILE}
+        assert set(results.read_table("out/labels.csv", results.ROWS)["name"]) == {
+            *HOSTILE
+        }
 
 
 class TestOfAFolder:
@@ -105,7 +107,9 @@ class TestOfAFolder:
         assert done == (0, "Report: out/report.html\n", "")
         found = contents(out)
         assert results.read_table(out / "clusters.csv")["name"].tolist() == NAMES
-        assert set(results.read_table(out / "labels.csv")["name"]) == {*NAMES}
+        assert set(results.read_table(out / "labels.csv", results.ROWS)["name"]) == {
+            *NAMES
+        }
         assert {*NAMES} < set(results.read_table(out / "top_columns.csv")["name"])
         assert threecpo.load(out / "model.npz").cluster_names_.tolist() == NAMES
         assert json.loads(found["run.json"])["cluster_names"] == NAMES
@@ -121,7 +125,9 @@ class TestOfAFolder:
         table.write_text(edited)
         assert run("report", out, "--names", table).code == 0
         assert table.read_text() == edited
-        assert "T cells" in set(results.read_table(out / "labels.csv")["name"])
+        assert "T cells" in set(
+            results.read_table(out / "labels.csv", results.ROWS)["name"]
+        )
         # What somebody has edited is not replaced.
         assert_one_line(run("fit", npz, "-k", 2, "-o", out, "--force"), "out")
 

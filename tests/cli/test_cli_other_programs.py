@@ -19,9 +19,13 @@ def test_a_workbook_of_what_was_found(run, tmp_path):
     written_csv(tmp_path / "t.csv", X, ["=HYPERLINK(1)", *ROWS[1:]], names)
     assert run("fit", "t.csv", "-k", 3, "-o", "out", "--write", "xlsx").code == 0
     book = openpyxl.load_workbook(tmp_path / "out" / "segments.xlsx")
-    assert book.sheetnames == ["rows", "clusters", "profile", "markers", "columns"]
+    sheets = ["rows", "clusters", "profile", "markers", "columns", "table"]
+    assert book.sheetnames == sheets
+    header, *lines = book["table"].values
+    assert header == ("row", "cluster", "name", *names)
+    assert [list(line[3:]) for line in lines] == X.tolist()
     rows = list(book["rows"].values)
-    labels = results.read_table(tmp_path / "out" / "labels.csv")
+    labels = results.read_table(tmp_path / "out" / "labels.csv", results.ROWS)
     assert list(rows[0]) == list(labels)
     assert [row[0] for row in rows[1:]] == labels["row"].tolist()
     assert [row[1] for row in rows[1:]] == labels["cluster"].tolist()

@@ -37,12 +37,12 @@ def run(capsys, tmp_path, monkeypatch):
 
 
 def fitted_rows():
-    read = results.read_table("model/labels.csv")
+    read = results.read_table("model/labels.csv", results.ROWS)
     return {name: read[name] for name in NAMES}
 
 
 def assert_rows(path, expected):
-    read = results.read_table(path)
+    read = results.read_table(path, results.ROWS)
     assert list(read)[: len(NAMES)] == NAMES
     for name in NAMES:
         assert same(read[name], expected[name]), name
@@ -115,7 +115,7 @@ def test_without_names_columns_stand_in_their_order(run, tmp_path):
     done = run("predict", "model", "plain.npz", "-o", "new.csv")
     assert done.code == 0
     assert "plain.npz has no column names" in done.err
-    read, expected = results.read_table("new.csv"), fitted_rows()
+    read, expected = results.read_table("new.csv", results.ROWS), fitted_rows()
     assert same(read["cluster"], expected["cluster"])
     assert read["row"].tolist() == [str(i) for i in range(len(X))]
 
@@ -216,7 +216,7 @@ class TestTexts:
         expected = threecpo.text.count_terms(
             lines, vocabulary=model.feature_names_in_.tolist()
         )
-        found = results.read_table("new.csv")
+        found = results.read_table("new.csv", results.ROWS)
         predicted = results.predicted_rows(model, expected)
         predicted = results.rounded_table(predicted, 6)
         assert same(found["margin"], predicted["margin"])

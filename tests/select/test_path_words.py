@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from k_paths import TRUE, X, path_of
 
+from containers import kinds_of
 from threecpo import results
 from threecpo.select import choice_of
 from threecpo.select.choice import difference, divided
@@ -184,5 +185,7 @@ class TestPlaces:
 
     def test_a_file_gives_the_same_figure(self, path, tmp_path):
         results.write_table(path.divisions(), tmp_path / "k_divisions.csv")
-        read = results.read_table(tmp_path / "k_divisions.csv")
+        read = results.read_table(
+            tmp_path / "k_divisions.csv", kinds_of(path.divisions())
+        )
         assert results.cluster_path(read) == results.cluster_path(path.divisions())

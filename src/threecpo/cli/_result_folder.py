@@ -114,9 +114,9 @@ def _write_also(
 ) -> None:
     """Write what other programs open."""
     if "xlsx" in also:
-        from ..results import write_workbook
+        from ..results import workbook, write_workbook
 
-        write_workbook(model, rows, folder / "segments.xlsx")
+        write_workbook(workbook(model, rows, counts), folder / "segments.xlsx")
     if "h5ad" in also:
         from ..anndata import to_anndata
 
@@ -247,7 +247,6 @@ def write_stability(
     with watched() as progress:
         found = model.stability(counts, progress=progress)
     table = {name: np.asarray(found[name]) for name in found}
-    table["distinct"] = table["distinct"].astype(np.int64)
     write_rounded(table, folder / STABILITY)
     return {
         "stability": {
@@ -287,7 +286,9 @@ def write_report(
         title=title,
         called=called,
         choice=facts.get("choice"),
-        stability=results.read_table(measured) if measured.exists() else None,
+        stability=results.read_table(measured, results.STABILITY)
+        if measured.exists()
+        else None,
         map_counts=_read_map_counts(folder, model),
     )
     report.write_page(summary, folder / REPORT)

@@ -212,7 +212,7 @@ def _change(
     """Write and print the results of a changed model."""
     from .._core.overlaps import origins, shared_rows
     from ..persistence import load
-    from ..results import read_table
+    from ..results import ROWS, read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import open_report, write_results
     from ._summary import print_summary
@@ -231,7 +231,7 @@ def _change(
         kept = table = batch = None
         known = before.get("input", {})
         if counts is None:
-            kept = read_table(folder / "labels.csv")
+            kept = read_table(folder / "labels.csv", ROWS)
         else:
             source = counts_of_fit(folder, counts)
             table, rows = source.parted(read_for(model, source))

@@ -100,15 +100,15 @@ def command(
     """
     from ..persistence import load
     from ..report.words import nouns
-    from ..results import read_table
+    from ..results import PATH, ROWS, read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import open_report, write_report, write_run
 
     facts = read_run(folder)
     path = folder / "k_path.csv"
-    model, table = load(folder / "model.npz"), read_table(folder / "labels.csv")
+    model, table = load(folder / "model.npz"), read_table(folder / "labels.csv", ROWS)
     try:
-        k_path = read_table(path) if path.exists() else None
+        k_path = read_table(path, PATH) if path.exists() else None
         if names is not None:
             called = read_names(names, model.n_clusters_, facts["cluster_sizes"])
             model, table = rename(folder, model, table, facts, called)

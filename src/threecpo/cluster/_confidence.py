@@ -13,7 +13,6 @@ from .._extras import frame
 from .._validation import check_counts
 from ._tree import ClusterTree
 from .fitting import fitted
-from .tables import stability_table
 
 if TYPE_CHECKING:
     from typing import Self
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.describing import Confidence
     from .._fit.plan import Progress
+    from .._fit.stability import Stability
 
 
 class RowConfidence(ClusterTree):
@@ -243,7 +243,7 @@ class RowConfidence(ClusterTree):
                 level=alpha,
                 progress=progress,
             )
-        return frame(stability_table(found))
+        return _stability_frame(found)
 
     def _own_rows(self, X: ArrayLike | Any) -> Counts:
         """Counts of the rows of the fit, with what belonged to them there."""
@@ -271,3 +271,9 @@ class RowConfidence(ClusterTree):
             )
             raise AttributeError(message)
         return found
+
+
+def _stability_frame(found: Stability) -> Any:
+    from ..results import stability_table
+
+    return frame(stability_table(found))

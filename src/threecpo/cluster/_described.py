@@ -8,12 +8,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from .. import _options
 from .._extras import frame
-from .._parameters import MARKER_ORDERS
 from ._base import PoissonClusterer
-from .naming import cluster_names_of, given_names, names_array
-from .tables import batch_columns, downweighted_columns, lightest, marker_table
+from .naming import cluster_names_of, given_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -105,21 +102,17 @@ class DescribedClusters(PoissonClusterer):
 
         Returns
         -------
-        pandas.DataFrame or dict of str to list
+        pandas.DataFrame or dict of str to ndarray
             Columns ``group`` (1, 0 or -1), ``cluster`` (-1 outside C1), ``name`` (of
             the cluster or group), ``rank`` (from 1), ``column``; the counts expected in
             a row of mean size ``here``, in the cluster, and ``overall``; their
             ``ratio``; and its ``evidence``, the nats by which the cluster's own rate
-            explains its counts better than the overall one. A dict of lists where
-            pandas is not installed.
+            explains its counts better than the overall one. A dict where pandas
+            is not installed.
         """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        _options.check_choice("order", order, MARKER_ORDERS)
-        record, names = self.record_, None
-        if feature_names is not None:
-            names = names_array("feature_names", feature_names, record.n_columns)
-        return frame(marker_table(record, n, order=order, column_names=names))
+        from ..results import top_table
+
+        return frame(top_table(self, n, order=order, column_names=feature_names))
 
     @property
     def column_weights_(self) -> NDArray[np.float64]:
@@ -150,7 +143,7 @@ class DescribedClusters(PoissonClusterer):
 
         Returns
         -------
-        pandas.DataFrame or dict of str to list
+        pandas.DataFrame or dict of str to ndarray
             ``column``; ``batch`` that has the most of it and ``effect``, how many times
             more than a mean batch; ``least_batch`` and ``least_effect``; ``evidence``,
             the likelihood in nats that the batches explain, by which they are ordered.
@@ -164,16 +157,16 @@ class DescribedClusters(PoissonClusterer):
         >>> model.batch_columns(1)["batch"][0]
         'new'
         """
-        check_is_fitted(self)
-        n = _options.check_integer("n", n, 1)
-        return frame(batch_columns(self.record_, n))
+        from ..results import batch_table
+
+        return frame(batch_table(self, n))
 
     def downweighted_columns(self) -> Any:
         """Columns that ``robust`` downweights.
 
         Returns
         -------
-        pandas.DataFrame or dict of str to list
+        pandas.DataFrame or dict of str to ndarray
             ``column``; ``group`` (1, 0 or -1); ``dispersion``, how many times more it
             varied in the first fit than Poisson counts; ``weight`` of its likelihood.
             The least weight comes first.
@@ -187,25 +180,18 @@ class DescribedClusters(PoissonClusterer):
         >>> list(model.downweighted_columns())
         ['column', 'group', 'dispersion', 'weight']
         """
-        check_is_fitted(self)
-        return frame(downweighted_columns(self.record_, self.column_weights_))
+        from ..results import downweighted_columns
+
+        return frame(downweighted_columns(self))
 
     def downweighted_rows(self) -> Any:
         """Rows that ``robust`` downweights.
 
         Returns
         -------
-        pandas.DataFrame or dict of str to list
+        pandas.DataFrame or dict of str to ndarray
             ``row``, its ``label`` and ``weight``; the least weight comes first.
         """
-        weights = self.row_weights_
-        rows, names = self.record_.rows, self.record_.row_names
-        assert rows is not None
-        held = lightest(weights)
-        return frame(
-            {
-                "row": [int(i) if names is None else names[i] for i in held],
-                "label": rows.labels[held].tolist(),
-                "weight": weights[held].tolist(),
-            }
-        )
+        from ..results import downweighted_rows
+
+        return frame(downweighted_rows(self))

@@ -15,7 +15,6 @@ from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
 from .fitting import fitted, warn_unless_converged, with_known_rows, with_rows_of_fit
-from .tables import tree_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,8 +56,9 @@ class ClusterTree(PoissonClusterer):
             back; below 0 the join is a gain), ``rows`` and ``clusters`` of the node. A
             dict where pandas is not installed.
         """
-        check_is_fitted(self)
-        return frame(tree_table(self.record_))
+        from ..results import tree_table
+
+        return frame(tree_table(self))
 
     def cut(
         self,

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from ._fit_tables import PATH as PATH
+from ._fit_tables import TOP as TOP
 from ._fit_tables import (
     cluster_table,
     column_table,
@@ -10,14 +12,21 @@ from ._fit_tables import (
     typical_rows,
 )
 from ._fit_tables import top_table as top_table
+from ._fit_tables import workbook as workbook
+from ._row_tables import ROWS as ROWS
 from ._row_tables import block_row_table as block_row_table
 from ._row_tables import match_columns as match_columns
 from ._row_tables import predicted_block_rows as predicted_block_rows
 from ._row_tables import predicted_rows, row_table
 from ._row_tables import row_map as row_map
-from .cluster_tree import scanpy_dendrogram as scanpy_dendrogram
+from ._trust_tables import STABILITY as STABILITY
+from ._trust_tables import batch_table as batch_table
+from ._trust_tables import downweighted_columns as downweighted_columns
+from ._trust_tables import downweighted_rows as downweighted_rows
+from ._trust_tables import stability_table as stability_table
 from .cluster_tree import tree_figure as tree_figure
 from .cluster_tree import tree_nodes as tree_nodes
+from .cluster_tree import tree_table as tree_table
 from .facts import choice_facts as choice_facts
 from .facts import describe_counts as describe_counts
 from .facts import fit_facts as fit_facts

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from .._core.codes import GROUP_NAMES, NOISE, RELEVANT, SHARED
 from .._options import check_choice, check_integer
 from .._parameters import MARKER_ORDERS
 from .._validation import check_counts
@@ -16,15 +17,17 @@ from ..cluster.naming import (
     cluster_names_of,
     least_clear_rows,
 )
-from ..cluster.tables import marker_table
+from ..table import CountTable
 from .fitted import (
     column_names_of,
     mean_confidence,
+    named_columns,
     record_of,
     row_names_of,
     rows_of,
     sizes_of,
 )
+from .table_files import NUMBER, TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,6 +86,19 @@ def column_table(
     }
 
 
+TOP = {
+    "group": WHOLE,
+    "cluster": WHOLE,
+    "name": TEXT,
+    "rank": WHOLE,
+    "column": TEXT,
+    "here": NUMBER,
+    "overall": NUMBER,
+    "ratio": NUMBER,
+    "evidence": NUMBER,
+}
+
+
 def top_table(
     model: ThreeCPO,
     n: int = 10,
@@ -90,21 +106,44 @@ def top_table(
     order: str = "marker",
     column_names: Iterable[Any] | None = None,
 ) -> Table:
-    """Table of the columns that mark each cluster, and the largest of other groups.
+    """Table of the columns that mark each cluster, then the largest of C0 and of C-.
 
-    ``ThreeCPO.top_columns`` gives the same as a frame.
+    ``ThreeCPO.top_columns`` gives the same as a frame. Columns without names are
+    numbers.
     """
-    record = record_of(model)
+    record, n = record_of(model), check_integer("n", n, 1)
     check_choice("order", order, MARKER_ORDERS)
-    names = None
-    if column_names is not None:
-        names = column_names_of(record, column_names)
-    listed = marker_table(
-        record, check_integer("n", n, 1), order=order, column_names=names
-    )
-    kinds: dict[str, Any] = {"name": object, "column": object}
-    listed["column"] = [str(column) for column in listed["column"]]
-    return {key: np.array(listed[key], kinds.get(key)) for key in listed}
+    columns, kind = named_columns(record, column_names)
+    markers = record.markers
+    expected = markers.expected
+    lines: list[tuple[Any, ...]] = []
+    given = None if column_names is None else columns
+    for k, name in enumerate(cluster_names_of(record, given)):
+        for rank, j in enumerate(markers.best(k, n, order), start=1):
+            counts = expected.clusters[k, j], expected.overall[j], expected.ratios[k, j]
+            line = RELEVANT, k, name, rank, columns[j], *counts, markers.evidence[k, j]
+            lines.append(line)
+    for group in (SHARED, NOISE):
+        places = np.flatnonzero(record.groups == group)
+        largest = np.argsort(-expected.overall[places], kind="stable")[:n]
+        for rank, j in enumerate(places[largest], start=1):
+            here = expected.overall[j]
+            line = group, -1, GROUP_NAMES[group], rank, columns[j], here, here, 1.0, 0.0
+            lines.append(line)
+    return table_of(TOP | {"column": kind}, lines)
+
+
+# Types of the columns of a path that are not text.
+PATH = {
+    "n_clusters": WHOLE,
+    "found": WHOLE,
+    "loss": NUMBER,
+    "price": NUMBER,
+    "v": NUMBER,
+    "relevant": WHOLE,
+    "total": NUMBER,
+    "seconds": NUMBER,
+}
 
 
 def path_table(path: KPath) -> Table:
@@ -130,10 +169,8 @@ def path_table(path: KPath) -> Table:
     >>> path_table(path)["n_clusters"].tolist()
     [1, 2, 3, 4]
     """
-    n_fits = len(path.n_clusters)
-    return path.to_table() | {
-        "criterion": np.full(n_fits, path.criterion, dtype=object)
-    }
+    criterion = [path.criterion] * len(path.n_clusters)
+    return path.to_table() | {"criterion": column_of(criterion, TEXT)}
 
 
 MARKERS_LISTED = 10
@@ -173,11 +210,10 @@ def cluster_table(
     columns = column_names_of(record, column_names)
     given = columns if column_names is not None else None
     markers, sizes = record.markers, sizes_of(record)
-    listed = np.empty(record.n_clusters, dtype=object)
-    listed[:] = [
+    listed = (
         SEPARATOR.join(columns[markers.best(k, MARKERS_LISTED)])
         for k in range(record.n_clusters)
-    ]
+    )
     return {
         "cluster": np.arange(record.n_clusters),
         "name": cluster_names_of(record, given),
@@ -185,7 +221,7 @@ def cluster_table(
         "share": sizes / record.n_rows,
         "confidence": np.array(mean_confidence(record), dtype=np.float64),
         **_in_the_tree(record),
-        "markers": listed,
+        "markers": column_of(listed, TEXT),
     }
 
 
@@ -202,6 +238,17 @@ def _in_the_tree(record: FitRecord) -> Table:
         "joins": joins,
         "join_height": heights,
     }
+
+
+TYPICAL = {
+    "cluster": WHOLE,
+    "name": TEXT,
+    "kind": TEXT,
+    "rank": WHOLE,
+    "place": WHOLE,
+    "row": TEXT,
+    "margin": NUMBER,
+}
 
 
 def typical_rows(
@@ -250,20 +297,7 @@ def typical_rows(
         for kind, chosen in kinds.items()
         for rank, place in enumerate(chosen(record, k, n).tolist(), start=1)
     ]
-    types = {
-        "cluster": np.int64,
-        "name": object,
-        "kind": object,
-        "rank": np.int64,
-        "place": np.int64,
-        "row": object,
-        "margin": np.float64,
-    }
-    columns = list(zip(*lines, strict=True)) or [()] * len(types)
-    return {
-        key: np.array(values, dtype=kind)
-        for (key, kind), values in zip(types.items(), columns, strict=True)
-    }
+    return table_of(TYPICAL, lines)
 
 
 def indicator_table(
@@ -368,3 +402,40 @@ def _parts(
     totals = means.sum(axis=0)
     shares = np.divide(means, totals, out=np.zeros_like(means), where=totals > 0)
     return shares, (members @ there).toarray() / sizes
+
+
+# Cells of the user's own table in a workbook; more of them nobody reads there.
+MOST_CELLS = 2_000_000
+
+
+def workbook(model: ThreeCPO, rows: Table, X: Any = None) -> dict[str, Table]:
+    """Sheets of what a fit found: rows, clusters, their columns, and the own table."""
+    record = record_of(model)
+    names = column_names_of(record)
+    expected = record.markers.expected
+    profile = {"column": names} | {
+        f"{k} {name}": expected.clusters[k]
+        for k, name in enumerate(cluster_names_of(record).tolist())
+    }
+    sheets = {
+        "rows": rows,
+        "clusters": cluster_table(model),
+        "profile": profile | {"overall": expected.overall},
+        "markers": top_table(model),
+        "columns": column_table(model),
+    }
+    n_rows, n_columns = record.n_rows, record.n_columns
+    if isinstance(X, CountTable) and n_rows * n_columns <= MOST_CELLS:
+        own = {"row": rows["row"], "cluster": rows["cluster"], "name": rows["name"]}
+        values = check_counts(X, model, reset=False).matrix().toarray()
+        for name, column in zip(names, values.T, strict=True):
+            # A column of the user may be called as one of ours.
+            own[_unused(str(name), own)] = column
+        sheets["table"] = own
+    return sheets
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -24,6 +24,7 @@ from .fitted import (
     table_of_rows,
     with_rows_of_record,
 )
+from .table_files import NUMBER, TEXT, WHOLE, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,6 +36,13 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from .table_files import Table
 
+# Types of the columns of rows that are not text.
+ROWS = {
+    "cluster": WHOLE,
+    "nearest": WHOLE,
+    **dict.fromkeys(("margin", "outlier_score", "scale", "map_x", "map_y"), NUMBER),
+    **dict.fromkeys(("weight", "confidence"), NUMBER),
+}
 # Rows that are laid out; more of them are placed by their neighbours among these.
 LAID_OUT = 5_000
 # Rows whose scores are in memory at the same time.
@@ -207,8 +215,7 @@ def _sure(record: FitRecord) -> Table:
     own = row_confidence(record)
     if own is None:
         return {}
-    words = np.array([in_words(p) for p in own.tolist()], dtype=object)
-    return {"confidence": own, "sure": words}
+    return {"confidence": own, "sure": column_of(map(in_words, own.tolist()), TEXT)}
 
 
 def predicted_rows(

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.codes import RELEVANT
 from .._plain import plain
 from ..cluster.naming import SEPARATOR, cluster_names_of
-from ..cluster.tables import tree_table
-from .fitted import column_names_of, record_of
+from .fitted import column_names_of, record_of, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,9 +20,43 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
 
-__all__ = ["scanpy_dendrogram", "tree_figure", "tree_nodes"]
-
 IN_A_NAME = 3
+
+
+def tree_table(model: ThreeCPO) -> dict[str, Any]:
+    """Joins of a model's clusters, the cheapest first: ``ThreeCPO.tree_table``."""
+    record = record_of(model)
+    tree, n = record.tree, record.n_clusters
+    left, right = tree.linkage[:, :2].astype(np.int64).T
+    below = tree.members
+    sizes, sure = sizes_of(record), record.confidence
+    dispersion, temperature = (
+        (np.nan, np.nan) if sure is None else (sure.dispersion, sure.temperature)
+    )
+    return {
+        "node": n + np.arange(n - 1),
+        "left": left,
+        "right": right,
+        "height": tree.heights,
+        "lost": tree.lost,
+        "height_over_dispersion": tree.heights / (dispersion or np.nan),
+        "height_over_temperature": tree.heights / temperature,
+        "net": tree.lost - _price_given_back(record),
+        "rows": np.array([sizes[each].sum() for each in below[n:]], dtype=np.int64),
+        "clusters": below[n:],
+    }
+
+
+def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
+    """How much less C1 costs after each join, its columns held; NaN if not known."""
+    from .._fit.record_files import lost_price
+
+    if record.settings.price is lost_price:
+        return np.full(record.n_clusters - 1, np.nan)
+    totals = record.totals[record.groups == RELEVANT]
+    price, n_rows = record.settings.price, record.sums.total_weight
+    each = [price(totals, k, n_rows).sum() for k in range(record.n_clusters, 0, -1)]
+    return -np.diff(np.array(each))
 
 
 def tree_nodes(
@@ -32,7 +66,7 @@ def tree_nodes(
     record = record_of(model)
     columns = column_names_of(record, column_names)
     names = cluster_names_of(record, None if column_names is None else columns).tolist()
-    table = plain(tree_table(record))
+    table = plain(tree_table(model))
     below = record.tree.members
     nodes = []
     for i, node in enumerate(table["node"]):
@@ -79,36 +113,8 @@ def tree_figure(
     return {
         "leaves": leaves,
         "names": cluster_names_of(record, given)[leaves].tolist(),
-        "sizes": record.sums.cluster_sizes[leaves].tolist(),
+        "sizes": sizes_of(record)[leaves].tolist(),
         "nodes": nodes,
-    }
-
-
-def scanpy_dendrogram(
-    model: ThreeCPO, groupby: str, categories: Iterable[Any] | None = None
-) -> dict[str, Any]:
-    """What ``scanpy.tl.dendrogram`` leaves in ``uns[f"dendrogram_{groupby}"]``."""
-    from scipy.cluster.hierarchy import dendrogram
-
-    record = record_of(model)
-    if record.n_clusters < 2:
-        message = "A tree needs two clusters; this model has one."
-        raise ValueError(message)
-    order = record.tree.leaves
-    names = range(record.n_clusters) if categories is None else categories
-    listed = [str(name) for name in names]
-    linkage = record.tree.linkage.copy()
-    info = dendrogram(linkage, labels=listed, no_plot=True)
-    return {
-        "linkage": linkage,
-        "groupby": [groupby],
-        "use_rep": "threecpo",
-        "cor_method": "likelihood",
-        "linkage_method": "threecpo",
-        "categories_ordered": [listed[k] for k in order],
-        "categories_idx_ordered": order,
-        "dendrogram_info": info,
-        "correlation_matrix": _correlations(record),
     }
 
 
@@ -146,11 +152,3 @@ def _markers(
         prior=0.0,
     )
     return Markers(sums, record.groups)
-
-
-def _correlations(record: FitRecord) -> NDArray[np.float64]:
-    used = record.smoothed.clusters[:, record.groups >= 0]
-    shares = used / np.maximum(used.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-    logs = np.log(np.maximum(shares, np.finfo(float).tiny))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.nan_to_num(np.corrcoef(logs), nan=1.0)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from .._core.codes import NO_COUNTS, OUTLIER
 from ..cluster.naming import cluster_names_of, names_array
 from ..table import CountTable
+from .table_files import TEXT, WHOLE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,6 +32,7 @@ __all__ = [
     "held_columns",
     "in_words",
     "mean_confidence",
+    "named_columns",
     "names_array",
     "names_of_rows",
     "record_of",
@@ -160,6 +162,15 @@ def column_names_of(
     """Names that are given, else those of the fit, else numbers."""
     names = record.column_names if given is None else given
     return names_array("column_names", names, record.n_columns)
+
+
+def named_columns(
+    record: FitRecord, given: Iterable[Any] | None = None
+) -> tuple[NDArray[Any], np.dtype[Any]]:
+    """The same and what they are in tables: text, or whole numbers without names."""
+    if given is None and record.column_names is None:
+        return np.arange(record.n_columns), WHOLE
+    return column_names_of(record, given), TEXT
 
 
 def row_names_of(

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._options import check_integer
 from .fitted import record_of, rows_of, shown_labels
+from .table_files import TEXT, column_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
     from ..cluster import ThreeCPO
     from .table_files import Table
-
-__all__ = ["Parts", "parts_of"]
 
 # As many different numbers, such as years, are parts of their own.
 MOST_NUMBERS = 20
@@ -170,8 +169,7 @@ def share_table(
     rows = counts.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore"):
         shares = counts / rows
-    names = np.empty(len(parts.names), dtype=object)
-    names[:] = parts.names
+    names = column_of(parts.names, TEXT)
     return {
         "part": np.repeat(names, len(clusters)),
         "rows": np.repeat(rows[:, 0], len(clusters)),

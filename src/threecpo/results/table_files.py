@@ -1,4 +1,8 @@
-"""Tables of results: made, rounded, and written as csv or xlsx."""
+"""Tables of results: typed columns, and the csv and xlsx files made from them.
+
+A table is a dict of columns of one length. The dtype of a column is its type, decided
+where the table is made: text, whole numbers, numbers or flags.
+"""
 
 from __future__ import annotations
 
@@ -13,46 +17,18 @@ import numpy as np
 
 from .._extras import require
 from .._spreadsheets import guarded, unguarded
-from ._fit_tables import cluster_table, column_table, top_table
-from .fitted import column_names_of, record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ..cluster import ThreeCPO
-
     Table = dict[str, NDArray[Any]]
+    Kinds = Mapping[str, np.dtype[Any]]
 
-TEXT = frozenset(
-    {
-        *("row", "column", "criterion", "name", "markers", "part", "title"),
-        *("kind", "label", "clusters", "sure"),
-    }
-)
-WHOLE = frozenset(
-    {
-        "count",
-        "cluster",
-        "kinship",
-        "joins",
-        "nearest",
-        "group",
-        "rank",
-        "n_clusters",
-        "found",
-        "relevant",
-        "next_n_clusters",
-        "next_cluster",
-        "rows",
-        "size",
-        "node",
-        "distinct",
-        "place",
-    }
-)
+TEXT, WHOLE = np.dtype(object), np.dtype(np.int64)
+NUMBER, FLAG = np.dtype(np.float64), np.dtype(bool)
 
 # Digits behind the point of large numbers, whose differences matter.
 _BEHIND_POINT = 3
@@ -60,6 +36,25 @@ _BEHIND_POINT = 3
 BATCH = 10_000
 # A cell with one of these is quoted: other programs divide cells at other characters.
 _SPECIAL = re.compile(r'[,;|"\t\r\n]|^\s|\s$')
+
+
+def column_of(values: Iterable[Any], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Values as a column of a table."""
+    if kind != TEXT:
+        return np.array(list(values), dtype=kind)
+    texts = [str(value) for value in values]
+    column = np.empty(len(texts), dtype=object)
+    column[:] = texts
+    return column
+
+
+def table_of(kinds: Kinds, lines: Iterable[tuple[Any, ...]]) -> Table:
+    """Table of these lines, which have a value for each column."""
+    columns = list(zip(*lines, strict=True)) or [()] * len(kinds)
+    return {
+        name: column_of(values, kinds[name])
+        for name, values in zip(kinds, columns, strict=True)
+    }
 
 
 def write_table(
@@ -83,8 +78,7 @@ def write_table(
         file.write(",".join(map(_quoted, columns)) + "\n")
         for start in range(0, max(map(len, columns.values()), default=0), BATCH):
             cells = [
-                _cells(name, values[start : start + BATCH])
-                for name, values in columns.items()
+                _cells(values[start : start + BATCH]) for values in columns.values()
             ]
             file.writelines(",".join(line) + "\n" for line in zip(*cells, strict=True))
 
@@ -109,18 +103,26 @@ def _rounded(values: NDArray[Any], digits: int) -> NDArray[np.float64]:
     return np.array([float(text) for text in texts])
 
 
-def read_table(path: str | PathLike[str]) -> Table:
-    """Read a CSV file that :func:`write_table` has written."""
+def read_table(path: str | PathLike[str], kinds: Kinds | None = None) -> Table:
+    """Read a CSV file that :func:`write_table` has written.
+
+    ``kinds`` are the types of its columns; those without one are text.
+    """
     try:
         with Path(path).open(
             encoding="utf-8", errors="surrogatepass", newline=""
         ) as file:
             lines = csv.reader(file, strict=True)
             header = next(lines, [])
-            _check_header(header, path)
+            if not header or len(set(header)) < len(header) or "" in header:
+                message = (
+                    f"{path} is not a table by threecpo: its first line is not a "
+                    "header."
+                )
+                raise ValueError(message)
             parts = [
                 [
-                    _parsed(name, cells, path)
+                    _parsed(name, cells, (kinds or {}).get(name, TEXT), path)
                     for name, cells in zip(header, part, strict=True)
                 ]
                 for part in _batches(lines, len(header), path)
@@ -132,12 +134,6 @@ def read_table(path: str | PathLike[str]) -> Table:
         name: np.concatenate(arrays)
         for name, *arrays in zip(header, *parts, strict=True)
     }
-
-
-def _check_header(header: list[str], path: str | PathLike[str]) -> None:
-    if not header or len(set(header)) < len(header) or "" in header:
-        message = f"{path} is not a table by threecpo: its first line is not a header."
-        raise ValueError(message)
 
 
 def _batches(
@@ -159,16 +155,13 @@ def _batches(
             return
 
 
-def _is_text(name: str) -> bool:
-    """Whether a column holds text: names, or labels of some kind."""
-    return name in TEXT or name.startswith("label_")
-
-
-def _cells(name: str, array: NDArray[Any]) -> list[str]:
-    if _is_text(name) or array.dtype.kind not in "fiub":
-        return [_quoted(guarded(text)) for text in map(str, array.tolist())]
+def _cells(values: NDArray[Any]) -> list[str]:
+    if values.dtype.kind == "b":
+        values = values.astype(WHOLE)
+    if values.dtype.kind not in "fiu":
+        return [_quoted(guarded(text)) for text in map(str, values.tolist())]
     # str of a Python float is the shortest text that gives the same bits.
-    return list(map(str, array.tolist()))
+    return list(map(str, values.tolist()))
 
 
 def _quoted(text: str) -> str:
@@ -178,14 +171,13 @@ def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any:
-    if _is_text(name):
-        texts = np.empty(len(cells), dtype=object)
-        texts[:] = [unguarded(cell) for cell in cells]
-        return texts
-    kind: Any = np.int64 if name in WHOLE else np.float64
+def _parsed(
+    name: str, cells: tuple[str, ...], kind: np.dtype[Any], path: str | PathLike[str]
+) -> NDArray[Any]:
+    if kind == TEXT:
+        return column_of(map(unguarded, cells), TEXT)
     try:
-        return np.array(list(map(int if kind is np.int64 else float, cells)), kind)
+        return column_of(map(float if kind == NUMBER else int, cells), kind)
     except (ValueError, OverflowError) as error:
         message = f"{path}, column {name!r}: {error}. Write the file again."
         raise ValueError(message) from error
@@ -195,53 +187,28 @@ def _parsed(name: str, cells: tuple[str, ...], path: str | PathLike[str]) -> Any
 MOST_ROWS, MOST_COLUMNS, LONGEST = 1_048_576, 16_384, 32_767
 
 
-def write_workbook(model: ThreeCPO, rows: Table, path: str | PathLike[str]) -> None:
-    """Write what a fit found as an xlsx file.
+def write_workbook(sheets: Mapping[str, Table], path: str | PathLike[str]) -> None:
+    """Write tables as the sheets of an xlsx file.
 
-    Sheets are ``rows``, ``clusters``, ``profile`` (expected counts of each column in a
-    row of mean size, by cluster), ``markers`` and ``columns``. Names are text, whatever
-    they look like: no cell is a formula or a link.
+    Names are text, whatever they look like: no cell is a formula or a link.
     """
     library = require("xlsxwriter", "io", "Writing a workbook")
-    sheets = {
-        "rows": rows,
-        "clusters": cluster_table(model),
-        "profile": _profile(model),
-        "markers": top_table(model),
-        "columns": column_table(model),
-    }
     for name, table in sheets.items():
-        _check_size(name, table)
+        n_rows = max((len(values) for values in table.values()), default=0)
+        if n_rows >= MOST_ROWS or len(table) > MOST_COLUMNS:
+            message = (
+                f"A sheet holds {MOST_ROWS - 1} rows and {MOST_COLUMNS} columns, but "
+                f"{name} has {n_rows} and {len(table)}: leave out --write xlsx and "
+                "open the csv files."
+            )
+            raise ValueError(message)
     with library.Workbook(path, {"constant_memory": True}) as book:
         bold = book.add_format({"bold": True})
         for name, table in sheets.items():
             _write_sheet(book.add_worksheet(name), table, bold)
 
 
-def _profile(model: ThreeCPO) -> dict[str, Any]:
-    """Expected counts in a row of mean size, a line for each column."""
-    record = record_of(model)
-    expected = record.markers.expected
-    of_clusters = {
-        f"{k} {name}": expected.clusters[k]
-        for k, name in enumerate(model.cluster_names_.tolist())
-    }
-    names = np.array(column_names_of(record), dtype=object)
-    return {"column": names, **of_clusters, "overall": expected.overall}
-
-
-def _check_size(name: str, table: Mapping[str, Any]) -> None:
-    n_rows = max((len(values) for values in table.values()), default=0)
-    if n_rows < MOST_ROWS and len(table) <= MOST_COLUMNS:
-        return
-    message = (
-        f"A sheet holds {MOST_ROWS - 1} rows and {MOST_COLUMNS} columns, but {name} "
-        f"has {n_rows} and {len(table)}: leave out --write xlsx and open the csv files."
-    )
-    raise ValueError(message)
-
-
-def _write_sheet(sheet: Any, table: Mapping[str, Any], bold: Any) -> None:
+def _write_sheet(sheet: Any, table: Table, bold: Any) -> None:
     sheet.freeze_panes(1, 1)
     for place, name in enumerate(table):
         sheet.write_string(0, place, name[:LONGEST], bold)

@@ -1,0 +1,129 @@
+"""Tables of what to distrust: stability, batches, and what was downweighted."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._core.model import log
+from .._options import check_integer, check_robust
+from .fitted import named_columns, record_of, rows_of
+from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from .._fit.stability import Stability
+    from ..cluster import ThreeCPO
+    from .table_files import Table
+
+
+def downweighted_columns(model: ThreeCPO) -> Table:
+    """Columns that ``robust`` downweights, the least weight first."""
+    record = record_of(model)
+    columns, kind = named_columns(record)
+    weights = model.column_weights_
+    most = check_robust(record.parameters.get("robust")).columns or np.nan
+    kinds = {"column": kind, "group": WHOLE, "dispersion": NUMBER, "weight": NUMBER}
+    return table_of(
+        kinds,
+        [
+            (columns[j], record.groups[j], most / weights[j], weights[j])
+            for j in lightest(weights)
+        ],
+    )
+
+
+def downweighted_rows(model: ThreeCPO) -> Table:
+    """Rows that ``robust`` downweights, the least weight first."""
+    record, weights = record_of(model), model.row_weights_
+    labels, names = rows_of(record).labels, record.row_names
+    kinds = {"row": WHOLE if names is None else TEXT, "label": WHOLE, "weight": NUMBER}
+    return table_of(
+        kinds,
+        [
+            (i if names is None else names[i], labels[i], weights[i])
+            for i in lightest(weights)
+        ],
+    )
+
+
+def lightest(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of weights below 1, the least first."""
+    order = np.argsort(weights, kind="stable")
+    return order[weights[order] < 1]
+
+
+def batch_table(model: ThreeCPO, n: int = 10) -> Table:
+    """Columns whose batches explain the most likelihood."""
+    record, n = record_of(model), check_integer("n", n, 1)
+    columns, kind = named_columns(record)
+    kinds = {
+        "column": kind,
+        "batch": TEXT,
+        "effect": NUMBER,
+        "least_batch": TEXT,
+        "least_effect": NUMBER,
+        "evidence": NUMBER,
+    }
+    if record.sums.n_batches == 1:
+        return table_of(kinds, [])
+    names, effects = record.batch_names, record.batch_effects
+    evidence = (record.sums.batch_totals * log(effects)).sum(axis=0)
+    most, least = effects.argmax(axis=0), effects.argmin(axis=0)
+    lines = [
+        (
+            *(columns[j], names[most[j]], effects[most[j], j]),
+            *(names[least[j]], effects[least[j], j], evidence[j]),
+        )
+        for j in np.argsort(-evidence, kind="stable")[:n]
+    ]
+    return table_of(kinds, lines)
+
+
+# Types of the columns of ``stability_table`` in files.
+STABILITY = {
+    "node": WHOLE,
+    "clusters": TEXT,
+    "rows": WHOLE,
+    "jaccard": NUMBER,
+    "jaccard_sd": NUMBER,
+    "gain": NUMBER,
+    "expected": NUMBER,
+    "z": NUMBER,
+    "p_value": NUMBER,
+    "p_adjusted": NUMBER,
+    "distinct": FLAG,
+}
+
+
+def stability_table(found: Stability) -> Table:
+    """What was measured of each cluster and join, as ``ThreeCPO.stability`` says."""
+    splits = found.splits
+    missing = np.full(len(found.members), np.nan)
+    mean, spread = missing, missing
+    if len(found.jaccards):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # nodes in no half
+            mean = np.nanmean(found.jaccards, axis=0)
+            spread = np.nanstd(found.jaccards, axis=0)
+
+    def of_splits(name: str) -> Any:
+        return np.array([np.nan if s is None else getattr(s, name) for s in splits])
+
+    below = (" ".join(map(str, sorted(members))) for members in found.members)
+    return {
+        "node": np.arange(len(found.members)),
+        "clusters": column_of(below, TEXT),
+        "rows": found.sizes,
+        "jaccard": mean,
+        "jaccard_sd": spread,
+        "gain": of_splits("gain"),
+        "expected": of_splits("null_mean"),
+        "z": of_splits("z"),
+        "p_value": of_splits("p_value"),
+        "p_adjusted": found.adjusted,
+        "distinct": found.distinct,
+    }
