@@ -74,7 +74,7 @@ class TestLabels:
 
     def test_rows_are_cells_unless_they_are_called_otherwise(self, adata):
         assert "cells in 3 clusters" in report(adata).summary["lead"]
-        nuclei = report(adata, called={"rows": "nuclei"})
+        nuclei = report(adata, row_noun="nuclei")
         assert "nuclei in 3 clusters" in nuclei.summary["lead"]
 
     @pytest.mark.parametrize("asked", ["type", ["cell_type", "type"]])

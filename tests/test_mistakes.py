@@ -156,10 +156,8 @@ IN_PYTHON = {
     ),
     "a frame to be written": (lambda: write_counts(FRAME, "a.npz"), "not DataFrame"),
     "an unnamed report": (
-        lambda: report.summarise(
-            fitted(), results.row_table(fitted()), called={"x": 1}
-        ),
-        "called must give words",
+        lambda: report.summarise(fitted(), results.row_table(fitted()), row_noun=""),
+        "row_noun must be a word such as",
     ),
 }
 

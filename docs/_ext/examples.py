@@ -86,6 +86,7 @@ def make_customers(path):
         table,
         path,
         labels=labels,
-        called={"rows": "customers", "columns": "products"},
+        row_noun="customers",
+        column_noun="products",
         title=table.name,
     )

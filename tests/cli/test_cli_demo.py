@@ -42,7 +42,7 @@ def test_it_finds_the_novels_and_runs_twice(run, opened):
     assert same(threecpo.load(folder / "model.npz").labels_, model.labels_)
     facts = json.loads((folder / "run.json").read_text())
     assert facts["agreement"]["novel"]["ARI"] == 1
-    assert facts["called"] == {"rows": "chapters", "columns": "words"}
+    assert facts["nouns"] == {"row_noun": "chapters", "column_noun": "words"}
     assert opened == []
     again = run("demo", "--open")
     assert again.code == 0

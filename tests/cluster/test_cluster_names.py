@@ -187,3 +187,20 @@ def test_damaged_names_of_a_file_are_one_line(named, tmp_path):
         with pytest.raises(ValueError, match=message) as caught:
             threecpo.load(path)
         assert "\n" not in str(caught.value)
+
+
+def test_clusters_that_are_alike_are_named_by_what_tells_them_apart():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat([0, 1, 2], [40, 40, 160])
+    rates = np.full((240, 14), 6.0)
+    rates[clusters < 2, :4] = 90.0  # what two of them have in common
+    rates[clusters == 0, 4] = rates[clusters == 1, 5] = 20.0
+    rates[clusters == 2, 6] = 60.0
+    rates *= rng.gamma(4.0, 0.25, size=(240, 1))
+    names = [f"g{j}" for j in range(14)]
+    table = CountTable(rng.poisson(rates), column_names=names)
+    made = [name.split(" · ") for name in fit(table).cluster_names_]
+    one, other, _ = sorted(made, key=lambda name: "g6" in name)
+    assert {one[1], other[1]} == {"g4", "g5"}
+    assert one[0] == other[0]
+    assert one[0] in names[:4]

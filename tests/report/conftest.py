@@ -70,7 +70,7 @@ def pages(tmp_path_factory):
     save("plain", model, X, column_names=names, run={"seed": 0})
     habitats = [["wood", "field", "<b>moor</b>"][i % 3] for i in range(len(X))]
     labels = {"habitat": habitats, "year": [2020 + i % 2 for i in range(len(X))]}
-    save("labelled", model, X, labels=labels, called={"rows": "sites"})
+    save("labelled", model, X, labels=labels, row_noun="sites")
     model, X = hostile()
     rows = [HOSTILE[i % len(HOSTILE)] for i in range(len(X))]
     save("hostile", model, X, column_names=HOSTILE, row_names=rows)

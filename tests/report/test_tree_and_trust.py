@@ -136,8 +136,9 @@ def test_stability_of_another_fit_is_refused(measured):
 
 def test_dispersion_temperature_and_confidence_are_said(four):
     model, _ = four
-    called = {"rows": "sites", "columns": "species"}
-    summary = report.summarise(model, results.row_table(model), called=called)
+    summary = report.summarise(
+        model, results.row_table(model), row_noun="sites", column_noun="species"
+    )
     text = " ".join("".join(Page(report.render(summary)).text).split())
     assert f"species vary {model.dispersion_:#.3g} times as much as Poisson" in text
     assert f"(T = {model.temperature_:#.3g})" in text
@@ -161,7 +162,7 @@ def test_dispersion_temperature_and_confidence_are_said(four):
     ],
 )
 def test_singular_and_plural_come_from_one_word(word, one, many):
-    row, _ = nouns({"rows": word})
+    row, _ = nouns(word)
     assert (row.one, row.many) == (one, many)
 
 

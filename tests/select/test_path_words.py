@@ -54,9 +54,7 @@ class TestChoice:
     def test_no_clusters(self):
         found = choice([100, 200, 300])
         assert found.gain == 200
-        assert found.sentence() == (
-            "Chose 1 cluster, as the rows do not fall into distinct groups."
-        )
+        assert found.sentence() == ("Chose 1 cluster, as none are distinct.")
 
     def test_one_fit_has_no_runner_up(self):
         found = choice([5.0], first=4)
@@ -89,7 +87,7 @@ class TestWords:
         assert divided([10, 0, 90]) == [90, 10]
         a = np.zeros(100, dtype=int)
         b = np.repeat([0, 1], [99, 1])
-        assert difference(a, b, 2) == "With 2, nearly all rows stay together."
+        assert difference(a, b, 2) == "With 2, the clusters hardly change."
 
     def test_many_divisions_are_counted(self):
         a = np.repeat(np.arange(5), 20)

@@ -13,6 +13,7 @@ from .._core.batch_model import BatchScales, batch_effects
 from .._core.codes import NOISE, RELEVANT
 from .._core.markers import Markers
 from .._core.merging import cluster_tree
+from .._core.model import SmoothedSums
 from .._core.rows import read_only
 from .._core.rules import EXACT
 from .._core.workers import SERIAL
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.loops.records import Profile
     from .._core.merging import Tree
-    from .._core.model import Rates, SmoothedSums
+    from .._core.model import Rates
     from .._core.rows import RowInfo
     from .._core.rules import Rule
     from .._core.run import Run, Settings
@@ -244,6 +245,24 @@ class FitRecord:
     def markers(self) -> Markers:
         """Which columns mark each cluster."""
         return Markers(self.sums.unweighted.smoothed(0.0), self.groups)
+
+    def markers_of(self, *unions: list[int], among_all: bool = False) -> Markers:
+        """Which columns mark unions of clusters against their rows, or all rows."""
+        table, sizes = self.sums.clusters, self.sums.cluster_weights
+        members = [k for union in unions for k in union]
+        totals, n_rows = table[members].sum(axis=0), float(sizes[members].sum())
+        if among_all:
+            totals, n_rows = self.sums.totals, self.sums.total_weight
+        sums = SmoothedSums(
+            clusters=np.array([table[union].sum(axis=0) for union in unions]),
+            outliers=np.zeros(self.n_columns),
+            totals=totals,
+            count_log_sizes=np.zeros(self.n_columns),
+            weight_sums=np.array([*(sizes[union].sum() for union in unions), 0.0]),
+            n_rows=n_rows,
+            prior=0.0,
+        )
+        return Markers(sums, self.groups)
 
     @cached_property
     def tree(self) -> Tree:

@@ -16,7 +16,7 @@ from ._counts import (
 from ._results import stored_model, write_model
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from anndata import AnnData
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..report import Report
     from ..table import CountTable
-
-CALLED = {"rows": "cells", "columns": "genes"}
 
 
 def model(adata: AnnData, *, key_added: str = "threecpo") -> ThreeCPO:
@@ -118,7 +116,8 @@ def report(
     *,
     key_added: str = "threecpo",
     labels: str | Sequence[str] | None = None,
-    called: Mapping[str, str] | None = None,
+    row_noun: str = "cells",
+    column_noun: str = "genes",
     title: str = "",
 ) -> Report | None:
     """Make the report on the clusters of an AnnData, as one HTML page.
@@ -134,9 +133,8 @@ def report(
     labels : str or sequence of str, default=None
         Columns of ``obs`` to compare the clusters with, such as ``"cell_type"`` or
         ``["cell_type", "donor"]``.
-    called : mapping of str to str, default=None
-        What rows and columns are called; None is ``{"rows": "cells", "columns":
-        "genes"}``.
+    row_noun, column_noun : str, default="cells" and "genes"
+        What rows and columns are.
     title : str, default=""
         Heading of the report.
 
@@ -177,7 +175,8 @@ def report(
         title=title,
         run={"matrix": table.description},
         labels={name: column[cells] for name, column in values.items()},
-        called=CALLED if called is None else called,
+        row_noun=row_noun,
+        column_noun=column_noun,
     )
     if path is None:
         return made

@@ -407,6 +407,9 @@ _DECLARED: dict[str, Decorator] = {
         "N",
         "Processes to work in, or the address of a Dask scheduler (tcp://…).",
     ),
+    "title": _write(
+        "--title", "TEXT", "Heading of the report. [default: the name of the table]"
+    ),
     "rows": _write(
         "--rows", "WORD", "What a row is, such as cell or customer.", shown=True
     ),

@@ -16,14 +16,15 @@ import numpy as np
 from .._extras import require
 from .._progress import RunBar
 from .._writing import replaced
-from ..report.words import nouns
+from ..report import words
 from ._block_input import FileInBlocks
+from ._options import given
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
 from ._printing import as_options, print_note
 from ._run_facts import input_facts, remembered_warnings, run_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ..cluster import ThreeCPO
     from ..results import Table
@@ -74,10 +75,11 @@ def fit_to_folder(
     with_report: bool = True,
     with_stability: bool = False,
     also: Sequence[str] = (),
-    called: dict[str, str] | None = None,
+    title: str | None = None,
+    nouns: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
-    nouns(called)  # what is wrong with them is said before a long fit
+    words.nouns(**nouns or {})  # what is wrong is said before a long fit
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
         require("jinja2", "report", "The report (--no-report leaves it out)")
@@ -92,15 +94,15 @@ def fit_to_folder(
             if isinstance(counts, FileInBlocks):
                 counts.fit(model, progress, rows)
             else:
-                given: dict[str, Any] = {"progress": progress, **rows}
-                model.fit(counts, **given)
+                known: dict[str, Any] = {"progress": progress, **rows}
+                model.fit(counts, **known)
         fitted = time.perf_counter()
         labels = counts.labels if isinstance(counts, FileInBlocks) else counts
         facts = run_facts(model, labels) | {
             "input": source.facts() | input_facts(counts),
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
-            **({"called": called} if called else {}),
+            **given({"title": title, "nouns": nouns or None}),
         }
         if with_stability:
             facts |= write_stability(folder, model, counts)
@@ -275,16 +277,15 @@ def write_report(
     from .. import report, results
 
     measured = folder / STABILITY
-    title = facts["input"].get("name", "")
+    title = facts.get("title", facts["input"].get("name", ""))
     run = {name: facts[name] for name in REPORTED if facts.get(name)}
-    called = facts.get("called")
     summary = report.summarise(
         model,
         rows,
         path=path,
         run=run,
         title=title,
-        called=called,
+        **facts.get("nouns", {}),
         choice=facts.get("choice"),
         stability=results.read_table(measured, results.STABILITY)
         if measured.exists()

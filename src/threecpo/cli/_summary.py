@@ -21,7 +21,7 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
         return
     from ..results.dominance import separation_line
 
-    row, column = nouns(facts.get("called"))
+    row, column = nouns(**facts.get("nouns", {}))
     relevant = facts["column_groups"]["relevant"]
     read = facts.get("input", {}).get("description")
     print_line(
@@ -32,7 +32,7 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     )
     print_table(_clusters(facts))
     if "choice" in facts:
-        print_line(row.in_place_of_rows(facts["choice"]["sentence"]))
+        print_line(facts["choice"]["sentence"])
     if "agreement" in facts:
         print_line(f"Agreement {_agreement(facts['agreement'])}")
     if line := separation_line(facts, column.many):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from pathlib import Path
+from shutil import copyfile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -15,6 +16,7 @@ from ._options import (
     Number,
     command,
     examples,
+    given,
     option,
     options,
     output_option,
@@ -231,6 +233,7 @@ def _change(
         kept = table = batch = None
         known = before.get("input", {})
         if counts is None:
+            _keep_map_counts(folder, new)
             kept = read_table(folder / "labels.csv", ROWS)
         else:
             source = counts_of_fit(folder, counts)
@@ -254,7 +257,7 @@ def _change(
             },
             "seconds": {"fit": time.perf_counter() - started},
             "warnings": warned,
-            **({"called": before["called"]} if before.get("called") else {}),
+            **given({key: before.get(key) for key in ("title", "nouns")}),
         }
         facts = write_results(
             new, changed, table, facts, with_report=not no_report, kept=kept
@@ -262,6 +265,14 @@ def _change(
     print_summary(facts, target, as_json=as_json)
     if opened:
         open_report(target)
+
+
+def _keep_map_counts(folder: Path, new: Path) -> None:
+    """The points of the map stay, and so do the counts that colour them."""
+    from ._result_folder import MAP_COUNTS
+
+    if (folder / MAP_COUNTS).is_file():
+        copyfile(folder / MAP_COUNTS, new / MAP_COUNTS)
 
 
 def _new_names(names: Any, found: list[list[int]]) -> dict[str, str]:

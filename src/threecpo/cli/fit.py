@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 @options("n_clusters", "max_clusters", "n_init", *SEARCHING)
 @source_options
 @output_option("Folder for the results. [default: FILE's name with .threecpo]")
-@options(*BLOCKS, "rows", "columns", "stability", "write")
+@options(*BLOCKS, "title", "rows", "columns", "stability", "write")
 @options("no_report", "open", "force", "json")
 def command(
     source: InputFile,
     output: Path | None,
+    title: str | None,
     rows: str | None,
     columns: str | None,
     write: tuple[str, ...],
@@ -74,7 +75,8 @@ def command(
         with_report=not no_report,
         with_stability=stability,
         also=write,
-        called=given({"rows": rows, "columns": columns}),
+        title=title,
+        nouns=given({"row_noun": rows, "column_noun": columns}),
     )
     print_summary(facts, target, as_json=as_json)
     if opened:
@@ -121,7 +123,7 @@ def demo(output: Path | None, *, opened: bool) -> None:
         ThreeCPO(random_state=0),
         target,
         force=True,
-        called={"rows": "chapters", "columns": "words"},
+        nouns={"row_noun": "chapters", "column_noun": "words"},
     )
     print_summary(facts, target, as_json=False)
     if facts["agreement"]["novel"]["ARI"] == 1:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # What run.json knows beside the model.
 _OF_THE_RUN = (
-    *("command", "finished", "called", "choice", "stability", "agreement"),
+    *("command", "finished", "nouns", "choice", "stability", "agreement"),
     "warnings",
 )
 
@@ -53,7 +53,7 @@ def described_fit(model: Path) -> dict[str, Any]:
     if not is_results(model.parent):
         return facts
     run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))
-    kinds = {"called": dict, "choice": dict, "stability": dict, "warnings": list}
+    kinds = {"nouns": dict, "choice": dict, "stability": dict, "warnings": list}
     if not all(isinstance(run.get(name, kind()), kind) for name, kind in kinds.items()):
         message = f"{model.parent / RUN_FILE} is damaged; run threecpo fit again."
         raise ValueError(message)
@@ -62,7 +62,6 @@ def described_fit(model: Path) -> dict[str, Any]:
 
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
-    from ..report.words import nouns
     from ..results.dominance import separation_line
 
     groups = facts["column_groups"]
@@ -77,8 +76,7 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     if line := separation_line(facts):
         lines["separation"] = line
     if "choice" in facts:
-        row, _ = nouns(facts.get("called"))
-        lines["chosen"] = row.in_place_of_rows(str(facts["choice"].get("sentence")))
+        lines["chosen"] = str(facts["choice"].get("sentence"))
     if "stability" in facts:
         found = facts["stability"]
         distinct, divisions = found.get("distinct"), found.get("divisions")

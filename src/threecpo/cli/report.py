@@ -77,6 +77,7 @@ def _digest(path: Path) -> str | None:
     "metadata_index",
     "max_unpacked",
     "names",
+    "title",
     "rows",
     "columns",
     "open",
@@ -89,6 +90,7 @@ def command(
     labels: tuple[str, ...],
     opened: bool,
     as_json: bool,
+    title: str | None,
     rows: str | None,
     columns: str | None,
     **metadata: Any,
@@ -115,12 +117,11 @@ def command(
         if metadata["metadata"] is None and not {*labels} <= {*labels_in(table)}:
             metadata = remembered(folder).options
         table = _with_labels(table, labels, metadata)
-        words = given({"rows": rows, "columns": columns})
-        if words:
-            nouns(words)
-            facts["called"] = facts.get("called", {}) | words
-        if words or names is not None:
-            write_run(folder, facts)
+        words = given({"row_noun": rows, "column_noun": columns})
+        words = facts.get("nouns", {}) | words
+        nouns(**words)
+        facts |= given({"title": title, "nouns": words or None})
+        write_run(folder, facts)
         write_report(folder, model, table, k_path, facts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = (

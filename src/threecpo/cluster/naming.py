@@ -46,7 +46,8 @@ def cluster_names_of(
 ) -> NDArray[np.object_]:
     """Names of all clusters, no two alike: given ones, else made of the best columns.
 
-    A cluster without a column above average is named by what it has less of.
+    Clusters that share most of their best columns are named by one of these and by what
+    tells them apart; a cluster without a column above average by what it has less of.
     ``column_names`` replace those of the fit in names that are made.
     """
     names = np.empty(record.n_clusters, dtype=object)
@@ -54,19 +55,49 @@ def cluster_names_of(
     taken = set(names)
     if "" in taken:
         columns = record.column_names if column_names is None else column_names
-        markers = record.markers
-        for k in np.flatnonzero(names == "").tolist():
-            more = markers.clear(k, COLUMNS_IN_A_NAME).tolist()
-            less = [] if more else markers.below(k, COLUMNS_IN_A_NAME).tolist()
-            made = _made_name(more or less, columns) or f"cluster {k}"
-            made = f"less {made}" if less else made
-            names[k] = f"{made} ({k})" if made in taken else made
-            taken.add(names[k])
+        for k, (more, less) in _telling_columns(record).items():
+            if names[k] == "":
+                parts = [_made_name(more, columns)] if more else []
+                parts += [f"less {_made_name(less, columns)}"] if less else []
+                made = SEPARATOR.join(parts) or f"cluster {k}"
+                names[k] = f"{made} ({k})" if made in taken else made
+                taken.add(names[k])
     return names
 
 
+def _telling_columns(record: FitRecord) -> dict[int, tuple[list[int], list[int]]]:
+    """Columns to name each cluster by: what it has more of, and what it has less of."""
+    markers, n = record.markers, COLUMNS_IN_A_NAME
+    best = [markers.clear(k, n).tolist() for k in range(record.n_clusters)]
+    out: dict[int, tuple[list[int], list[int]]] = {}
+    for k, own in enumerate(best):
+        alike = [
+            other
+            for other, columns in enumerate(best)
+            if other != k and len({*own} & {*columns}) > 1
+        ]
+        out[k] = own, [] if own else markers.below(k, n).tolist()
+        if alike:
+            apart = record.markers_of([k], alike)
+            clear = {*markers.clear(k, record.n_columns).tolist()}
+            theirs = {j for other in alike for j in best[other]}
+            telling = [
+                j
+                for j in apart.clear(0, record.n_columns).tolist()
+                if j in clear and j not in theirs
+            ]
+            # The same one for all of them, beside what is its own already.
+            weakest = markers.strength[[k, *alike]].min(axis=0)
+            common = max((j for j in own if j in theirs), key=lambda j: weakest[j])
+            first = [own[0], common] if own[0] in telling else [common]
+            less = [] if telling else apart.clear(1, 1).tolist()
+            more = [*dict.fromkeys([*first, *telling, *own])][: n - len(less)]
+            out[k] = own if {*more} == {*own} else more, less
+    return out
+
+
 def _made_name(best: list[int], columns: Any) -> str:
-    if columns is None and best:
+    if columns is None:
         word = "column" if len(best) == 1 else "columns"
         return f"{word} {SEPARATOR.join(map(str, best))}"
     return SEPARATOR.join(_short(str(columns[j])) for j in best)

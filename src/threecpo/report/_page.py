@@ -177,9 +177,8 @@ blocks of them, or None
     names : sequence of str, dict or callable, default=None
         Names of clusters, as :meth:`threecpo.ThreeCPO.name_clusters` takes them; None
         keeps those of the model.
-    called : mapping of str to str, default=None
-        What ``"rows"`` and ``"columns"`` are called: ``{"rows": "cells", "columns":
-        "genes"}``.
+    row_noun, column_noun : str, default="rows" and "columns"
+        What rows and columns are, such as ``"cells"`` and ``"genes"``.
     stability : dict of str to ndarray or frame, default=None
         What ``model.stability(X)`` returned: how far clusters and joins of the tree
         can be trusted.
@@ -193,7 +192,7 @@ blocks of them, or None
     >>> from threecpo.report import Report
     >>> X, truth = make_synth(300, random_state=0)
     >>> model = ThreeCPO(3, random_state=0).fit(X)
-    >>> report = Report(model, X, labels=truth, called={"rows": "sites"})
+    >>> report = Report(model, X, labels=truth, row_noun="sites")
     >>> report
     Report(300 sites in 3 clusters, told apart by 2 of 6 columns.)
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -213,7 +212,8 @@ blocks of them, or None
         title: str = "",
         labels: Mapping[str, Any] | Any = None,
         names: Any = None,
-        called: Mapping[str, str] | None = None,
+        row_noun: str = "rows",
+        column_noun: str = "columns",
         stability: Any = None,
     ) -> None:
         if names is not None:
@@ -236,7 +236,8 @@ blocks of them, or None
             title=title or (X.name if isinstance(X, CountTable) else ""),
             labels=X if labels is None and isinstance(X, CountTable) else labels,
             row_titles=titles,
-            called=called,
+            row_noun=row_noun,
+            column_noun=column_noun,
             choice=None if k_path is None else choice_facts(k_path),
             stability=stability,
             map_counts=map_counts,

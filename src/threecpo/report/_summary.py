@@ -71,17 +71,14 @@ def unpack(text: str) -> NDArray[np.float64]:
     return np.where(codes == _NONE, np.nan, values)
 
 
-def path_part(
-    path: Table | None, choice: Mapping[str, Any] | None, row: Noun
-) -> Part | None:
+def path_part(path: Table | None, choice: Mapping[str, Any] | None) -> Part | None:
     """The criterion over K, the choice in words, and what lies one level below."""
     if path is None:
         return None
     choice = choice or {}
     part = figure_data.k_path(path)
-    sentence = choice.get("sentence", part["sentence"])
     return part | {
-        "sentence": row.in_place_of_rows(sentence),
+        "sentence": choice.get("sentence", part["sentence"]),
         "next_k": choice.get("next_k"),
         "below": choice.get("below", []),
     }
@@ -104,7 +101,8 @@ def summarise(
     title: str = "",
     labels: Mapping[str, Any] | Any = None,
     row_titles: Iterable[Any] | None = None,
-    called: Mapping[str, str] | None = None,
+    row_noun: str = "rows",
+    column_noun: str = "columns",
     choice: Mapping[str, Any] | None = None,
     stability: Table | None = None,
     map_counts: Mapping[str, Any] | None = None,
@@ -118,23 +116,23 @@ def summarise(
     """
     record = record_of(model)
     _check_rows(record, rows)
-    row_noun, column_noun = nouns(called)
-    names = _names(record, column_names, column_noun)
-    row_names = _row_names(rows, row_noun)
+    row, column = nouns(row_noun, column_noun)
+    names = _names(record, column_names, column)
+    row_names = _row_names(rows, row)
     titles = _titles(rows, row_titles)
     given = labels_in(rows) if labels is None else labels
-    beside = label_parts(given, rows["cluster"], record.n_clusters, row_noun)
+    beside = label_parts(given, rows["cluster"], record.n_clusters, row)
     trusted = trusted_nodes(record, stability)
-    chosen = path_part(path, choice, row_noun)
+    chosen = path_part(path, choice)
     tree = tree_part(model, names, trusted)
     return {
         "title": shown(title) or "Clusters of counts",
-        "words": {"rows": row_noun.as_words(), "columns": column_noun.as_words()},
-        "lead": lead(record, row_noun, column_noun, chosen),
-        "about_rows": about_rows(record, row_noun),
+        "words": {"rows": row.as_words(), "columns": column.as_words()},
+        "lead": lead(record, row, column, chosen),
+        "about_rows": about_rows(record, row),
         "about_columns": [
-            about_columns(record, row_noun, column_noun),
-            *about_separation(record, column_noun),
+            about_columns(record, row, column),
+            *about_separation(record, column),
         ],
         "clusters": clusters(record, rows, names, titles, beside, trusted, tree),
         "tree": tree,
@@ -145,7 +143,7 @@ def summarise(
         "path": chosen,
         "map": _map(record, rows, titles or row_names, beside, map_counts),
         "outliers": _outliers(record, rows, row_names),
-        "sure": how_sure(record, row_noun, column_noun),
+        "sure": how_sure(record, row, column),
         "run": _flat(run or {}),
         "heat_map": figure_data.heat_map(
             record, max(HEAT_MAP_COLUMNS, 2 * record.n_clusters), names

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 # Control characters as their pictures: a line break in a name must be seen.
 _PICTURES = {code: 0x2400 + code for code in range(32)} | {127: 0x2421}
@@ -173,20 +173,15 @@ class Noun:
         shown_number = str(number) if plain else whole(number)
         return f"{shown_number} {self.one if number == 1 else self.many}"
 
-    def in_place_of_rows(self, sentence: str) -> str:
-        """The sentence with this word for rows."""
-        counted = re.sub(r"\b1 rows\b", f"1 {self.one}", sentence)
-        return re.sub(r"\brows\b", self.many, counted)
 
-
-def nouns(called: Mapping[str, str] | None) -> tuple[Noun, Noun]:
-    """Words for rows and columns, those that were given or these."""
-    words = {"rows": "rows", "columns": "columns"} | dict(called or {})
-    odd = set(words) - {"rows", "columns"}
-    if odd or not all(word.strip("/ ") for word in words.values()):
-        message = f"called must give words for 'rows' and 'columns', not {called!r}."
-        raise ValueError(message)
-    return Noun.of(words["rows"]), Noun.of(words["columns"])
+def nouns(row_noun: str = "rows", column_noun: str = "columns") -> tuple[Noun, Noun]:
+    """Words for rows and columns."""
+    given = {"row_noun": row_noun, "column_noun": column_noun}
+    for name, word in given.items():
+        if not word.strip("/ "):
+            message = f"{name} must be a word such as 'cells', not {word!r}."
+            raise ValueError(message)
+    return Noun.of(row_noun), Noun.of(column_noun)
 
 
 def _plural(word: str) -> str:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.markers import Markers
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
 
@@ -72,8 +71,8 @@ def tree_nodes(
     for i, node in enumerate(table["node"]):
         line = {key: values[i] for key, values in table.items()}
         left, right = below[line["left"]], below[line["right"]]
-        inside = _markers_of(record, [left + right])
-        apart = _markers_against(record, left, right)
+        inside = record.markers_of(left + right, among_all=True)
+        apart = record.markers_of(left, right)
         best = columns[inside.clear(0, IN_A_NAME)].tolist()
         names.append(SEPARATOR.join(best) if best else f"node {node}")
         nodes.append(
@@ -116,39 +115,3 @@ def tree_figure(
         "sizes": sizes_of(record)[leaves].tolist(),
         "nodes": nodes,
     }
-
-
-def _markers_of(record: FitRecord, unions: list[list[int]]) -> Markers:
-    """Markers of unions of clusters against all rows."""
-    return _markers(record, unions, record.sums.totals, record.sums.total_weight)
-
-
-def _markers_against(record: FitRecord, *unions: list[int]) -> Markers:
-    """Markers of unions of clusters against the rows of these alone."""
-    clusters = [k for union in unions for k in union]
-    totals = record.sums.clusters[clusters].sum(axis=0)
-    n_rows = float(record.sums.cluster_weights[clusters].sum())
-    return _markers(record, list(unions), totals, n_rows)
-
-
-def _markers(
-    record: FitRecord,
-    unions: list[list[int]],
-    totals: NDArray[np.float64],
-    n_rows: float,
-) -> Markers:
-    from .._core.markers import Markers
-    from .._core.model import SmoothedSums
-
-    table, sizes = record.sums.clusters, record.sums.cluster_weights
-    weight_sums = np.array([*(sizes[union].sum() for union in unions), 0.0])
-    sums = SmoothedSums(
-        clusters=np.array([table[union].sum(axis=0) for union in unions]),
-        outliers=np.zeros(table.shape[1]),
-        totals=totals,
-        count_log_sizes=np.zeros(table.shape[1]),
-        weight_sums=weight_sums,
-        n_rows=n_rows,
-        prior=0.0,
-    )
-    return Markers(sums, record.groups)

@@ -65,7 +65,7 @@ class KChoice:
         if self.first == self.last:
             return f"{text}, the only number tried."
         if self.found == 1:
-            text += ", as the rows do not fall into distinct groups"
+            text += ", as none are distinct"
         return f"{text}; {self.doubts}." if self.doubts else f"{text}."
 
 
@@ -141,7 +141,7 @@ def difference(best: NDArray[Any], other: NDArray[Any], n_other: int) -> str:
         first, *more = merged
         others = f" (and {len(more)} more of such groups)" if more else ""
         return f"With {n_other}, {_clusters(first)} would merge{others}."
-    return f"With {n_other}, nearly all rows stay together."
+    return f"With {n_other}, the clusters hardly change."
 
 
 def _members(rows: NDArray[np.int64]) -> list[int]:
