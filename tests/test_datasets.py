@@ -56,12 +56,12 @@ class TestAusten:
         assert model.n_clusters_ == 6
         assert adjusted_rand_score(table.labels, model.labels_) == 1
         assert model.cluster_names_.tolist() == [
-            "elizabeth · darcy · bennet",
-            "emma · harriet · weston",
-            "elinor · marianne · dashwood",
-            "fanny · crawford · edmund",
-            "catherine · tilney · thorpe",
-            "anne · elliot · captain",
+            "elizabeth / darcy / bennet",
+            "emma / harriet / weston",
+            "elinor / marianne / dashwood",
+            "fanny / crawford / edmund",
+            "catherine / tilney / thorpe",
+            "anne / elliot / captain",
         ]
         groups = dict(
             zip(*np.unique(model.column_groups_, return_counts=True), strict=True)

@@ -285,7 +285,7 @@ class TestClusters:
         top = any_model.top_columns()
         for c in range(k):
             own = top[(top["group"] == 1) & (top["cluster"] == c)]["column"]
-            assert table["markers"][c] == " · ".join(map(str, own))
+            assert table["markers"][c] == " / ".join(map(str, own))
 
 
 class TestTop:

@@ -33,7 +33,7 @@ def test_it_finds_the_novels_and_runs_twice(run, opened):
     assert done.err == ""
     assert f"Report: {PAGE}" in done.out.splitlines()
     assert "Each cluster is one novel" in done.out
-    assert "elizabeth · darcy · bennet" in done.out
+    assert "elizabeth / darcy / bennet" in done.out
     assert "--open does it" in done.out
     folder = Path("austen.threecpo")
     chosen = {"k_path.csv", "k_divisions.csv"}

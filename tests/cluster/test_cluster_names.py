@@ -24,7 +24,7 @@ def test_a_name_is_made_of_the_best_columns(named):
     table = named.top_columns(3)
     for k, name in enumerate(named.cluster_names_):
         best = table[(table["group"] == 1) & (table["cluster"] == k)]
-        assert name == " · ".join(best["column"])
+        assert name == " / ".join(best["column"])
         assert (best["name"] == name).all()
     assert named.cluster_names_.dtype == object
     assert named.record_.cluster_names is None
@@ -36,7 +36,7 @@ def test_columns_without_names_are_numbered():
     for k, name in enumerate(model.cluster_names_):
         best = table[(table["group"] == 1) & (table["cluster"] == k)]
         word = "columns" if len(best) > 1 else "column"
-        assert name == f"{word} " + " · ".join(map(str, best["column"]))
+        assert name == f"{word} " + " / ".join(map(str, best["column"]))
 
 
 def test_a_cluster_without_markers_has_its_number():
@@ -51,7 +51,7 @@ def test_a_cluster_with_nothing_above_average_is_named_by_what_it_lacks():
     # Rows of several sizes: the other columns are shared and say how large each is.
     rates *= rng.gamma(4.0, 0.25, size=(420, 1))
     names = fit(rng.poisson(rates), n_clusters=3).cluster_names_.tolist()
-    assert sorted(names[0].removeprefix("less columns ").split(" · ")) == ["0", "1"]
+    assert sorted(names[0].removeprefix("less columns ").split(" / ")) == ["0", "1"]
     assert names[1:] == ["column 0", "column 1"] or names[1:] == [
         "column 1",
         "column 0",
@@ -68,7 +68,7 @@ def test_names_tell_clusters_apart():
 def test_long_and_broken_names_are_one_short_line():
     long = [f"k__Bacteria;\n p__Firmicutes; g__Genus number {j}" for j in range(10)]
     name = fit(CountTable(X, column_names=long)).cluster_names_[0]
-    first = name.split(" · ")[0]
+    first = name.split(" / ")[0]
     assert len(first) == 30
     assert "\n" not in name
     assert first.startswith("k__Bacteria; p")
@@ -199,7 +199,7 @@ def test_clusters_that_are_alike_are_named_by_what_tells_them_apart():
     rates *= rng.gamma(4.0, 0.25, size=(240, 1))
     names = [f"g{j}" for j in range(14)]
     table = CountTable(rng.poisson(rates), column_names=names)
-    made = [name.split(" · ") for name in fit(table).cluster_names_]
+    made = [name.split(" / ") for name in fit(table).cluster_names_]
     one, other, _ = sorted(made, key=lambda name: "g6" in name)
     assert {one[1], other[1]} == {"g4", "g5"}
     assert one[0] == other[0]

@@ -126,7 +126,7 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
 @command(
     epilog=examples(
         "threecpo split atlas.threecpo 4",
-        'threecpo split atlas.threecpo "CD3D · LTB" --into 3 --counts atlas.h5ad',
+        'threecpo split atlas.threecpo "CD3D / LTB" --into 3 --counts atlas.h5ad',
     )
 )
 @_folder

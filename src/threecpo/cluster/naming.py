@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ClusterDescription", "cluster_names_of", "given_names", "names_array"]
 
-SEPARATOR = " · "
+SEPARATOR = " / "
 COLUMNS_IN_A_NAME = 3
 LONGEST_COLUMN = 30
 # What a function that names clusters gets to see.
