@@ -11,9 +11,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.manifold import trustworthiness
 from sklearn.neighbors import NearestNeighbors
 
+import threecpo
 from containers import kinds_of, planted
 from fitting import X, fit
 from threecpo import ThreeCPO, results, select_n_clusters
+from threecpo.preprocessing import SublinearCounts
 
 HOSTILE = [
     "plain",
@@ -302,7 +304,7 @@ class TestTop:
         pd = pytest.importorskip("pandas")
         model = fit(pd.DataFrame(X, columns=list("abcdefghij")))
         names = [f"gene {j}" for j in range(10)]
-        table = results.top_table(model, column_names=names)
+        table = results.top_table(model, feature_names=names)
         expected = [names[j] for j in fit().top_columns()["column"]]
         assert table["column"].tolist() == expected
         assert hasattr(model, "feature_names_in_")
@@ -351,3 +353,26 @@ def test_rounded_numbers_are_near_and_stay(values, digits):
     assert (error <= size * 0.51 * 10.0 ** (1 - digits)).all()
     large = size >= 10.0 ** (digits - 3)
     assert (error[large] <= 0.00051 + size[large] * 1e-15).all()
+
+
+@pytest.mark.parametrize(
+    ("function", "back"), [("log1p", np.expm1), ("sqrt", np.square)]
+)
+def test_values_of_transformed_counts_are_in_the_units_of_the_table(
+    function, back, tmp_path
+):
+    X, _ = planted(3, 40, 15)
+    table = SublinearCounts(function, table=True).fit_transform(X)
+    model = ThreeCPO(3, random_state=0).fit(table)
+    model.save(tmp_path / "model.npz")
+    fitted = model.record_.markers.expected
+    for each in (model, threecpo.load(tmp_path / "model.npz")):
+        columns = results.column_table(each)
+        np.testing.assert_allclose(columns["overall"], back(fitted.overall))
+        np.testing.assert_allclose(columns["here_1"], back(fitted.clusters[1]))
+        top = results.top_table(each, 1)
+        np.testing.assert_allclose(top["ratio"], top["here"] / top["overall"])
+        np.testing.assert_allclose(
+            results.workbook(each, results.row_table(each), table)["table"]["0"],
+            X[:, 0],
+        )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from ._core.counts import Counts
 
 __all__ = ["SublinearCounts"]
 
@@ -29,7 +27,8 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Zeros stay zeros, so sparse input stays sparse. Clusters of transformed counts are
     better on some data and worse on others (docs/transformed-counts.md); expected
-    counts and rates of a model are then in the new unit.
+    rates of a model are then in the new unit; tables and the report of a CountTable
+    (``table=True``) show expected values in that of the counts.
 
     Parameters
     ----------
@@ -107,7 +106,8 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return self._table(X)
         counts = check_counts(X, self, reset=False)
         matrix = counts.matrix()
-        parts = (self._values(counts), matrix.indices.copy(), matrix.indptr.copy())
+        values = counts.transformed_by(self.function).data
+        parts = (values, matrix.indices.copy(), matrix.indptr.copy())
         out = sp.csr_array(parts, shape=matrix.shape)
         if sp.issparse(X):
             return out if isinstance(X, sp.sparray) else sp.csr_matrix(out)
@@ -124,11 +124,8 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     def _table(self, X: ArrayLike | Any) -> CountTable:
         counts = check_counts(X, self, reset=not hasattr(self, "n_features_in_"))
-        counts = counts.with_values(self._values(counts))
+        counts = counts.transformed_by(self.function)
         if isinstance(X, CountTable):
             return replace(X, counts=counts)
         names = getattr(self, "feature_names_in_", None)
         return CountTable(counts, column_names=names)
-
-    def _values(self, counts: Counts) -> Any:
-        return getattr(np, self.function)(counts.data)

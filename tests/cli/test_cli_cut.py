@@ -25,7 +25,7 @@ def test_a_cut_needs_no_counts(run):
     done = run("cut", "cells.threecpo", "-k", 3)
     assert done.code == 0, done.err
     new = Path("cells-3.threecpo")
-    assert {path.name for path in new.iterdir()} == FILES - {"map_counts.json"}
+    assert {path.name for path in new.iterdir()} == FILES
     model = threecpo.load(new / "model.npz")
     rows, before = (
         read_table(Path(name, "labels.csv"), ROWS) for name in (new, "cells.threecpo")
@@ -35,8 +35,11 @@ def test_a_cut_needs_no_counts(run):
     np.testing.assert_array_equal(rows["cluster"], model.labels_)
     assert list(rows) == list(before)
     np.testing.assert_array_equal(rows["map_x"], before["map_x"])
-    again = run("report", new)
+    again = run("report", new, "--title", "Three & more", "--rows", "sites")
     assert again.code == 0, again.err
+    page = (new / "report.html").read_text(encoding="utf-8")
+    assert "<h1>Three &amp; more</h1>" in page
+    assert 'id="colour-column"' in page  # by the counts of the fit before
     assert run("predict", new, "cells.threecpo").code == 2
 
 

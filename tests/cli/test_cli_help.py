@@ -175,7 +175,7 @@ def test_help_is_short_and_says_where_the_rest_is(run):
             assert "--help-all" in short
             assert {*shown_options(whole.out)} == public | {"--help", "--help-all"}
     fit = [p for p in ALL[("fit",)].params if isinstance(p, click.Option)]
-    assert sum(not p.hidden for p in fit) <= 45
+    assert sum(not p.hidden for p in fit) <= 46
 
 
 def test_options_of_parameters_are_those_of_the_estimator(run):

@@ -41,8 +41,8 @@ class Counts:
     make counts of what comes from elsewhere. ``odd_values`` is False where it is known
     that all values are positive whole numbers below 2**53. ``row_info`` is what else
     belongs to the rows. ``column_weights`` (None for 1 each) say how much the
-    likelihood of each column counts. ``transformed`` values are made of counts on
-    purpose.
+    likelihood of each column counts. ``transformed`` names the function of
+    numpy that the values were made with, on purpose.
     """
 
     indptr: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Counts:
     odd_values: bool = field(default=True, repr=False, compare=False)
     row_info: RowInfo = NOTHING
     column_weights: Floats | None = None
-    transformed: bool = False
+    transformed: str = ""
 
     def __post_init__(self) -> None:
         for name in ("indptr", "indices", "data", "column_weights"):
@@ -193,9 +193,10 @@ class Counts:
             return self
         return replace(self, column_weights=weights)
 
-    def with_values(self, values: Floats) -> Counts:
-        """Return other values, made of these counts on purpose, in their places."""
-        return replace(self, data=values, odd_values=True, transformed=True)
+    def transformed_by(self, function: str) -> Counts:
+        """Return what a function of numpy makes of these counts, on purpose."""
+        values = getattr(np, function)(self.data)
+        return replace(self, data=values, odd_values=True, transformed=function)
 
     def whole_matrix(self) -> sp.csr_array:
         """Return a scipy array of int64 if all counts are whole, else ``matrix``."""
@@ -293,7 +294,7 @@ def stacked(parts: Sequence[Counts]) -> Counts:
         odd_values=any(part.odd_values for part in parts),
         row_info=RowInfo.stacked([part.row_info for part in parts]),
         column_weights=parts[0].column_weights,
-        transformed=all(part.transformed for part in parts),
+        transformed=min(part.transformed for part in parts),
     )
 
 

@@ -120,6 +120,7 @@ def described(
     record: FitRecord, counts: Counts, workers: Workers, *, with_confidence: bool
 ) -> FitRecord:
     """Return the fit with results of these rows, its own, and how sure it is."""
+    record = replace(record, transform=counts.transformed)
     if not with_confidence:
         return record.with_rows(record.describe(counts, workers))
     return _with(record, *LeaveOneOutDescriber.of(record)(counts, workers))

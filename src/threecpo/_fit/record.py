@@ -99,7 +99,8 @@ class FitRecord:
     was not measured. ``drift`` is the share of rows that fit no cluster, of each time
     that rows were added. Rows count no more than one of size ``longest_row``. ``plan``
     is what was asked, with starts by name alone: what is done later follows it, not an
-    estimator whose parameters may have changed.
+    estimator whose parameters may have changed. ``transform`` is the function of numpy
+    that made the values of counts, if any.
     """
 
     settings: Settings
@@ -124,6 +125,7 @@ class FitRecord:
     drift: tuple[float, ...] = ()
     longest_row: float | None = None
     plan: Plan | None = None
+    transform: str = ""
 
     def __post_init__(self) -> None:
         # Runs that go on from here may still write to the arrays themselves.

@@ -11,7 +11,7 @@ from .._core import codes, rules
 from .._core.codes import GROUPS, RELEVANT
 from .._core.rows import RowInfo
 from .._core.run import Settings
-from .._parameters import COLUMN_INITS, INITS
+from .._parameters import COLUMN_INITS, INITS, SUBLINEAR
 from . import stored
 from .describing import Confidence
 from .plan import Plan
@@ -72,6 +72,7 @@ def record_to_arrays(record: FitRecord) -> tuple[Arrays, dict[str, Any]]:
         "drift": list(record.drift),
         "longest_row": record.longest_row,
         "plan": _plan_to_facts(record.plan),
+        "transform": record.transform,
     }
     if confidence is not None:
         facts["temperature"] = confidence.temperature
@@ -126,6 +127,7 @@ def record_from_arrays(arrays: Mapping[str, NDArray[Any]], facts: Facts) -> FitR
         else None,
         confidence=_confidence_from(found, facts),
         plan=_plan_from_facts(facts["plan"], settings),
+        transform=choice({"transform": "", **facts}, "transform", ("", *SUBLINEAR)),
     )
 
 

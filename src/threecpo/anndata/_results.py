@@ -12,6 +12,7 @@ import numpy as np
 
 from .._core.codes import GROUP_NAMES
 from .._plain import plain
+from ..results.fitted import OUTSIDE, shown_labels
 from ._counts import cells_of_fit, counts_of_fit
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from ..table import CountTable
 
 MARKERS_KEPT = 100
-_OUTLIER = "outlier"
 _PLAIN = (str, int, float, tuple, list, dict, np.ndarray, np.generic, type(None))
 # What scanpy keeps of a dendrogram.
 _DRAWN = ("icoord", "dcoord", "ivl", "leaves", "color_list", "leaves_color_list")
@@ -96,7 +96,8 @@ def write_cells(
 ) -> None:
     """Write clusters and scores of cells, those of the fit or others."""
     numbers = [str(k) for k in range(model.n_clusters_)]
-    labels, nearest = rows.labels[order], rows.nearest_labels[order]
+    labels, _ = shown_labels(model.record_, rows)
+    labels, nearest = labels[order], rows.nearest_labels[order]
     # An earlier call may have left what this model does not have.
     for name in (f"{key}_confidence", f"{key}_nearest"):
         adata.obs.drop(columns=name, errors="ignore", inplace=True)
@@ -105,7 +106,7 @@ def write_cells(
     adata.obs[f"{key}_name"] = _clusters(labels, model.cluster_names_)
     if probabilities is not None:
         own = probabilities[order][np.arange(len(nearest)), nearest]
-        adata.obs[f"{key}_confidence"] = own
+        adata.obs[f"{key}_confidence"] = np.where(labels >= 0, own, np.nan)
     adata.obs[f"{key}_margin"] = rows.margins[order]
     adata.obs[f"{key}_outlier_score"] = rows.outlier_scores[order]
     if model.record_.settings.outliers is not None:
@@ -113,14 +114,11 @@ def write_cells(
 
 
 def _clusters(labels: NDArray[Any], names: Iterable[str]) -> Any:
-    """Categories in the order of the clusters' numbers, outliers last."""
-    categories = [str(name) for name in names]
-    if (labels < 0).any():
-        categories.append(_OUTLIER)
-    return _categories(
-        [_OUTLIER if label < 0 else categories[label] for label in labels.tolist()],
-        dict.fromkeys(categories),
-    )
+    """Categories in the order of the clusters' numbers, then what is in none."""
+    called = dict(enumerate(map(str, names))) | OUTSIDE
+    found = {*labels.tolist()}
+    categories = [name for k, name in called.items() if k >= 0 or k in found]
+    return _categories([called[k] for k in labels.tolist()], dict.fromkeys(categories))
 
 
 def _write_genes(adata: AnnData, model: ThreeCPO, key: str) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
-    from ..results.label_comparison import LabelComparison
     from ..table import CountTable
     from ._block_input import FileInBlocks
 
@@ -91,22 +90,11 @@ def run_facts(
     if known:
         facts["agreement"] = {kind: each.scores for kind, each in known.items()}
         facts["label_shares"] = {kind: each.sentences for kind, each in known.items()}
-        main = {kind: _main_labels(each) for kind, each in known.items()}
-        # Without those of outliers.
-        n = model.n_clusters_
-        facts["main_labels"] = {kind: texts[:n] for kind, texts in main.items()}
+        facts["main_labels"] = {
+            kind: [each.made_of(k, 1) for k in range(model.n_clusters_)]
+            for kind, each in known.items()
+        }
     return facts
-
-
-def _main_labels(compared: LabelComparison) -> list[str]:
-    """The most frequent label of each cluster, with its share."""
-    main = [compared.largest(k)[:1] for k in range(len(compared.shares))]
-    return [
-        "".join(
-            f"{100 * compared.shares[k][j]:.0f} % {compared.labels[j]}" for j in largest
-        )
-        for k, largest in enumerate(main)
-    ]
 
 
 def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:

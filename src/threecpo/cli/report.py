@@ -120,8 +120,10 @@ def command(
         words = given({"row_noun": rows, "column_noun": columns})
         words = facts.get("nouns", {}) | words
         nouns(**words)
-        facts |= given({"title": title, "nouns": words or None})
-        write_run(folder, facts)
+        new = given({"title": title, "nouns": words or None})
+        facts |= new
+        if new or names is not None:
+            write_run(folder, facts)
         write_report(folder, model, table, k_path, facts)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         message = (

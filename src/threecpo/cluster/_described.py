@@ -112,7 +112,7 @@ class DescribedClusters(PoissonClusterer):
         """
         from ..results import top_table
 
-        return frame(top_table(self, n, order=order, column_names=feature_names))
+        return frame(top_table(self, n, order=order, feature_names=feature_names))
 
     @property
     def column_weights_(self) -> NDArray[np.float64]:

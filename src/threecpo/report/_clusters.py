@@ -8,16 +8,16 @@ import numpy as np
 
 from ..cluster.naming import clearest_rows, cluster_names_of, least_clear_rows
 from ..results import tree_figure
-from ..results.fitted import in_words, mean_confidence, sizes_of
-from ..results.label_comparison import compared_labels
-from .words import cut, finite, percent, shown
+from ..results.fitted import expected_counts, in_words, mean_confidence, sizes_of
+from ..results.label_comparison import compared_labels, percent
+from .words import cut, finite, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from .._core.markers import Markers
+    from .._core.markers import ExpectedCounts, Markers
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
     from ..results import Table
@@ -47,7 +47,7 @@ def clusters(
     """
     cluster_names = cluster_names_of(record, np.array(names, dtype=object))
     confidence, markers = mean_confidence(record), record.markers
-    relatives = _relatives(tree)
+    relatives, expected = _relatives(tree), expected_counts(record)
     out = []
     for k, size in enumerate(sizes_of(record).tolist()):
         mean = confidence[k]
@@ -60,7 +60,7 @@ def clusters(
                 "confidence": mean,
                 "sure": in_words(mean),
                 "trusted": trusted and trusted[k],
-                "columns": _markers(markers, k, names),
+                "columns": _markers(markers, expected, k, names),
                 "less": [names[j] for j in markers.below(k, LESS_SHOWN)],
                 "relative": relatives.get(k),
                 "main": labels[0]["largest"][k] if labels else "",
@@ -90,8 +90,10 @@ def _relatives(tree: Part | None) -> dict[int, Part]:
     return out
 
 
-def _markers(markers: Markers, cluster: int, names: list[str]) -> list[Part]:
-    expected, ratios = markers.expected, markers.expected.ratios
+def _markers(
+    markers: Markers, expected: ExpectedCounts, cluster: int, names: list[str]
+) -> list[Part]:
+    ratios = expected.ratios
     return [
         {
             "name": names[j],
@@ -160,24 +162,10 @@ def _part(compared: LabelComparison, n_clusters: int, rows: Noun) -> Part:
         "sizes": counts.sum(axis=1).tolist(),
         "codes": codes,
         "counts": counts.T[:n_clusters].tolist(),
-        "sentences": [_sentence(compared, k) for k in range(n_clusters)],
-        "largest": [_sentence(compared, k, 1) for k in range(n_clusters)],
+        "sentences": [shown(compared.made_of(k)) for k in range(n_clusters)],
+        "largest": [shown(compared.made_of(k, 1)) for k in range(n_clusters)],
         "agreement": _agreement(compared, rows),
     }
-
-
-def _sentence(compared: LabelComparison, k: int, most: int | None = None) -> str:
-    """The largest labels of a cluster: 59 % NK cells, 32 % CD8 T cells."""
-    shares, labels = compared.shares[k], compared.labels
-    return ", ".join(
-        f"{percent(shares[j])} {_quoted(shown(labels[j]))}"
-        for j in compared.largest(k)[:most]
-    )
-
-
-def _quoted(value: str) -> str:
-    """A value that starts with a number would be taken for one."""
-    return value if value[:1].isalpha() else f"“{value}”"
 
 
 def _agreement(compared: LabelComparison, rows: Noun) -> str:

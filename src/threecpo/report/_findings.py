@@ -11,7 +11,8 @@ from ..results import figure_data
 from ..results.dominance import separation, separation_line
 from ..results.facts import known_facts
 from ..results.fitted import SURE, held_columns, in_words, row_confidence
-from .words import finite, number, percent, shown, whole
+from ..results.label_comparison import percent
+from .words import finite, number, shown, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord

@@ -19,6 +19,7 @@ from .._writing import replaced
 from ..plot.style import BLUE, CLUSTERS, GREY, ORANGE
 from ..results import block_row_table, choice_facts, figure_data, path_table, row_table
 from ..results.fitted import record_of
+from ..results.label_comparison import percent
 from ..table import CountTable
 from . import words
 from ._summary import summarise
@@ -37,7 +38,6 @@ _FILTERS = (
     "number",
     "on_scale",
     "part",
-    "percent",
     "plural",
     "ratio",
     "shade",
@@ -57,6 +57,7 @@ def render(summary: dict[str, Any]) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {name: getattr(words, name) for name in _FILTERS}
+    environment.filters["percent"] = percent
     style = _file("report.css") + _palette()
     script = "".join(map(_file, SCRIPTS))
     drawn = marks_of(summary["order"])

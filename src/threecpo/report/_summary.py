@@ -13,6 +13,7 @@ from ..results import figure_data
 from ..results.fitted import (
     SURE,
     column_names_of,
+    expected_counts,
     in_words,
     record_of,
     row_confidence,
@@ -226,7 +227,7 @@ def _names(record: FitRecord, given: Iterable[Any] | None, noun: Noun) -> list[s
 
 def _columns(record: FitRecord, names: list[str]) -> Part:
     """All columns: group, evidence that they mark a cluster, typical counts."""
-    expected = record.markers.expected
+    expected = expected_counts(record)
     evidence = np.where(
         record.groups == RELEVANT, record.markers.evidence.max(axis=0), 0.0
     )

@@ -62,16 +62,6 @@ def on_axis(values: Sequence[float]) -> list[str]:
     ]
 
 
-def percent(part: float) -> str:
-    """A share as a percentage that never rounds something to nothing or to all."""
-    value = 100 * part
-    if 0 < value < 0.1:
-        return "under 0.1 %"
-    if 99.5 <= value < 100:
-        return "over 99 %"
-    return f"{value:.1f} %" if 0 < value < 10 else f"{value:.0f} %"
-
-
 def sure(probability: float | None) -> str:
     """A probability in two digits, which never rounds to certainty."""
     if probability is None:

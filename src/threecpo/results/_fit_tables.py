@@ -20,8 +20,11 @@ from ..cluster.naming import (
 from ..table import CountTable
 from .fitted import (
     column_names_of,
+    expected_counts,
+    in_own_units,
     mean_confidence,
     named_columns,
+    names_array,
     record_of,
     row_names_of,
     rows_of,
@@ -71,7 +74,7 @@ def column_table(
     ['column', 'group', 'noise_score', 'shared_score', 'relevant_score']
     """
     record = record_of(model)
-    scores, expected = record.column_scores, record.markers.expected
+    scores, expected = record.column_scores, expected_counts(record)
     weights = record.sums.column_weights
     held = {} if weights is None else {"weight": weights}
     return {
@@ -104,7 +107,7 @@ def top_table(
     n: int = 10,
     *,
     order: str = "marker",
-    column_names: Iterable[Any] | None = None,
+    feature_names: Iterable[Any] | None = None,
 ) -> Table:
     """Table of the columns that mark each cluster, then the largest of C0 and of C-.
 
@@ -113,11 +116,13 @@ def top_table(
     """
     record, n = record_of(model), check_integer("n", n, 1)
     check_choice("order", order, MARKER_ORDERS)
-    columns, kind = named_columns(record, column_names)
+    given = feature_names
+    if given is not None:
+        given = names_array("feature_names", given, record.n_columns)
+    columns, kind = named_columns(record, given)
     markers = record.markers
-    expected = markers.expected
+    expected = expected_counts(record)
     lines: list[tuple[Any, ...]] = []
-    given = None if column_names is None else columns
     for k, name in enumerate(cluster_names_of(record, given)):
         for rank, j in enumerate(markers.best(k, n, order), start=1):
             counts = expected.clusters[k, j], expected.overall[j], expected.ratios[k, j]
@@ -412,7 +417,7 @@ def workbook(model: ThreeCPO, rows: Table, X: Any = None) -> dict[str, Table]:
     """Sheets of what a fit found: rows, clusters, their columns, and the own table."""
     record = record_of(model)
     names = column_names_of(record)
-    expected = record.markers.expected
+    expected = expected_counts(record)
     profile = {"column": names} | {
         f"{k} {name}": expected.clusters[k]
         for k, name in enumerate(cluster_names_of(record).tolist())
@@ -428,6 +433,7 @@ def workbook(model: ThreeCPO, rows: Table, X: Any = None) -> dict[str, Table]:
     if isinstance(X, CountTable) and n_rows * n_columns <= MOST_CELLS:
         own = {"row": rows["row"], "cluster": rows["cluster"], "name": rows["name"]}
         values = check_counts(X, model, reset=False).matrix().toarray()
+        values = in_own_units(record, values).round(9)
         for name, column in zip(names, values.T, strict=True):
             # A column of the user may be called as one of ours.
             own[_unused(str(name), own)] = column

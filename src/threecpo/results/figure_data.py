@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT
 from .._plain import plain
 from ..select import choice_of
-from .fitted import column_names_of, rows_of, shown_labels, sizes_of
+from .fitted import column_names_of, expected_counts, rows_of, shown_labels, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,7 +51,8 @@ def cluster_sizes(record: FitRecord) -> Part:
 
 def column_groups(record: FitRecord) -> Part:
     """Columns in each group, and the share of all counts that they hold."""
-    groups, totals = record.groups, record.sums.unweighted.totals
+    groups, sums = record.groups, record.sums
+    totals = sums.totals + record.settings.prior * sums.total_weight
     whole = float(totals.sum()) or 1.0
     return {
         "groups": list(GROUP_NAMES.values()),
@@ -76,7 +77,7 @@ def heat_map(
     best = [markers.best(k, n_columns) for k in range(record.n_clusters)]
     places = _in_turn(best)[:n_columns]
     with np.errstate(divide="ignore"):
-        powers = np.log2(markers.expected.ratios[record.tree.leaves][:, places])
+        powers = np.log2(expected_counts(record).ratios[record.tree.leaves][:, places])
     powers = np.clip(powers, -10.0, 10.0)
     order = np.lexsort([-powers.max(axis=0, initial=-11), powers.argmax(axis=0)])
     return {

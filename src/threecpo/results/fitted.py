@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.markers import ExpectedCounts
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
@@ -29,7 +30,9 @@ OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 
 __all__ = [
     "column_names_of",
+    "expected_counts",
     "held_columns",
+    "in_own_units",
     "in_words",
     "mean_confidence",
     "named_columns",
@@ -171,6 +174,25 @@ def named_columns(
     if given is None and record.column_names is None:
         return np.arange(record.n_columns), WHOLE
     return column_names_of(record, given), TEXT
+
+
+# What leads back from transformed counts.
+_BACK = {"log1p": np.expm1, "sqrt": np.square}
+
+
+def in_own_units(record: FitRecord, values: NDArray[Any]) -> NDArray[Any]:
+    """Values in the units of the counts, if these were transformed before the fit."""
+    return _BACK[record.transform](values) if record.transform else values
+
+
+def expected_counts(record: FitRecord) -> ExpectedCounts:
+    """Counts expected in a row of mean size, in the units of the user's table."""
+    found = record.markers.expected
+    return replace(
+        found,
+        clusters=in_own_units(record, found.clusters),
+        overall=in_own_units(record, found.overall),
+    )
 
 
 def row_names_of(

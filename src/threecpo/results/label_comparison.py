@@ -11,7 +11,7 @@ import numpy as np
 from .._labels import LABEL, label_texts
 from ..cluster.naming import cluster_names_of
 from ..table import CountTable
-from .fitted import record_of, rows_of
+from .fitted import record_of, rows_of, shown_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -83,6 +83,16 @@ LEAST_SHARE = 0.1
 MOST_LABELS = 3
 
 
+def percent(part: float) -> str:
+    """A share as a percentage that never rounds something to nothing or to all."""
+    value = 100 * part
+    if 0 < value < 0.1:
+        return "<0.1 %"
+    if 99.5 <= value < 100:
+        return ">99 %"
+    return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
 @dataclass(frozen=True, eq=False)
 class LabelComparison:
     """Clusters against one kind of labels.
@@ -121,12 +131,20 @@ class LabelComparison:
     def _sentence(self, k: int) -> str:
         called = self.clusters[k]
         subject = called if called in OTHERS.values() else f"cluster {k}"
-        told = self.largest(k)
-        if not told:
-            return f"{subject}: no row with a label"
+        return f"{subject}: {self.made_of(k) or 'no row with a label'}"
+
+    def made_of(self, k: int, most: int | None = None) -> str:
+        """The largest labels of a cluster: ``59 % NK cells, 32 % CD8 T cells``."""
         shares = self.shares[k]
-        parts = [f"{100 * shares[j]:.0f} % {self.labels[j]}" for j in told]
-        return f"{subject}: {', '.join(parts)}"
+        told = self.largest(k)[:most]
+        return ", ".join(
+            f"{percent(shares[j])} {_quoted(self.labels[j])}" for j in told
+        )
+
+
+def _quoted(label: str) -> str:
+    """A label that starts with a number would be taken for one."""
+    return label if label[:1].isalpha() else f'"{label}"'
 
 
 def label_tables(
@@ -164,7 +182,8 @@ def label_tables(
     """
     record = record_of(model)
     names = cluster_names_of(record).tolist()
-    return compared_labels(labels, rows_of(record).labels, names)
+    found, _ = shown_labels(record, rows_of(record))
+    return compared_labels(labels, found, names)
 
 
 def compared_labels(
