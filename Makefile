@@ -14,7 +14,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-bare test-addresses dist test-dist quick lint bench bench-history bench-check fuzz reproduce sites-data tutorials docs clean
+.PHONY: help demo test test-oldest test-bare test-addresses dist test-dist quick lint bench bench-history bench-check fuzz reproduce tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster Jane Austen's novels, write demo/report.html"
@@ -28,8 +28,7 @@ help:
 	@echo "make bench-history  measure speed, add it to those of earlier commits, draw them"
 	@echo "make bench-check  fail if this is slower than BASE=main; SETS=\"synth bbcsports\""
 	@echo "make fuzz       read damaged files of all kinds for MINUTES=10"
-	@echo "make sites-data  fetch the data of the tutorial on sites, into .sites"
-	@echo "make tutorials  run the tutorials where their data are, and write what they say"
+	@echo "make tutorials  install, run the tutorials, compare what they print"
 	@echo "make docs       make the documentation site, docs/_build/html"
 	@echo "make reproduce  repeat the paper's results"
 	@echo "make clean      remove .venv, caches and results"
@@ -103,24 +102,18 @@ fuzz: $(VENV)/.test
 	@$(BIN)/python -m fuzz.crafted --workers $(WORKERS)
 	@$(BIN)/python -m fuzz --minutes $(MINUTES) --workers $(WORKERS)
 
-# Counts of trees, which R's package vegan has.
-sites-data: $(VENV)/.test
-	@$(PIP) install --group tutorials
-	@$(BIN)/python tests/sites_data.py .sites
-
-# The data lie beside the checkout, in ../shared; pages without theirs stay as they are.
+# Runs the tutorials and compares what they print; UPDATE=--update writes it instead.
 tutorials: $(VENV)/.test
-	@$(MAKE) --no-print-directory sites-data || true
-	@for page in cells texts sites customers novels; do \
-	  folder=$$(mktemp -d) && ln -s $(abspath ../shared)/* $(abspath .sites)/* $$folder && \
+	@for page in cells texts sites customers; do \
+	  echo "$$page:" && folder=$$(mktemp -d) && \
 	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
-	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md --update); \
+	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md $(UPDATE)) || exit 1; \
 	  rm -rf $$folder; \
 	done
 
 # Everything is made afresh, so that no page of a name that has gone stays.
 docs: $(VENV)/.docs
-	@rm -rf docs/_build docs/_made docs/api
+	@rm -rf docs/_build docs/_made docs/reference/names
 	@$(BIN)/python -m sphinx --builder html --fail-on-warning --quiet docs docs/_build/html
 	@$(BIN)/python docs/_ext/built_pages.py docs/_build/html
 
@@ -128,7 +121,7 @@ reproduce: $(VENV)/.test
 	@$(BIN)/python -m paper all --output paper/results
 
 clean:
-	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist .sites docs/_build docs/_made docs/api fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-oldest .venv-bare .venv-wheel demo build dist docs/_build docs/_made docs/reference/names fuzz-failures .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src paper fuzz tests benchmarks -name __pycache__ -prune -exec rm -rf {} + \
 	  2>/dev/null || true
 
@@ -150,6 +143,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.pip
 $(VENV)/.test: $(VENV)/.installed
 	@echo "Installing what the tests need ..."
 	@$(PIP) install --group test
+	@$(PIP) install --group tutorials || echo "Some tutorials are not tested: no data."
 	@touch $@
 
 $(VENV)/.dist: $(VENV)/.installed

@@ -1,6 +1,6 @@
 """Cells of the comparison measured, each in a process of its own; prints JSON lines.
 
-    python _compare_cells.py FOLDER CPU_SECONDS FAMILY
+    python _compare_cells.py CPU_SECONDS FAMILY FOLDER...
 
 Reads cells as JSON lines with ``tool``, ``data``, ``k`` ("known" or "own") and
 ``seed``. One process imports what the tools of a family need and runs each once on a
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from _compare_sets import data_files
 from _compare_tools import FAMILIES, N_COMPONENTS, TOOLS
 from _fit import forget_peak, load, memory
 
@@ -38,17 +39,17 @@ MANY_ROWS = 8192
 
 def without_empty(path: Path) -> Data:
     """Counts and labels without rows and columns of zeros, which some tools refuse."""
-    X = load(str(path))
     with np.load(path, allow_pickle=False) as stored:
         labels = stored["labels"]
-    rows = np.asarray(X.sum(axis=1)).ravel() > 0
+    X = load(str(path))
+    rows = (np.asarray(X.sum(axis=1)).ravel() > 0) & (labels >= 0)
     columns = np.asarray(X.sum(axis=0)).ravel() > 0
     return X[rows][:, columns], labels[rows]
 
 
 def n_rows(path: Path) -> int:
     with np.load(path, allow_pickle=False) as stored:
-        return int(stored["shape"][0])
+        return len(stored["labels"])
 
 
 def warm_up(family: str) -> None:
@@ -92,7 +93,7 @@ def measured(data: Data, cell: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def in_fork(folder: Path, cell: dict[str, Any], limit: int) -> Any:
+def in_fork(files: dict[str, Path], cell: dict[str, Any], limit: int) -> Any:
     """Result of a cell, or why it has none."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -102,7 +103,7 @@ def in_fork(folder: Path, cell: dict[str, Any], limit: int) -> Any:
         spent = int(time.process_time())
         resource.setrlimit(resource.RLIMIT_CPU, (spent + limit, spent + limit + 5))
         try:
-            found = measured(without_empty(folder / f"{cell['data']}.npz"), cell)
+            found = measured(without_empty(files[cell["data"]]), cell)
         except Exception as error:  # noqa: BLE001
             found = {"failed": f"{type(error).__name__}: {error}".partition("\n")[0]}
         os.write(writing, json.dumps(found).encode())
@@ -119,17 +120,18 @@ def in_fork(folder: Path, cell: dict[str, Any], limit: int) -> Any:
 
 
 def main() -> None:
-    folder, limit, family = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+    limit, family = int(sys.argv[1]), sys.argv[2]
+    files = data_files(map(Path, sys.argv[3:]))
     warnings.simplefilter("ignore")
     warm_up(family)
     named = [f"{one} {metadata.version(one)}" for one in FAMILIES[family]]
     compiled = family != "scanpy"
     for line in sys.stdin:
         cell = json.loads(line)
-        if not compiled and n_rows(folder / f"{cell['data']}.npz") >= MANY_ROWS:
+        if not compiled and n_rows(files[cell["data"]]) >= MANY_ROWS:
             warm_up_neighbours()
             compiled = True
-        found = in_fork(folder, cell, limit)
+        found = in_fork(files, cell, limit)
         print(json.dumps(cell | found | {"versions": ", ".join(named)}), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Tables of docs/compare, made of measured cells."""
+"""Tables of docs/background/benchmarks.md, made from measured cells."""
 
 from __future__ import annotations
 
@@ -9,27 +9,39 @@ from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from _common import table
+from _compare_sets import CLASSES, KINDS
 from _compare_tools import TOOLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     Cell = dict[str, Any]
 
 OURS = "3cpo"
 SEEDS = 3
 LEVEL = 5.0  # points of the adjusted Rand index, times 100
-KINDS = {
-    "texts": ("bbcsports", "bbcnews", "classic3", "webkb", "reuters", "newsgroups20"),
-    "genes": ("tcga5", "celllines_li", "pbmc_kang"),
-    "tables": ("wholesales", "sporta", "optdigits"),
+# Best pipeline of sc_mixology (Tian et al., 2019) chosen by the labels, median
+# pipeline, and its median number of clusters, from the authors' result files.
+MIXTURES = {
+    "mix_celseq2_3cl": ("3 cell lines, CEL-seq2", "1.00", "0.96", "3"),
+    "mix_dropseq_3cl": ("3 cell lines, Drop-seq", "0.96", "0.89", "4"),
+    "mix_celseq2_5cl": ("5 cell lines, CEL-seq2", "0.95–0.98", "0.76–0.89", "5–6"),
 }
-CLASSES = dict(
-    zip(
-        [name for part in KINDS.values() for name in part],
-        (5, 5, 3, 6, 5, 20, 5, 7, 8, 2, 2, 10),
-        strict=True,
-    )
+# Sets whose costs are shown, and their rows and columns.
+SIZES = {
+    "bbcnews": "2 225 × 2 000",
+    "reuters": "8 367 × 2 000",
+    "newsgroups20": "18 846 × 2 000",
+    "zheng_mudan9": "2 140 × 8 863",
+    "baron_h1": "1 937 × 16 016",
+    "pbmc_kang": "13 999 × 14 044",
+}
+OTHERS = (
+    ("leiden", "own"),
+    ("bm25-skm", "known"),
+    ("tfidf-k-means", "known"),
+    ("nmf", "known"),
+    ("lda", "known"),
 )
 # How many seeds a figure rests on where it is not all of them.
 FEWER = {1: "¹", 2: "²", SEEDS: ""}
@@ -85,19 +97,19 @@ def labelled(data: str) -> str:
     return f"{data} ({CLASSES[data]})"
 
 
-def scores(cells: Cells, k: str, field: str) -> str:
-    """Scores times 100 of sets by tools, the best in bold; for an own K, its mean."""
+def scores(cells: Cells, k: str) -> str:
+    """ARI times 100 of sets by tools, the best in bold; for an own K, its mean."""
     tools, rows = chosen_tools(k), []
 
     def text(found: list[Cell]) -> str:
-        score = str(round(100 * mean(cell[field] for cell in found)))
+        score = str(round(100 * mean(cell["ari"] for cell in found)))
         if k == "known":
             return score
         return f"{score} ({mean(cell['clusters'] for cell in found):.0f})"
 
     for kind, sets in KINDS.items():
-        for data in sets:
-            values = {tool: cells.mean(tool, data, k, field) for tool in tools}
+        for data in sorted(sets):
+            values = {tool: cells.mean(tool, data, k) for tool in tools}
             best = max((v for v in values.values() if v is not None), default=None)
             row = [labelled(data)]
             for tool in tools:
@@ -106,81 +118,122 @@ def scores(cells: Cells, k: str, field: str) -> str:
                 bold = near and round(100 * values[tool]) == round(100 * best)
                 row.append(f"**{shown}**" if bold else shown)
             rows.append(row)
-        rows.append([f"*mean of {kind}*", *(means(cells, tools, sets, k, field))])
+        rows.append([f"*mean of {kind}*", *means(cells, tools, sets, k)])
     return table(["data (classes)", *titles(tools)], rows)
 
 
 def means(
-    cells: Cells, tools: Iterable[str], sets: Sequence[str], k: str, field: str
+    cells: Cells, tools: Iterable[str], sets: Iterable[str], k: str, mark: str = "*"
 ) -> list[str]:
     """Mean over sets of each tool that has a figure for all of them."""
     out = []
     for tool in tools:
-        values = [cells.mean(tool, data, k, field) for data in sets]
+        values = [cells.mean(tool, data, k) for data in sets]
         known = [value for value in values if value is not None]
         whole = len(known) == len(values)
-        out.append(f"*{100 * mean(known):.0f}*" if whole else "")
+        out.append(f"{mark}{100 * mean(known):.0f}{mark}" if whole else "")
     return out
+
+
+def summary(cells: Cells, k: str) -> str:
+    """Mean ARI times 100 of each tool by kind of data, and over all sets."""
+    tools = chosen_tools(k)
+    rows = [
+        [f"{kind} ({len(sets)})", *means(cells, tools, sets, k, "")]
+        for kind, sets in KINDS.items()
+    ]
+    rows.append([f"all ({len(CLASSES)})", *means(cells, tools, CLASSES, k, "")])
+    return table(["data (sets)", *titles(tools)], rows)
 
 
 def outcomes(cells: Cells, k: str) -> str:
     """How often 3CPO is better, level and worse than each, and than the best of all."""
     tools = [tool for tool in chosen_tools(k) if tool != OURS]
     rivals: dict[str, list[str]] = {TOOLS[tool].title: [tool] for tool in tools}
-    rivals["the best of them, chosen by the labels"] = tools
+    rivals["best of them, chosen by the labels"] = tools
     rows = []
     for title, names in rivals.items():
-        differences = {}
-        for data in CLASSES:
-            ours = cells.mean(OURS, data, k)
-            values = [cells.mean(tool, data, k) for tool in names]
-            theirs = max((v for v in values if v is not None), default=None)
-            if ours is not None and theirs is not None:
-                differences[data] = 100 * (ours - theirs)
-        better = sum(value > LEVEL for value in differences.values())
-        worse = sorted(
-            (value, data) for data, value in differences.items() if value < -LEVEL
+        found = {
+            kind: differences(cells, names, sets, k) for kind, sets in KINDS.items()
+        }
+        every = [value for values in found.values() for value in values]
+        better = sum(value > LEVEL for value in every)
+        worse = sum(value < -LEVEL for value in every)
+        by_kind = ", ".join(
+            f"{sum(value > LEVEL for value in values)}:"
+            f"{sum(value < -LEVEL for value in values)}"
+            for values in found.values()
         )
-        lost = ", ".join(f"{data} ({round(value)})" for value, data in worse)
-        level = len(differences) - better - len(worse)
-        rows.append([title, better, level, len(worse), lost])
-    header = ["3CPO against", "better", "level", "worse", "worse on (points)"]
+        gain = f"{mean(every):+.0f}" if every else ""
+        rows.append([title, better, len(every) - better - worse, worse, gain, by_kind])
+    kinds = ", ".join(KINDS)
+    header = ["3CPO against", "wins", "ties", "losses", "mean", f"wins:losses, {kinds}"]
     return table(header, rows)
 
 
-def costs(cells: Cells, k: str, field: str, digits: int) -> str:
-    tools = chosen_tools(k)
+def differences(
+    cells: Cells, names: list[str], sets: Iterable[str], k: str
+) -> list[float]:
+    """Points by which 3CPO is better than the best of some tools, for each set."""
+    found = []
+    for data in sets:
+        ours = cells.mean(OURS, data, k)
+        values = [cells.mean(tool, data, k) for tool in names]
+        theirs = max((v for v in values if v is not None), default=None)
+        if ours is not None and theirs is not None:
+            found.append(100 * (ours - theirs))
+    return found
 
-    def text(found: list[Cell]) -> str:
-        value = median(cell[field] for cell in found)
-        return f"{value:.{digits if value < 9.95 else 0}f}"
 
-    rows = [
-        [data, *(cells.shown(tool, data, k, text) for tool in tools)]
-        for data in CLASSES
-    ]
-    return table(["data", *titles(tools)], rows)
+def mixology(cells: Cells) -> str:
+    """Mixtures of cell lines beside the pipelines of their authors."""
+    rows = []
+    for data, (title, best, middle, found) in MIXTURES.items():
+        ours = [cells.mean(OURS, data, k) for k in ("known", "own")]
+        shown = ["–" if value is None else f"{value:.2f}" for value in ours]
+        chosen = cells.mean(OURS, data, "own", "clusters")
+        clusters = "–" if chosen is None else f"{chosen:.0f}"
+        name = f"{title} ({CLASSES[data]})"
+        rows.append([name, *shown, clusters, best, middle, found])
+    header = ["mixture (classes)", "3CPO, K known", "3CPO, own K", "its K"]
+    return table([*header, "best pipeline", "median", "its K"], rows)
 
 
 def versions(cells: Cells) -> str:
     rows = []
     for name, tool in TOOLS.items():
         found = {cell["versions"] for cell in cells.cells if cell["tool"] == name}
-        rows.append([tool.title, tool.own_choice or "none", "; ".join(sorted(found))])
-    return table(["tool", "own choice of K", "versions"], rows)
+        # Development versions of ours are many; the last one measured stands for them.
+        shown = max(found, default="")
+        rows.append([tool.title, tool.about, tool.own_choice or "–", shown])
+    return table(["tool", "pipeline", "own choice of K", "versions"], rows)
+
+
+def costs(cells: Cells, field: str, unit: float, digits: int) -> str:
+    """Median cost of tools for some sets, K known, and of 3CPO that chooses K."""
+    rows = []
+    for data, shape in SIZES.items():
+        row = [f"{data}, {shape}"]
+        for tool, k in ((OURS, "known"), (OURS, "own"), *OTHERS):
+            found = [cell[field] for cell in cells.of(tool, data, k) if field in cell]
+            value = median(found) / unit if found else None
+            small = value is not None and value < 9.95
+            row.append("–" if value is None else f"{value:.{digits * small}f}")
+        rows.append(row)
+    others = titles(tool for tool, _ in OTHERS)
+    return table(["data, rows × columns", "3CPO", "3CPO, own K", *others], rows)
 
 
 TABLES: dict[str, Callable[[Cells], str]] = {
-    "ari-known": lambda cells: scores(cells, "known", "ari"),
-    "ari-own": lambda cells: scores(cells, "own", "ari"),
-    "ami-known": lambda cells: scores(cells, "known", "ami"),
-    "ami-own": lambda cells: scores(cells, "own", "ami"),
+    "means-known": lambda cells: summary(cells, "known"),
+    "means-own": lambda cells: summary(cells, "own"),
     "outcomes-known": lambda cells: outcomes(cells, "known"),
     "outcomes-own": lambda cells: outcomes(cells, "own"),
-    "seconds-known": lambda cells: costs(cells, "known", "cpu", 1),
-    "seconds-own": lambda cells: costs(cells, "own", "cpu", 1),
-    "memory-known": lambda cells: costs(cells, "known", "peak_mb", 0),
-    "memory-own": lambda cells: costs(cells, "own", "peak_mb", 0),
+    "ari-known": lambda cells: scores(cells, "known"),
+    "ari-own": lambda cells: scores(cells, "own"),
+    "mixology": mixology,
+    "seconds": lambda cells: costs(cells, "cpu", 1, 1),
+    "memory": lambda cells: costs(cells, "peak_mb", 1024, 1),
     "versions": versions,
 }
 

@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 N_INIT = 10  # runs of k-means and spherical k-means
 MAX_CLUSTERS = 30  # as ThreeCPO("auto")
-N_COMPONENTS = 50  # scanpy's default, also for k-means and mixtures on log counts
+N_COMPONENTS = 50  # scanpy's default
 VARIABLE_GENES = 2000
 SILHOUETTE_ROWS = 3000
-PATIENCE = 3  # values of K without a better criterion until a mixture's search ends
 TRIES = 20  # resolutions tried for a wanted number of clusters
 
 
@@ -156,45 +155,6 @@ def bm25_spherical(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels
     return _by_silhouette(weights, n_clusters, seed, fitted, metric="cosine")
 
 
-def k_means_log(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
-    return _k_means(_log_counts(X, seed), n_clusters, seed)
-
-
-def k_means_pearson(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
-    found = _residual_components(X, seed).obsm["X_pca"]
-    return _k_means(found, n_clusters, seed)
-
-
-def mixture_log(X: sp.csr_array, n_clusters: int | None, seed: int) -> Labels:
-    """Gaussian mixtures; full or diagonal covariances, and K, by BIC."""
-    from sklearn.mixture import GaussianMixture
-
-    values, found = _log_counts(X, seed), []
-    for kind in ("full", "diag"):
-        lowest, since = np.inf, 0
-        for wanted in [n_clusters] if n_clusters else range(1, MAX_CLUSTERS + 1):
-            model = GaussianMixture(
-                wanted, covariance_type=kind, random_state=seed
-            ).fit(values)
-            found.append((model.bic(values), model))
-            lowest, since = (
-                (found[-1][0], 0) if found[-1][0] < lowest else (lowest, since + 1)
-            )
-            if since == PATIENCE:
-                break
-    return min(found, key=lambda pair: pair[0])[1].predict(values)
-
-
-def _log_counts(X: sp.csr_array, seed: int) -> NDArray[np.float64]:
-    """log(1 + count); of many columns their principal components."""
-    from sklearn.decomposition import PCA
-
-    logs = X.log1p()
-    if X.shape[1] <= N_COMPONENTS:
-        return logs.toarray()
-    return PCA(N_COMPONENTS, svd_solver="arpack", random_state=seed).fit_transform(logs)
-
-
 def _k_means(values: Any, n_clusters: int | None, seed: int) -> Labels:
     from sklearn.cluster import KMeans
 
@@ -232,6 +192,7 @@ def _by_silhouette(
 class Tool:
     title: str
     run: Callable[..., Labels]
+    about: str
     own_choice: str  # how it chooses K; empty where it has no usual way
     family: str
 
@@ -243,18 +204,37 @@ FAMILIES = {
     "scanpy": ("scanpy", "igraph", "umap-learn", "scikit-learn"),
 }
 TOOLS = {
-    "3cpo": Tool("3CPO", threecpo, "description length", "threecpo"),
-    "leiden": Tool("Leiden", leiden, "resolution 1", "scanpy"),
-    "leiden-pearson": Tool("Pearson, Leiden", leiden_pearson, "resolution 1", "scanpy"),
-    "k-means-pearson": Tool(
-        "Pearson, k-means", k_means_pearson, "silhouette", "scanpy"
+    "3cpo": Tool(
+        "3CPO", threecpo, "`ThreeCPO`, defaults", "description length", "threecpo"
     ),
-    "bm25-skm": Tool("BM25, SKM", bm25_spherical, "silhouette", "threecpo"),
+    "leiden": Tool(
+        "Leiden",
+        leiden,
+        "scanpy: normalise, log1p, 2 000 variable genes, PCA, neighbours, Leiden",
+        "resolution 1",
+        "scanpy",
+    ),
+    "leiden-pearson": Tool(
+        "Pearson",
+        leiden_pearson,
+        "scanpy: analytic Pearson residuals, PCA, neighbours, Leiden",
+        "resolution 1",
+        "scanpy",
+    ),
+    "bm25-skm": Tool(
+        "BM25",
+        bm25_spherical,
+        "BM25 weights, spherical k-means, 10 restarts",
+        "silhouette",
+        "threecpo",
+    ),
     "tfidf-k-means": Tool(
-        "TF-IDF, k-means", tfidf_k_means, "silhouette", "scikit-learn"
+        "TF-IDF",
+        tfidf_k_means,
+        "TF-IDF, 100 SVD components, k-means, 10 restarts",
+        "silhouette",
+        "scikit-learn",
     ),
-    "nmf": Tool("NMF", nmf, "", "scikit-learn"),
-    "lda": Tool("LDA", lda, "", "scikit-learn"),
-    "k-means-log": Tool("log, k-means", k_means_log, "silhouette", "scikit-learn"),
-    "mixture-log": Tool("log, mixture", mixture_log, "BIC", "scikit-learn"),
+    "nmf": Tool("NMF", nmf, "NMF of TF-IDF, largest component", "", "scikit-learn"),
+    "lda": Tool("LDA", lda, "LDA, largest topic", "", "scikit-learn"),
 }

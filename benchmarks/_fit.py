@@ -47,6 +47,8 @@ def forget_peak() -> None:
 
 def load(path: str) -> sp.csr_array:
     with np.load(path, allow_pickle=False) as stored:
+        if "X" in stored:
+            return sp.csr_array(stored["X"].astype(np.float64))
         parts = (
             stored["data"].astype(np.float64),
             stored["indices"].astype(np.int32),

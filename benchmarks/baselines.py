@@ -4,7 +4,7 @@
 
 Sections: speed (PoissonL, PoissonC and SKM beside clustpy's), parity (both programs
 from the same start), memory (every method on 20Newsgroups, each in a process of its
-own). Their results stand beside the paper's in docs/results.
+own). Their results stand beside the paper's in paper/results.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Orders of the columns that mark a cluster, on cells, texts, digits and customers.
 
-Run ``python benchmarks/markers.py --output docs/results/markers.md``. Clusters are the
-true classes, so that only the order of columns is judged, and the groups of columns are
-those that 3CPO finds for them.
+Run ``python benchmarks/markers.py --output benchmarks/results/markers.md``. Clusters
+are the true classes, so that only the order of columns is judged, and the groups of
+columns are those that 3CPO finds for them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The map of the rows against scanpy's UMAP, and how fluid a large page is.
 
-Run ``python benchmarks/page.py --output docs/results/page.md``. The map needs the data
-set pbmc_kang and, for UMAP, scanpy; the page needs Playwright and Chromium. What is not
-there is said to be missing.
+Run ``python benchmarks/page.py --output benchmarks/results/page.md``. The map needs the
+data set pbmc_kang and, for UMAP, scanpy; the page needs Playwright and Chromium. What
+is not there is said to be missing.
 """
 
 from __future__ import annotations

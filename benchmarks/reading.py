@@ -1,8 +1,8 @@
 """read_counts beside the usual reader of each format: time and memory.
 
-Run ``python benchmarks/reading.py --output docs/results/reading.md``. Each reading is
-one fresh process, which has read a small file of the kind before; readers take turns.
-``--before PATH`` compares with the sources of another checkout.
+Run ``python benchmarks/reading.py --output benchmarks/results/reading.md``. Each
+reading is one fresh process, which has read a small file of the kind before; readers
+take turns. ``--before PATH`` compares with the sources of another checkout.
 """
 
 from __future__ import annotations

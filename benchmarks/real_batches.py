@@ -1,6 +1,6 @@
 """Batches of real data: agreement with classes and with the batch, with and without.
 
-python benchmarks/real_batches.py --output docs/results/real-batches.md
+python benchmarks/real_batches.py --output benchmarks/results/real-batches.md
 
 Needs the raw archives of the text data sets (``--raw``) and pbmc_kang.npz (``--data``).
 """

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 SECTIONS = ("disk", "dask", "restarts", "curves")
 N_JOBS = 2
-PICTURE = HERE.parent / "docs" / "images" / "scaling.png"
+PICTURE = HERE / "results" / "scaling.png"
 
 
 def fit_in_child(**task: Any) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Which divisions are called real: without clusters, and with planted ones.
 
-python benchmarks/stability.py nulls --output docs/results/stability-nulls.json
-python benchmarks/stability.py power --output docs/results/stability-power.json
+python benchmarks/stability.py nulls --output benchmarks/results/stability-nulls.json
+python benchmarks/stability.py power --output benchmarks/results/stability-power.json
 python benchmarks/stability.py data
-python benchmarks/stability.py figure --output docs/results/stability-power.json
+python benchmarks/stability.py figure --output benchmarks/results/stability-power.json
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python benchmarks/tree_and_confidence.py --data ../shared/data
 
-writes docs/results/tree.md and docs/results/confidence.md; with ``--chosen`` instead
-docs/results/tree-chosen.md, which has fits of the chosen number of clusters. Data sets
+writes tree.md and confidence.md in benchmarks/results; with ``--chosen`` instead
+tree-chosen.md, which has fits of the chosen number of clusters. Data sets
 are files as in the tests: a CSR matrix with ``labels``.
 """
 

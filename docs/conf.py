@@ -9,8 +9,7 @@ DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
 sys.path[:0] = [str(DOCS / "_ext"), str(ROOT / "tests")]
 
-import api_pages  # noqa: E402
-import examples  # noqa: E402
+import made_files  # noqa: E402
 
 with (ROOT / "pyproject.toml").open("rb") as file:
     _addresses = tomllib.load(file)["tool"]["hatch"]["metadata"]["hooks"]["custom"]
@@ -39,7 +38,10 @@ templates_path = ["_templates"]
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]
 myst_heading_anchors = 4
 
-autodoc_typehints = "none"
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
 autodoc_member_order = "bysource"
 autosummary_generate = True
 numpydoc_show_class_members = False
@@ -66,7 +68,6 @@ html_theme_options = {
     "footer_end": [],
     "show_version_warning_banner": False,
 }
-html_sidebars = {"index": [], "install": [], "faq": [], "gallery": []}
+html_sidebars = {"index": []}
 
-api_pages.write(DOCS / "api")
-examples.make(DOCS / "_made")
+made_files.make(DOCS / "_made")

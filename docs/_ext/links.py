@@ -1,15 +1,15 @@
-"""Pages that lie elsewhere in the repository, links that lead out of docs/, members."""
+"""Pages from elsewhere in the repository, generated pages, links that leave docs/."""
 
 import os
 import re
 from pathlib import Path
 
+import command_pages
+
 LINK = re.compile(r"(?<!\!)(\[[^]]*\])\(([^)\s]+)\)")
 # The whole text of such a page is: <!-- from: CHANGELOG.md -->
 FROM = re.compile(r"\A<!-- from: (\S+) -->\s*\Z")
-# In a list of pages: those of a folder that no list names.
-OTHERS = re.compile(r"^<others of /(\S*)>$", flags=re.MULTILINE)
-NAMED = re.compile(r"^(/?[\w/-]+)$", flags=re.MULTILINE)
+COMMANDS = "<!-- commands -->"
 
 
 class Links:
@@ -43,22 +43,10 @@ class Links:
 def stubs(docs):
     """Files outside docs/ that have a page on the site, and that page."""
     found = {}
-    for page in docs.glob("project/*.md"):
+    for page in docs.glob("about/*.md"):
         if source := FROM.match(page.read_text(encoding="utf-8")):
             found[docs.parent / source[1]] = page
     return found
-
-
-def other_pages(docs, folder):
-    """Pages of a folder that no list of pages names, as lines of such a list."""
-    named = {docs / "index.md"}
-    for index in {*docs.glob("*.md"), *docs.glob("*/index.md")}:
-        for line in NAMED.findall(index.read_text(encoding="utf-8")):
-            start = docs if line.startswith("/") else index.parent
-            named.add(start / f"{line.strip('/')}.md")
-    pages = {*(docs / folder).glob("*.md")} - named - {docs / folder / "index.md"}
-    lines = sorted(f"/{page.relative_to(docs).with_suffix('')}" for page in pages)
-    return "\n".join(lines)
 
 
 def on_source_read(app, name, content):
@@ -70,7 +58,8 @@ def on_source_read(app, name, content):
         source = Path(app.srcdir).parent / found[1]
         app.env.note_dependency(str(source))
         text = source.read_text(encoding="utf-8")
-    text = OTHERS.sub(lambda found: other_pages(Path(app.srcdir), found[1]), text)
+    if COMMANDS in text:
+        text = text.replace(COMMANDS, command_pages.page())
     content[0] = Links(app, page, source).rewritten(text)
 
 

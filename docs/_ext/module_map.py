@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "threecpo"
 PAGE = ROOT / "CONTRIBUTING.md"
 START, END = "<!-- modules -->\n", "<!-- end of modules -->\n"
-WIDTH = 28
+WIDTH = 20
 
 
 def first_line(path):
@@ -20,18 +20,17 @@ def first_line(path):
     return text.partition("\n")[0].rstrip(".")
 
 
-def lines(folder=PACKAGE, depth=0):
-    """One line for each module, those of a folder below its own."""
-    for path in sorted(folder.iterdir(), key=lambda each: (each.is_dir(), each.name)):
+def lines():
+    """One line for each module of the package, and for each package inside it."""
+    for path in sorted(PACKAGE.iterdir(), key=lambda each: (each.is_dir(), each.name)):
         if path.is_dir() and (path / "__init__.py").is_file():
-            yield shown(depth, f"{path.name}/", first_line(path / "__init__.py"))
-            yield from lines(path, depth + 1)
+            yield shown(f"{path.name}/", first_line(path / "__init__.py"))
         elif path.suffix == ".py" and path.name not in ("__init__.py", "__main__.py"):
-            yield shown(depth, path.name, first_line(path))
+            yield shown(path.name, first_line(path))
 
 
-def shown(depth, name, text):
-    return f"{'  ' * depth + name:{WIDTH}}{text}".rstrip()
+def shown(name, text):
+    return f"{name:{WIDTH}}{text}".rstrip()
 
 
 def with_map(page):

@@ -26,7 +26,7 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Square roots or logarithms of counts, so that large ones count for less.
 
     Zeros stay zeros, so sparse input stays sparse. Clusters of transformed counts are
-    better on some data and worse on others (docs/transformed-counts.md); expected
+    better on some data and worse on others (docs/guide/reading.md); expected
     rates of a model are then in the new unit; tables and the report of a CountTable
     (``table=True``) show expected values in that of the counts.
 

@@ -1,17 +1,23 @@
 """The pages of the documentation are true, and one can get from one to the other."""
 
+import inspect
+import operator
 import re
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import matplotlib as mpl
 import pytest
 
+import threecpo
 import tutorial
+
+click = pytest.importorskip("click")
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-MADE = {"api", "_build", "_made"}
+MADE = {"names", "_build", "_made"}
 PAGES = sorted(
     path for path in DOCS.rglob("*.md") if not MADE & set(path.relative_to(DOCS).parts)
 )
@@ -64,29 +70,46 @@ def extensions():
     sys.path.remove(folder)
 
 
+def public_names(module=threecpo):
+    for name in module.__all__:
+        item = getattr(module, name)
+        if isinstance(item, ModuleType):
+            yield from public_names(item)
+        else:
+            yield f"{module.__name__}.{name}", item
+
+
+def test_every_public_name_is_in_the_reference_once():
+    text = (DOCS / "reference" / "api.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^   ([\w.]+)$", text, flags=re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    items = [operator.attrgetter(name)(threecpo) for name in listed]
+    for name, item in public_names():
+        assert any(item is each for each in items), name
+    assert len(items) == len({id(item) for _, item in public_names()})
+
+
+def test_every_method_has_a_place_on_its_page():
+    template = DOCS / "_templates" / "autosummary" / "class.rst"
+    placed = re.findall(r"automethod:: ThreeCPO\.(\w+)", template.read_text())
+    ours = {
+        name
+        for name, item in inspect.getmembers(threecpo.ThreeCPO, inspect.isfunction)
+        if not name.startswith("_") and item.__module__.startswith("threecpo")
+    }
+    assert sorted(placed) == sorted(ours)
+
+
 @pytest.mark.usefixtures("extensions")
-def test_every_public_name_is_on_a_page(tmp_path):
-    import api_pages
+def test_every_command_is_in_the_reference():
+    import command_pages
 
-    api_pages.write(tmp_path / "api")
-    text = "".join(page.read_text() for page in (tmp_path / "api").iterdir())
-    pages = api_pages.public_names()
-    assert {"threecpo.ThreeCPO", "threecpo.io.blocks.write_blocks"} <= pages.keys()
-    for page in pages.values():
-        assert f"   ~{page}\n" in text or f"``{page}``" in text
-
-
-@pytest.mark.usefixtures("extensions")
-def test_a_page_that_no_list_names_is_found(tmp_path):
-    import links
-
-    (tmp_path / "howto").mkdir()
-    (tmp_path / "howto" / "index.md").write_text("tree\n/files\n")
-    for name in ("index", "files", "from-r", "howto/tree", "howto/new"):
-        (tmp_path / f"{name}.md").write_text("text")
-    assert links.other_pages(tmp_path, "") == "/from-r"
-    assert links.other_pages(tmp_path, "howto") == "/howto/new"
-    assert links.other_pages(tmp_path, "compare") == ""
+    page = command_pages.page()
+    for name, command in command_pages.commands().items():
+        assert f"## {name}\n" in page
+        for param in command.params:
+            if isinstance(param, click.Option) and not param.hidden:
+                assert param.opts[-1] in page
 
 
 @pytest.mark.usefixtures("extensions")

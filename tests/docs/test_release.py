@@ -65,7 +65,7 @@ def test_links_of_the_readme_lead_to_files():
 
 def test_how_to_install_is_said_in_one_place():
     assert files_with('pip install "threecpo[') == {
-        "docs/install.md",
+        "docs/get-started/install.md",
         "src/threecpo/_extras.py",
     }
 

@@ -1,0 +1,1 @@
+"""The numerics: arrays in, arrays out; compiled loops over rows and columns."""

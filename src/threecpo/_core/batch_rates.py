@@ -1,4 +1,4 @@
-"""The model with batches: μ_ij = λ^R_i λ_{j|k} β_{j|b} in C1 (docs/method.md).
+"""The model with batches: μ_ij = λ^R_i λ_{j|k} β_{j|b} in C1 (docs/background).
 
 For given labels and groups the sums by cluster, batch and column follow a log-linear
 model without the interaction of all three; C0 is one more column of it. Its rates are

@@ -2,7 +2,7 @@
 
 The counts of cluster k are those of ``rows[k]`` rows of mean size. A column is expected
 ``clusters[k, j]`` times in such a row of the cluster and ``overall[j]`` times in one of
-any cluster. docs/method.md argues the order.
+any cluster. docs/background/method.md argues the order.
 """
 
 from __future__ import annotations

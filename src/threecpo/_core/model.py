@@ -1,4 +1,6 @@
-"""The model as functions: sums and groups in, rates and scores out (docs/method.md).
+"""The model as functions: sums and groups in, rates and scores out.
+
+The formulas are those of docs/background/method.md.
 
 Notation: c_kj is the sum of X over cluster k and column j, U = C0 and C1 together,
 Λ_k the sum of the row scales of cluster k (``cluster_scales``).

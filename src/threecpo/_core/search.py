@@ -69,7 +69,7 @@ WIDE_ITERATIONS = 5
 GOES_ON_EVERY = 3
 # A run with many clusters serves every K that it has so many times as many of: a path
 # takes three quarters of the time that it takes with a run for each K, and its losses
-# are about as often lower as higher (222 and 258 of those in docs/speed.md).
+# are about as often lower as higher (222 and 258; benchmarks/results/speed.md).
 SERVES_TIMES = (2, 6)
 
 

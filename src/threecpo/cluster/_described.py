@@ -94,9 +94,9 @@ class DescribedClusters(PoissonClusterer):
             Most columns to list for each.
         order : {"marker", "excess"}, default="marker"
             ``"marker"`` balances how many times more frequent a column is with the
-            evidence for it (see docs/method.md); ``"excess"``, the paper's order,
-            takes the difference of the expected counts, so large columns come first.
-            Columns of C0 and C- come by their expected count.
+            evidence for it; ``"excess"``, the paper's order, takes the difference of
+            the expected counts, so large columns come first. Columns of C0 and C- are
+            sorted by their expected count.
         feature_names : sequence of str, default=None
             Names of the columns; None takes those of the fit, or numbers.
 

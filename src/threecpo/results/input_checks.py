@@ -35,7 +35,7 @@ _FEATURES = re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?|(?i:otu|z?asv|zotu)[\W_]*\d+
 _GENES = re.compile(r"(?i:mt-\w+|rp[ls]\d+\w?)")
 _NAMES_READ, _FEWEST_GENES = 2000, 3
 _MOSTLY = 0.9
-# Shares of counts that are large in docs/files.md, where all data sets are compared.
+# Shares of counts that are large on the labelled sets of the benchmarks.
 _DEEP = 0.4
 _LARGE, _LARGE_TOGETHER, _FEW = 0.2, 0.4, 3
 # Dispersion of money and of rescaled counts, and of logarithms.
@@ -49,7 +49,7 @@ def check_input(X: Any) -> list[str]:
     Looks for columns of IDs, codes, ages and years, totals of rows and columns,
     thousands that were read as fractions, proportions, duplicated rows, a transposed
     table, few rows or columns with most of the counts, and values on other scales.
-    Costs a small part of a fit; docs/files.md lists what fires on which data.
+    Costs a small part of a fit.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Paths of the Poisson clusterers, and description lengths that choose along them.
 
-Derivation and evidence: docs/number-of-clusters.md.
+Derivation and evidence: docs/background/method.md.
 """
 
 from __future__ import annotations
