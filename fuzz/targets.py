@@ -81,6 +81,13 @@ def _objects() -> list[Tree]:
     )
 
 
+def _plain_counts() -> list[Tree]:
+    return seeds.plain_files(
+        {"t.csv": "k,a,b,c\nx,3,0,1\ny,0,2,0\nz,5,0.5,7\n"},
+        {"t.csv": 'k;"a;b";c\n"x ""1""";3;0\ny;0;2\n'},
+    )
+
+
 def _beside_metadata(trees: Callable[[], list[Tree]]) -> list[Tree]:
     """Tables of labels beside counts that stay as they are."""
     return [{"m" + name[1:]: file for name, file in each.items()} for each in trees()]
@@ -197,6 +204,7 @@ def _block_targets() -> list[FileTarget]:
         _blocks("blocks-10x-hdf5", "t.h5", seeds_anndata.tenx_hdf5),
         _blocks("blocks-npz", "t", partial(seeds.block_folders, "npz")),
         _blocks("blocks-parquet", "t", partial(seeds.block_folders, "parquet")),
+        _blocks("blocks-csv", "t.csv", _plain_counts),
         _blocks("blocks-mtx", "t.mtx", seeds.mtx_variants),
     ]
 

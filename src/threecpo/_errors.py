@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -10,6 +11,8 @@ if TYPE_CHECKING:
 _LONGEST_MESSAGE = 400
 # Values of parameters that are longer are cut in messages.
 _LONGEST_VALUE = 60
+# Private characters, which no text of a file has where it is shown.
+_MARKS = _BEGIN, _END = "\ue000", "\ue001"
 
 
 class Given(NamedTuple):
@@ -45,18 +48,63 @@ class ParameterError(ValueError):
         return self.spelled(str)
 
 
-class DataFormatError(ValueError):
+def shown(text: str) -> str:
+    """Return a piece of a file, short and on one line."""
+    return repr(text if len(text) <= 40 else f"{text[:37]}...")
+
+
+def parameter(name: str, value: Any = None) -> str:
+    """A parameter, and perhaps its value, marked so that a front end can spell it."""
+    return f"{_BEGIN}{json.dumps([name, value], default=repr)}{_END}"
+
+
+def as_parameter(name: str, value: Any) -> str:
+    """A parameter as Python has it: ``name=``, ``name='value'``."""
+    if isinstance(value, list):
+        return f"{name}=[{', '.join(map(shown, value))}]"
+    if isinstance(value, str):
+        return f"{name}={shown(value)}"
+    return f"{name}={'' if value is None else value}"
+
+
+def spelled(text: str, spell: Callable[[str, Any], str] = as_parameter) -> str:
+    """Text with each marked parameter spelled by a function of its name and value."""
+    done, *marked = text.split(_BEGIN)
+    for part in marked:
+        content, end, rest = part.partition(_END)
+        # What was cut off in a long message has no end.
+        done += spell(*json.loads(content)) + rest if end else ""
+    return done
+
+
+class _MarkedError(Exception):
+    """Says in ``marked`` what it says, with marks around parameters."""
+
+    @property
+    def marked(self) -> str:
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return spelled(self.marked)
+
+
+class DataFormatError(_MarkedError, ValueError):
     """A file does not hold what it should: it is missing, damaged or of another kind.
 
     The message is one line: the file, where in it, what is wrong and what to do.
     """
 
 
+class AdviceWarning(_MarkedError, UserWarning):  # noqa: N818
+    """A warning that says what to pass."""
+
+
 def one_line(text: object) -> str:
-    """Text as one line of letters that a terminal shows, not too long."""
-    words = " ".join(str(text).split())
+    """Text as one line of letters that a terminal shows, not too long; marks stay."""
+    words = " ".join(str(getattr(text, "marked", text)).split())
     plain = "".join(
-        letter if letter.isprintable() else ascii(letter)[1:-1] for letter in words
+        letter if letter.isprintable() or letter in _MARKS else ascii(letter)[1:-1]
+        for letter in words
     )
     if len(plain) > _LONGEST_MESSAGE:
         return f"{plain[:_LONGEST_MESSAGE]}..."

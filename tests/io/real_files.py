@@ -317,6 +317,10 @@ def _order_lines():
     }
     for name, content in contents.items():
         yield case(name, content, None, advice, **triples)
+    each = _lines([*names[1:4], names[5]], [(*row[1:4], row[5]) for row in rows])
+    advice = r"Read order lines with triples=\['customer_id', 'product'\]"
+    pairs = {"triples": ("customer_id", "product"), "truth": truth}
+    yield case("purchases.csv", each, None, advice, **pairs)
 
 
 def _values():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from ..io.formats import FORMATS, find_format
 from ._options import READING, given, options
 from ._output_paths import digest
@@ -105,12 +105,12 @@ class InputFile(NamedTuple):
         try:
             yield
         except DataFormatError as error:
-            text = str(error)
+            text = error.marked
             for argument, column in self.row_columns.items():
                 if column in columns:
                     unknown = f"no column {column!r} for"
                     said = f"{unknown} {_OF_ROWS[argument]}"
-                    text = text.replace(f"{unknown} labels=", said)
+                    text = text.replace(f"{unknown} {parameter('labels')}", said)
             raise DataFormatError(text) from error
 
     def read_rows(self) -> tuple[CountTable, GivenRows]:
@@ -207,7 +207,8 @@ def _read_options(asked: dict[str, Any]) -> dict[str, Any]:
         asked["index"] = False
     elif index is not None and index.isdecimal():
         asked["index"] = int(index)
-    asked["triples"] = asked.pop("named_triples") or asked["triples"]
+    named = tuple(filter(None, asked.pop("named_triples") or ()))
+    asked["triples"] = named or asked["triples"]
     for flag in ("transpose", "only_matched"):
         asked[flag] = asked[flag] or None
     language = asked.pop("language")
@@ -219,9 +220,10 @@ def _read_options(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_named_triples(arguments: Sequence[str]) -> list[str]:
-    """Tell ``--triples ROW COLUMN COUNT`` from the option without names.
+    """Tell ``--triples ROW COLUMN [COUNT]`` from the option without names.
 
-    No command takes three arguments, so that three words behind it are names.
+    No command takes three arguments, so that three words behind it are names; two are
+    unless one is a file.
     """
     words = list(arguments)
     if "--triples" in words:
@@ -229,4 +231,6 @@ def with_named_triples(arguments: Sequence[str]) -> list[str]:
         behind = list(takewhile(lambda word: not word.startswith("-"), words[at + 1 :]))
         if len(behind) >= 3:
             words[at] = "--named-triples"
+        elif len(behind) == 2 and not any(Path(word).exists() for word in behind):
+            words[at : at + 3] = ["--named-triples", *behind, ""]
     return words

@@ -17,7 +17,7 @@ import click
 
 from ._input_file import with_named_triples
 from ._options import examples
-from ._printing import as_options, print_note
+from ._printing import in_options, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -195,7 +195,7 @@ def _about_usage(error: click.ClickException) -> str:
 def _about(error: Exception) -> str:
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{os.fsdecode(error.filename)}: {error.strerror}."
-    return as_options(str(error))
+    return in_options(error)
 
 
 @contextmanager
@@ -203,7 +203,7 @@ def _printed_warnings() -> Iterator[None]:
     """Print warnings of the library as one line each, and no others."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
-        print_note(as_options(f"note: {message}"))
+        print_note(f"note: {in_options(message)}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

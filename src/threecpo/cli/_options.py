@@ -313,7 +313,7 @@ _DECLARED: dict[str, Decorator] = {
         "--triples/--wide",
         None,
         "Lines are row, column, count [default: detected]; name the columns by "
-        "--triples ROW COLUMN COUNT.",
+        "--triples ROW COLUMN [COUNT].",
         default=None,
         shown=True,
     ),

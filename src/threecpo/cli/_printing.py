@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._errors import as_parameter, shown, spelled
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -103,6 +105,31 @@ def size_of(shape: tuple[int, int]) -> str:
 # Options of texts that are spelled otherwise than their parameters.
 _OF_TEXTS = {"max_features": "max_words", "stem": "language"}
 _QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
+
+
+def in_options(error: object) -> str:
+    """What an error or warning says, its parameters spelled as options."""
+    marked = getattr(error, "marked", None)
+    return as_options(str(error)) if marked is None else spelled(marked, _spell)
+
+
+def _spell(name: str, value: Any) -> str:
+    """A parameter as an option; one that is none as Python has it."""
+    from ._options import BLOCKS, READING
+
+    option = _OF_TEXTS.get(name, name)
+    if option not in ("force", "max_unpacked", *READING, *BLOCKS):
+        return as_parameter(name, value)
+    flag = f"--{option.replace('_', '-')}"
+    if value is None or isinstance(value, bool):
+        return f"--no-{flag[2:]}" if value is False else flag
+    if isinstance(value, list) and name == "triples":
+        return f"{flag} {' '.join(map(shown, value))}"
+    listed = value if isinstance(value, list) else [value]
+    # Options of several values are given several times.
+    return " ".join(
+        f"{flag} {shown(one) if isinstance(one, str) else one}" for one in listed
+    )
 
 
 def as_options(text: str) -> str:

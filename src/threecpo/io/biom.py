@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .._labels import labels_of_kinds
 from .content import FileContent
 from .files import open_regular
@@ -96,7 +96,7 @@ def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:
     file = opened(path)
     sample, observation = (group_of(file, axis) for axis in ("sample", "observation"))
     if "matrix" not in sample or "ids" not in observation:
-        kind = "; pass format='h5ad'" if "obs" in file else ""
+        kind = f"; pass {parameter('format', 'h5ad')}" if "obs" in file else ""
         message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
         raise DataFormatError(message)
     samples, observations = (names_of(g, "ids", limit) for g in (sample, observation))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter, shown
 from .._labels import LABEL
 
 if TYPE_CHECKING:
@@ -109,15 +109,10 @@ def written_labels(
         first = table.labels is not None and not columns
         name = kind if options.labels is None or not first else options.labels
         if name in columns or name in taken:
-            message = f"a column is called {name!r}; pass another labels="
+            message = f"a column is called {name!r}; pass another {parameter('labels')}"
             raise DataFormatError(message)
         columns[name] = texts.tolist()
     return columns
-
-
-def shown(text: str) -> str:
-    """Return a piece of a file, short and on one line."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")
 
 
 def csr_rows(

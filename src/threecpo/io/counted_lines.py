@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, shown
 from .._labels import labels_of_kinds
-from .content import FileContent, csr_rows, joined, shown, written_names
+from .content import FileContent, csr_rows, joined, written_names
 from .fields import Cut, Names
 from .limits import check_unpacked
 from .numbers import NumberStyle

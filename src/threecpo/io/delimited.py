@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .._spreadsheets import guarded, unguarded
 from .._writing import open_new
 from .content import written_labels, written_names
@@ -189,7 +189,8 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
     lines.give_back(line + second)
     delimiter = options.delimiter or _delimiter(line, second, usual)
     if len(delimiter) != 1 or delimiter in '"\r\n':
-        message = f"delimiter={delimiter!r} must be one character, no quote or line end"
+        wrong = parameter("delimiter", delimiter)
+        message = f"{wrong} must be one character, no quote or line end"
         raise DataFormatError(message)
     records = lines.records(delimiter)
     header = next(records, None)
@@ -249,8 +250,9 @@ def _names_columns(
     """Whether the first record is a header, which a record of numbers is not."""
     if all(is_number(field) for field in header):
         message = (
-            "line 1 holds numbers only; pass header=False if it is a row, "
-            "header=True if it names the columns"
+            "line 1 holds numbers only; pass "
+            f"{parameter('header', value=False)} if it is a row, "
+            f"{parameter('header', value=True)} if it names the columns"
         )
         raise DataFormatError(message)
     asked = options.index is not None or options.text

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .limits import check_unpacked, limit_of, limits_for, unpacks_too_far
 
 if TYPE_CHECKING:
@@ -198,8 +198,8 @@ def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
         "".encode(encoding)
     except LookupError:
         message = (
-            f"encoding={encoding!r} is not known; files of Windows are mostly in "
-            "'cp1252' or 'utf-16', old ones of macOS in 'mac-roman'"
+            f"{parameter('encoding', encoding)} is not known; files of Windows are "
+            "mostly in 'cp1252' or 'utf-16', old ones of macOS in 'mac-roman'"
         )
         raise DataFormatError(message) from None
     pieces = _recoded(file, encoding)
@@ -225,7 +225,8 @@ def _recoded(file: IO[bytes], encoding: str) -> Iterator[bytes]:
         try:
             yield decoder.decode(piece, final=not piece).encode()
         except UnicodeError as error:
-            message = f"it is not in {encoding}: {error}; pass another encoding="
+            other = parameter("encoding")
+            message = f"it is not in {encoding}: {error}; pass another {other}"
             raise DataFormatError(message) from error
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .files import is_zarr, open_regular, opened
 
 if TYPE_CHECKING:
@@ -117,8 +117,9 @@ class ReadOptions:
         """Refuse an option that is given in vain."""
         if transpose and self.labels:
             message = (
-                "labels= are labels of lines, which transpose=True makes columns; "
-                "labels of what becomes rows go by metadata="
+                f"{parameter('labels')} are labels of lines, which "
+                f"{parameter('transpose', value=True)} makes columns; labels of what "
+                f"becomes rows go by {parameter('metadata')}"
             )
             raise DataFormatError(message)
         of_any = {"max_unpacked", "metadata", "metadata_index"}
@@ -133,11 +134,12 @@ class ReadOptions:
                 fit = [
                     key for key, kind in FORMATS.items() if field.name in kind.options
                 ]
-                advice = "leave it out or pass another format="
+                advice = f"leave it out or pass another {parameter('format')}"
                 if field.name == "labels":
-                    advice = "labels in a file of their own go by metadata="
+                    beside = parameter("metadata")
+                    advice = f"labels in a file of their own go by {beside}"
                 message = (
-                    f"{field.name}= does not apply to {name}, only to "
+                    f"{parameter(field.name)} does not apply to {name}, only to "
                     f"{', '.join(fit)}; {advice}"
                 )
                 raise DataFormatError(message)
@@ -155,7 +157,7 @@ def find_format(path: Path, given: str | None) -> str:
     """Name of the format: the one given, or that of the suffix and the content."""
     if given is not None:
         if given not in FORMATS:
-            message = f"format={given!r} is none of {', '.join(FORMATS)}"
+            message = f"{parameter('format', given)} is none of {', '.join(FORMATS)}"
             raise DataFormatError(message)
         return given
     if path.is_dir():
@@ -176,7 +178,7 @@ def find_format(path: Path, given: str | None) -> str:
     if held and named not in held:
         message = (
             f"it is named like {named} but holds {held[0]}; "
-            f"rename it or pass format={held[0]!r}"
+            f"rename it or pass {parameter('format', held[0])}"
         )
         raise DataFormatError(message)
     if named == "mtx" and import_module(".tenx", __package__).is_part(path):
@@ -226,7 +228,8 @@ def _of_text(start: bytes) -> str:
     if start.lstrip().startswith(b"{"):
         return "jsonl"
     if b"\x00" in start:
-        message = f"it is of no known kind; pass format= (one of {', '.join(FORMATS)})"
+        one = f"{parameter('format')} (one of {', '.join(FORMATS)})"
+        message = f"it is of no known kind; pass {one}"
         raise DataFormatError(message)
     return "csv"
 
@@ -244,8 +247,8 @@ def _of_folder(path: Path) -> str:
         return "texts"
     message = (
         "it is a folder with neither a matrix.mtx (10x) nor mostly .txt files (texts): "
-        f"{n_texts} of {n_files} files are; name a file in it, or pass format='texts' "
-        "to read all .txt files below it"
+        f"{n_texts} of {n_files} files are; name a file in it, or pass "
+        f"{parameter('format', 'texts')} to read all .txt files below it"
     )
     raise DataFormatError(message)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .._extras import require
 from .._labels import encoded
 from .content import FileContent, written_labels, written_names
@@ -79,7 +79,7 @@ def fractional_x(found: dict[str, Any]) -> str:
     """Say that X does not hold counts, and where they are."""
     what = "X holds values that are not whole numbers"
     if layers := found.get("whole_layers"):
-        choices = " or ".join(f"layer={name!r}" for name in layers)
+        choices = " or ".join(parameter("layer", name) for name in layers)
         return f"{what}. Pass {choices}, which holds counts"
     return (
         f"{what}, and no other matrix of the file holds counts. Look for them in the "
@@ -161,9 +161,9 @@ def _about(file: Any, matrix: _Matrix, limit: int) -> Items:
 def _chosen(file: Any, layer: str | None) -> _Matrix:
     """Return the matrix of this name, or else the one that holds counts."""
     if "obs" not in file or "var" not in file:
-        kind = "; pass format='biom'" if "observation" in file else ""
+        kind = f"; pass {parameter('format', 'biom')}" if "observation" in file else ""
         if "matrix" in file:
-            kind = "; pass format='10x-h5'"
+            kind = f"; pass {parameter('format', '10x-h5')}"
         message = f"it is not an AnnData file, as it lacks obs or var{kind}"
         raise DataFormatError(message)
     layers = list(group_of(file, "layers"))
@@ -178,10 +178,10 @@ def _chosen(file: Any, layer: str | None) -> _Matrix:
         return _Matrix(element, var, "raw.X", asked=True)
     choices = _layer_choices(file)
     if layer not in (None, "X"):
-        message = f"it has no layer {layer!r}; pass layer= as one of {choices}"
+        message = f"it has no layer {layer!r}; pass {choices}"
         raise DataFormatError(message)
     if not _has_x(file):
-        message = f"it has no X; pass layer= as one of {choices}"
+        message = f"it has no X; pass {choices}"
         raise DataFormatError(message)
     return _Matrix(item_of(file, "X"), file["var"], "X", asked=layer is not None)
 
@@ -190,9 +190,8 @@ def _layer_choices(file: Any) -> str:
     """List what may be passed as layer=."""
     raw = ["raw"] if "X" in group_of(file, "raw") else []
     names = [*group_of(file, "layers"), *raw, *(["X"] if _has_x(file) else [])]
-    return (
-        ", ".join(repr(name) for name in names) or "none: it does not contain a matrix"
-    )
+    listed = ", ".join(map(repr, names)) or "none: it does not contain a matrix"
+    return f"{parameter('layer')} as one of {listed}"
 
 
 def _whole_layers(file: Any) -> list[str]:

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .._extras import missing
 from .limits import check_unpacked, unpacks_too_far
 from .serving import ARRAY, END, FAILED, HEAD
@@ -223,7 +223,7 @@ def _ended(status: int, limits: Limits) -> DataFormatError:
     if number in (getattr(signal, "SIGPROF", None), getattr(signal, "SIGXCPU", None)):
         return DataFormatError(
             f"reading it takes more than {limits.seconds:.0f} s of processor time; it "
-            "is damaged, or needs a larger max_unpacked="
+            f"is damaged, or needs a larger {parameter('max_unpacked')}"
         )
     if number in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
         return DataFormatError(
@@ -233,7 +233,7 @@ def _ended(status: int, limits: Limits) -> DataFormatError:
     if number == signal.SIGABRT:
         return DataFormatError(
             "the library that reads it gave up; it is damaged, or takes more memory "
-            "than max_unpacked= allows"
+            f"than {parameter('max_unpacked')} allows"
         )
     ended = f"signal {number}" if number > 0 else f"exit status {status}"
     return DataFormatError(

@@ -8,8 +8,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
-from .content import shown
+from .._errors import DataFormatError, shown
 from .delimited import read_lines
 from .files import opened, recoded, stream_of
 from .limits import limit_of

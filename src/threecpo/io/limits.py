@@ -13,7 +13,7 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 from .._fit.budget import budget_of
 
 if TYPE_CHECKING:
@@ -90,5 +90,5 @@ def unpacks_too_far(limit: int) -> DataFormatError:
     """Error about a file that unpacks to more than that."""
     return DataFormatError(
         f"it unpacks to more than {limit} bytes; if it comes from somebody you trust, "
-        f"allow more by max_unpacked= or {VARIABLE}"
+        f"allow more by {parameter('max_unpacked')} or {VARIABLE}"
     )

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from itertools import islice
 from typing import IO, TYPE_CHECKING
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -107,6 +107,6 @@ def decoded(line: bytes, number: int) -> str:
     except UnicodeDecodeError as error:
         message = (
             f"line {number} is not in UTF-8 (byte {line[error.start]:#x}); "
-            "save the file as UTF-8, or pass encoding=, such as 'cp1252'"
+            f"save the file as UTF-8, or pass {parameter('encoding')}, such as 'cp1252'"
         )
         raise DataFormatError(message) from error

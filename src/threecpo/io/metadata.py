@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter, shown
 from .._labels import label_text
-from .content import shown
 from .errors import file_errors
 from .files import opened
 from .formats import FORMATS, find_format
@@ -52,7 +51,7 @@ class Metadata:
             if names is None:
                 message = (
                     "it is joined by the names of rows, and the counts have none; "
-                    "pass index= if a column of the counts holds them"
+                    f"pass {parameter('index')} if a column of the counts holds them"
                 )
                 raise DataFormatError(message)
             wanted = [name.strip() for name in names]
@@ -75,9 +74,10 @@ class Metadata:
         known = set(wanted)
         fits = (name for name, some in self.others.items() if known & {*some})
         column = next(fits, None)
-        advice = "write them alike, or pass metadata_index= if another column has them"
+        other = parameter("metadata_index")
+        advice = f"write them alike, or pass {other} if another column has them"
         if column is not None:
-            advice = f"pass metadata_index={shown(column)}, which has them"
+            advice = f"pass {parameter('metadata_index', column)}, which has them"
         return DataFormatError(
             f"none of the names in its column {shown(self.index)} "
             f"({_some(self.names)}) is that of a row ({_some(wanted)}); {advice}"
@@ -121,7 +121,8 @@ def read_metadata(
     with file_errors(given):
         name = find_format(given, None)
         if name not in _FORMATS:
-            message = f"metadata= is a table (csv, tsv, xlsx, ods, parquet), not {name}"
+            kinds = ", ".join(_FORMATS)
+            message = f"{parameter('metadata')} is a table ({kinds}), not {name}"
             raise DataFormatError(message)
         options = replace(options, encoding=_encoding(given, options))
         with FORMATS[name].load().open_records(given, options) as (header, records):
@@ -151,7 +152,7 @@ def _taken(
     columns = [name for place, name in enumerate(header) if place != at and name]
     if not labels:
         some = ", ".join(map(shown, columns)) or "none"
-        message = f"name the columns to take by labels=; it has {some}"
+        message = f"name the columns to take by {parameter('labels')}; it has {some}"
         raise DataFormatError(message)
     wanted = {name: header.index(name) for name in labels if name in columns}
     if not wanted:

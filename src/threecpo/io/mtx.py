@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, shown
 from .._writing import open_new
-from .content import EXACT, FileContent, check_size, csr_rows, no_count, shown
+from .content import EXACT, FileContent, check_size, csr_rows, no_count
 from .files import opened
 from .limits import check_unpacked, limit_of
 from .lines import Lines, decoded

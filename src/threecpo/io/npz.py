@@ -14,10 +14,10 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, shown
 from .._labels import LABEL
 from .._writing import write_arrays
-from .content import FileContent, shown
+from .content import FileContent
 from .files import open_regular
 from .limits import check_unpacked, limit_of
 

@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._errors import DataFormatError
-from .content import shown
+from .._errors import DataFormatError, parameter, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,14 +20,20 @@ _NUMBER = re.compile(r"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|na
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 # Numbers in other styles, and the options that read them.
 _STYLES = (
-    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", "thousands=' '"),
-    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+,\d*", "thousands=' ', decimal=','"),
-    (r"\d{1,3}(?:'\d{3})+(?:\.\d*)?", 'thousands="\'"'),
-    (r"\d{1,3}(?:\.\d{3})+,\d*", "thousands='.'"),
-    (r"\d{1,3}(?:,\d{3})+\.\d*", "thousands=','"),
-    (r"\d{1,3}(?:,\d{3})+", "thousands=',' or decimal=','"),
-    (r"\d+,\d+", "decimal=','"),
-    (r"\d{1,3}(?:\.\d{3})+", "thousands='.'"),
+    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", f"{parameter('thousands', ' ')}"),
+    (
+        r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+,\d*",
+        f"{parameter('thousands', ' ')}, {parameter('decimal', ',')}",
+    ),
+    (r"\d{1,3}(?:'\d{3})+(?:\.\d*)?", parameter("thousands", "'")),
+    (r"\d{1,3}(?:\.\d{3})+,\d*", f"{parameter('thousands', '.')}"),
+    (r"\d{1,3}(?:,\d{3})+\.\d*", f"{parameter('thousands', ',')}"),
+    (
+        r"\d{1,3}(?:,\d{3})+",
+        f"{parameter('thousands', ',')} or {parameter('decimal', ',')}",
+    ),
+    (r"\d+,\d+", f"{parameter('decimal', ',')}"),
+    (r"\d{1,3}(?:\.\d{3})+", f"{parameter('thousands', '.')}"),
 )
 _CENSORED = re.compile(r"[<>≤≥~≈]\s*\d[\d.,]*|\d[\d.,]*\s*[%+*]|\?+")
 _IN_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
@@ -47,18 +52,22 @@ class NumberStyle:
         """Return the style that options name."""
         decimal, thousands = options.decimal, options.thousands
         if decimal not in (None, ".", ","):
-            message = f"decimal={decimal!r} must be '.' or ','"
+            message = f"{parameter('decimal', decimal)} must be '.' or ','"
             raise DataFormatError(message)
         if thousands not in (None, ".", ",", " ", "'"):
-            message = f"thousands={thousands!r} must be one of '.', ',', ' ' and \"'\""
+            wrong = parameter("thousands", thousands)
+            message = f"{wrong} must be one of '.', ',', ' ' and \"'\""
             raise DataFormatError(message)
         if options.empty not in (None, "zero"):
-            message = f"empty={options.empty!r} must be 'zero' if it is given"
+            message = (
+                f"{parameter('empty', options.empty)} must be 'zero' if it is given"
+            )
             raise DataFormatError(message)
         if decimal is None:
             decimal = "," if thousands == "." else "."
         if decimal == thousands:
-            message = f"decimal= and thousands= must differ, but both are {decimal!r}"
+            both = f"{parameter('decimal')} and {parameter('thousands')}"
+            message = f"{both} must differ, but both are {decimal!r}"
             raise DataFormatError(message)
         return cls(decimal, thousands, options.empty)
 
@@ -122,7 +131,7 @@ def may_be_count(text: str) -> bool:
 def hint(text: str) -> str:
     """What to pass so that a field is a count, if something does."""
     if is_missing(text):
-        return ". Fill in 0, or pass empty='zero'"
+        return f". Fill in 0, or pass {parameter('empty', 'zero')}"
     style = style_of(text)
     return "" if style is None else f". To read it as one, pass {style}"
 
@@ -135,8 +144,8 @@ def check_points(records: Iterable[list[str]], options: ReadOptions) -> None:
     pointed = [field for field in fields if re.fullmatch(r"\d+(?:\.\d+)+", field)]
     if pointed and all(map(_IN_GROUPS.fullmatch, pointed)):
         message = (
-            f"{shown(pointed[0])} may be thousands or a fraction. Pass thousands='.' "
-            "or decimal='.'"
+            f"{shown(pointed[0])} may be thousands or a fraction. Pass "
+            f"{parameter('thousands', '.')} or {parameter('decimal', '.')}"
         )
         raise DataFormatError(message)
 

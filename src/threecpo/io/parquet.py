@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, shown
 from .._extras import require
-from .content import EXACT, FileContent, joined, shown, written_labels, written_names
+from .content import EXACT, FileContent, joined, written_labels, written_names
 from .files import limits_of
 from .formats import NUMBERS, ReadOptions
 from .hierarchies import OF_TEXT, check, narrow

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core.counts import EXACT, Counts, first_bad_entry
 from .._core.matrices import from_sparse
-from .._errors import DataFormatError
+from .._errors import AdviceWarning, DataFormatError, parameter
 from .._validation import proportion_total, proportions_message
 from ..table import CountTable
 from .content import called_at, check_names, check_size, no_count
@@ -205,9 +205,9 @@ def read_counts(
         rest = [name for name in options.labels if name not in beside.labels]
         inside = replace(options, labels=rest)
     elif metadata_index is not None or only_matched:
-        given_in_vain = "only_matched" if only_matched else "metadata_index"
-        message = f"{given_in_vain}= is about metadata=, which is not given."
-        raise ValueError(message)
+        in_vain = parameter("only_matched" if only_matched else "metadata_index")
+        message = f"{in_vain} is about {parameter('metadata')}, which is not given."
+        raise DataFormatError(message)
     else:
         inside = options
     with file_errors(given):
@@ -245,10 +245,11 @@ def _labelled(
         found, unmatched = beside.of_rows(table.row_names)
         kinds |= found
         if table.row_names is not None and not beside.has(table.row_names).all():
-            advice = "leave rows without metadata out by only_matched=True"
+            only = parameter("only_matched", value=True)
+            advice = f"leave rows without metadata out by {only}"
             unmatched = f"{unmatched.removesuffix('.')}; {advice}."
         if unmatched:
-            warnings.warn(unmatched, UserWarning, stacklevel=3)
+            warnings.warn(AdviceWarning(unmatched), stacklevel=3)
     elif list(kinds) == list(names):
         return table
     with file_errors(Path(table.source)):
@@ -308,7 +309,7 @@ def _kept(table: CountTable, drop: Sequence[str]) -> CountTable:
     kept = np.ones(n_columns, dtype=bool)
     kept[[place_of(called, name, "drop") for name in drop]] = False
     if not kept.any():
-        message = "drop= leaves no column"
+        message = f"{parameter('drop')} leaves no column"
         raise DataFormatError(message)
     left: dict[str, Any] = {"X": table.counts.columns(kept)}
     if names is not None:
@@ -323,7 +324,8 @@ def to_table(
     X, rows, columns = parts.X, parts.row_names, parts.column_names
     if transpose:
         if parts.labels is not None:
-            message = "transpose=True cannot be combined with labels of rows"
+            turned = parameter("transpose", value=True)
+            message = f"{turned} cannot be combined with labels of rows"
             raise DataFormatError(message)
         X, rows, columns = (X.matrix() if isinstance(X, Counts) else X).T, columns, rows
         parts = replace(parts, row_titles=None)

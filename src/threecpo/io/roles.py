@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError
-from .content import EXACT, check_names, no_count, shown
+from .._errors import DataFormatError, parameter, shown
+from .content import EXACT, check_names, no_count
 from .numbers import hint, is_censored, is_missing, is_number, may_be_count
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from .formats import ReadOptions
 
-_OR_ZERO = ", or pass empty='zero'"
+_OR_ZERO = f", or pass {parameter('empty', 'zero')}"
 CALLED_COUNTS = ("count", "counts", "n", "quantity", "qty", "menge", "anzahl")
 _COUNTED = re.compile(
     r"(?i)(?:\w*[ _])?(?:quantity|qty|counts?|units|menge|anzahl|cantidad|quantité)|n"
@@ -122,7 +122,7 @@ def _given_index(header: list[str] | None, width: int, given: str | int) -> int 
     if isinstance(given, bool):
         return 0 if given else None
     if not 0 <= given < width:
-        message = f"index={given} is not the place of a column, from 0"
+        message = f"{parameter('index', given)} is not the place of a column, from 0"
         raise DataFormatError(message)
     return given
 
@@ -146,13 +146,14 @@ def place_of(
     """Place of the column that an option names."""
     if header is None:
         message = (
-            f"{option}={name!r} names a column, but the first line is not a header"
+            f"{parameter(option, name)} names a column, but the first line is not a "
+            "header"
         )
         raise UnknownColumnError(message, name, option)
     if name not in header:
         some = ", ".join(shown(column) for column in header[:8]) or "none"
         more = ", ..." if len(header) > 8 else ""
-        missing = f"{held} has no column {shown(name)} for {option}="
+        missing = f"{held} has no column {shown(name)} for {parameter(option)}"
         message = f"{missing}. Available: {some}{more}"
         raise UnknownColumnError(message, name, option)
     return header.index(name)
@@ -199,10 +200,10 @@ def _text_in(fields: list[str], layout: Layout, place: str) -> DataFormatError:
     if layout.names is None or hint(text):
         return DataFormatError(message)
     if layout.order_lines:
-        advice = f"Read order lines with triples={layout.order_lines!r}"
+        advice = f"Read order lines with {parameter('triples', layout.order_lines)}"
         return DataFormatError(f"{message}. {advice}")
     if _is_odd_cell(layout, wrong[0]):
-        drop = f"drop=[{shown(layout.names[wrong[0]])}]"
+        drop = parameter("drop", [layout.names[wrong[0]]])
         advice = f"Correct the cell, or exclude the column with {drop}"
     else:
         texts = [j for j in wrong if not may_be_count(fields[j])]
@@ -221,17 +222,17 @@ def _not_counts(layout: Layout, columns: Sequence[int], *, sentence: bool) -> st
     assert layout.names is not None
     names = [layout.names[j] for j in columns]
     if sentence or len(names) == len(layout.names):
-        return f"To count its words, pass text={shown(names[0])}"
-    listed = ", ".join(map(shown, names))
+        return f"To count its words, pass {parameter('text', names[0])}"
+    drop, labels = parameter("drop", names), parameter("labels", names)
     if len(names) > 1:
         several = f"Exclude the {len(names)} columns that are not counts"
-        return f"{several} with drop=[{listed}], or pass labels=[{listed}]"
+        return f"{several} with {drop}, or pass {labels}"
     values = layout.sample[layout.counted[columns[0]]] if layout.sample else ()
     unique = layout.index is None and 2 < len(values) == len(set(values))
-    other = f"use it as row names with index={listed}"
+    other = f"use it as row names with {parameter('index', names[0])}"
     if not unique:
-        other = f"compare clusters with it by labels=[{listed}]"
-    return f"Exclude the column with drop=[{listed}], or {other}"
+        other = f"compare clusters with it by {labels}"
+    return f"Exclude the column with {drop}, or {other}"
 
 
 class Places(NamedTuple):
@@ -255,16 +256,17 @@ class Places(NamedTuple):
             left = [j for j, name in enumerate(header) if name not in options.drop]
             if len(left) not in (2, 3):
                 message = (
-                    f"triples= needs three columns, but there are {len(left)}. Pass "
-                    "the names of the columns of rows, columns and counts"
+                    f"{parameter('triples')} needs three columns, but there are "
+                    f"{len(left)}. Pass the names of the columns of rows, columns and "
+                    "counts"
                 )
                 raise DataFormatError(message)
         else:
             names = (triples,) if isinstance(triples, str) else tuple(triples)
             if len(names) not in (2, 3):
                 message = (
-                    f"triples={triples!r} must be three column names (rows, columns, "
-                    "counts), or two if each line counts one"
+                    f"{parameter('triples', list(names))} must be three column names "
+                    "(rows, columns, counts), or two if each line counts one"
                 )
                 raise DataFormatError(message)
             left = [place_of(header, str(name), "triples") for name in names]
@@ -280,7 +282,8 @@ def of_triples(
     if options.triples is not None:
         asked = options.triples is not False
         if asked and wide:
-            message = "triples= cannot be combined with labels= or index="
+            others = f"{parameter('labels')} or {parameter('index')}"
+            message = f"{parameter('triples')} cannot be combined with {others}"
             raise DataFormatError(message)
         return asked
     if wide or options.drop or len(columns) != 3:
@@ -309,9 +312,10 @@ def find_order_lines(
 ) -> list[str] | None:
     """Names of the columns of rows, columns and counts, by first values of columns.
 
-    None if the table does not look like order lines.
+    Without a quantity each line counts one. None if the table does not look like order
+    lines.
     """
-    if header is None or not 3 < len(header) <= _MOST_COLUMNS:
+    if header is None or not 2 < len(header) <= _MOST_COLUMNS:
         return None
     if len(header) != len(columns) or len(columns[0]) < _FEWEST_RECORDS:
         return None
@@ -319,10 +323,14 @@ def find_order_lines(
     numbers = [name for name, texts in values.items() if all(map(may_be_count, texts))]
     count = next((name for name in numbers if _COUNTED.fullmatch(name)), None)
     who = _who(values)
-    if count is None or who is None or len(set(numbers) - {who}) > _MOST_NUMBERS:
+    if who is None or len(set(numbers) - {who}) > _MOST_NUMBERS:
         return None
-    what = _what(values, {who, count, *numbers})
-    return None if what is None else [who, what, count]
+    what = _what(values, {who, *numbers})
+    if count is not None:
+        return None if what is None else [who, what, count]
+    # Else any table of people and their kinds would be one.
+    again = len(set(values[who])) < len(values[who]) and _WHO.fullmatch(who)
+    return [who, what] if again and what and _WHAT.fullmatch(what) else None
 
 
 def _who(values: dict[str, Sequence[str]]) -> str | None:

@@ -136,7 +136,7 @@ def _read(request: dict[str, Any], answers: IO[bytes]) -> None:
                 answers, ARRAY if isinstance(value, np.ndarray) else VALUE, name, value
             )
     except DataFormatError as error:
-        failure = {"refused": str(error)}
+        failure = {"refused": error.marked}
     except BaseException as error:  # noqa: BLE001 - libraries raise many kinds
         failure = _failure(error)
     _send(answers, END, "", failure)

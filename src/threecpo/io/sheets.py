@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
-from .content import shown
+from .._errors import DataFormatError, parameter, shown
 from .files import check_members, limits_of, open_regular, stream_of
 from .isolated import isolated
 from .numbers import NumberStyle
@@ -41,7 +40,8 @@ def read(path: Path, options: ReadOptions) -> FileContent:
         except DataFormatError as error:
             if options.sheet is not None or not others:
                 raise
-            message = f"{error} (sheet {shown(name)}; sheet= takes another: {others})"
+            other = f"{parameter('sheet')} takes another: {others}"
+            message = f"{error.marked} (sheet {shown(name)}; {other})"
             raise DataFormatError(message) from error
     taken = f"sheet {shown(name)}" if others else ""
     described = "; ".join(filter(None, (taken, content.description)))
@@ -129,7 +129,8 @@ def _chosen(book: Any, asked: str | None) -> tuple[str, Any, list[str]]:
     names = [sheet.name for sheet in tables]
     if asked is not None and asked not in names:
         listed = ", ".join(map(repr, names)) or "none"
-        message = f"it has no sheet {asked!r}; pass sheet= as one of {listed}"
+        advice = f"pass {parameter('sheet')} as one of {listed}"
+        message = f"it has no sheet {asked!r}; {advice}"
         raise DataFormatError(message)
     for sheet in tables:
         visible = sheet.visible == SheetVisibleEnum.Visible

@@ -10,9 +10,9 @@ import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, parameter, shown
 from .._writing import open_new
-from .content import FileContent, shown, written_names
+from .content import FileContent, written_names
 from .files import opened as open_text
 from .h5ad import asked
 from .hierarchies import (
@@ -222,7 +222,11 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
             "h5ad": "obs" in file and "var" in file,
             "biom": "observation" in file,
         }
-        kinds = [f"; pass format={kind!r}" for kind, fits in others.items() if fits]
+        kinds = [
+            f"; pass {parameter('format', kind)}"
+            for kind, fits in others.items()
+            if fits
+        ]
         needed = ", ".join(_PARTS)
         message = (
             f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}"
@@ -232,7 +236,8 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
         return groups[layer], None
     if len(groups) > 1:
         listed = ", ".join(map(repr, groups))
-        message = f"it holds counts of several genomes; pass layer= as one of {listed}"
+        one = f"{parameter('layer')} as one of {listed}"
+        message = f"it holds counts of several genomes; pass {one}"
         raise DataFormatError(message)
     return next(iter(groups.values())), layer
 
@@ -248,8 +253,9 @@ def _about(group: Any, layer: str | None, limit: int) -> Items:
     taken = None
     if layer is not None:
         if layer not in often:
-            known = ", ".join(map(repr, often)) or "none: leave layer= out"
-            message = f"it has no layer {layer!r}; pass layer= as one of {known}"
+            known = ", ".join(map(repr, often)) or "none: leave it out"
+            one = f"{parameter('layer')} as one of {known}"
+            message = f"it has no layer {layer!r}; pass {one}"
             raise DataFormatError(message)
         taken = [j for j, kind in enumerate(kinds) if kind == layer]
         called += f", {layer}"

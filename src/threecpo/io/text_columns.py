@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
-from .content import shown
+from .._errors import DataFormatError, parameter, shown
 from .numbers import is_number
 from .roles import CALLED_COUNTS, names_rows, place_of
 
@@ -60,10 +59,10 @@ def find_text(
     if len(found) > 1:
         found = [place for place in found if not is_title(header[place])] or found
     if len(found) > 1:
-        names = ", ".join(shown(header[place]) for place in found)
+        names = [header[place] for place in found]
         message = (
             f"{len(found)} columns contain text. Pass those whose words to count: "
-            f"text=[{names}]"
+            f"{parameter('text', names)}"
         )
         raise DataFormatError(message)
     if not found:
@@ -149,9 +148,9 @@ def check_text_options(options: ReadOptions) -> None:
     """Refuse options of texts for a table of counts; a vocabulary may go with any."""
     given = set(options.text_options or {}) - {"vocabulary"}
     if given:
-        named = ", ".join(f"{name}=" for name in sorted(given))
+        named = ", ".join(parameter(name) for name in sorted(given))
         message = (
             f"{named} applies to texts, but this is a table of counts. Name a column "
-            "of text with text="
+            f"of text with {parameter('text')}"
         )
         raise DataFormatError(message)

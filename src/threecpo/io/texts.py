@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, ParameterError, parameter
 from .._labels import encoded, labels_of_kinds
 from ..text import count_terms, first_line
 from .content import FileContent
@@ -51,7 +51,7 @@ def _text(path: Path, encoding: str | None) -> str:
         message = (
             f"line {line} of {path.name} is not in UTF-8 "
             f"(byte {content[error.start]:#x}); save the file as UTF-8, or pass "
-            "encoding=, such as 'cp1252'"
+            f"{parameter('encoding')}, such as 'cp1252'"
         )
         raise DataFormatError(message) from error
 
@@ -70,6 +70,9 @@ def counted(
     """
     try:
         table = count_terms(texts, **dict(options.text_options or {}))
+    except ParameterError as error:
+        message = error.spelled(lambda given: parameter(*given)).removesuffix(".")
+        raise DataFormatError(message) from error
     except (TypeError, ValueError) as error:
         message = str(error).removesuffix(".")
         raise DataFormatError(message) from error

@@ -78,7 +78,7 @@ def write_counts(
                 warnings.simplefilter("ignore")
                 module.write(table, beside, WriteOptions(labels, triples))
         except DataFormatError as error:
-            message = f"{target} cannot be written: {error}."
+            message = f"{target} cannot be written: {error.marked}."
             raise DataFormatError(message) from error
 
 

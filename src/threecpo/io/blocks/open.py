@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._errors import DataFormatError
+from ..._errors import DataFormatError, parameter
 from ..._validation import check_counts, proportion_total, proportions_message
 from ..._writing import new_folder, write_arrays
 from ...table import CountTable
@@ -149,7 +149,9 @@ def _on_disk(
     if of_suffix(path) == "10x-h5":
         return of_tenx(path, layer, block_counts)
     if layer is not None:
-        message = f"layer={layer!r} is for AnnData and 10x files; {path} is none."
+        message = (
+            f"{parameter('layer', layer)} is for AnnData and 10x files; {path} is none."
+        )
         raise DataFormatError(message)
     if path.is_file() and path.suffix in SUFFIXES:
         return of_files([path], str(path), block_counts, scratch)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..._core.counts import Counts
-from ..._errors import DataFormatError
+from ..._errors import DataFormatError, parameter
 from ..._fit.budget import as_text
 from ..._validation import FEWEST_SHARES, proportion_total, proportions_message
 from .block_source import BlockSource, HeldBlock, row_cuts
@@ -56,7 +56,7 @@ class Scratch(NamedTuple):
             message = (
                 f"{self.folder} has {as_text(free)} free; the scratch store of {name} "
                 f"needs about {as_text(needed)}. Name a folder on a larger disk with "
-                "scratch= or the environment variable TMPDIR."
+                f"{parameter('scratch')} or the environment variable TMPDIR."
             )
             raise DataFormatError(message)
 
@@ -101,8 +101,8 @@ class PackedFile:
         except OSError as error:
             message = (
                 f"The scratch store in {self._folder} cannot be written: "
-                f"{error.strerror}. Name another folder with scratch= or the "
-                "environment variable TMPDIR."
+                f"{error.strerror}. Name another folder with "
+                f"{parameter('scratch')} or the environment variable TMPDIR."
             )
             raise DataFormatError(message) from error
 
@@ -137,8 +137,8 @@ class PackedFile:
         except FileNotFoundError:
             message = (
                 f"A worker does not see the scratch store {self._path}: name a folder "
-                "that all of them see, with scratch= or the environment variable "
-                "TMPDIR."
+                f"that all of them see, with {parameter('scratch')} or the environment "
+                "variable TMPDIR."
             )
             raise DataFormatError(message) from None
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core.matrices import from_sparse
-from ..._errors import DataFormatError
+from ..._errors import DataFormatError, parameter
 from .. import h5ad, mtx, tenx
 from ..content import check_names
 from ..delimited import row_blocks
@@ -339,7 +339,7 @@ def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list
         if of_suffix(path) == "csv":
             found = _csv_rows(path, reading or {}).row_names
             if found is None:
-                message = "it has no names of rows; pass index="
+                message = f"it has no names of rows; pass {parameter('index')}"
                 raise DataFormatError(message)
             names = found
         elif path.suffix.lower() == ".h5":
