@@ -201,6 +201,9 @@ def test_the_table_of_clusters_sorts_and_opens_cards(visit):
     assert values == sorted(values, reverse=True)
     page.get_by_role("button", name="Sites", exact=True).click()
     assert [int(text) for text in sizes.all_inner_texts()] == sorted(values)
+    # Few clusters leave room for the first card; a click closes it.
+    expect(page.locator("#cluster-0")).to_be_visible()
+    page.locator("#overview tr[data-cluster='0']").click()
     assert page.locator("article:visible").count() == 0
     page.locator("#overview tr[data-cluster='1']").click()
     expect(page.locator("#cluster-1")).to_be_visible()
@@ -230,6 +233,39 @@ def test_tables_and_figures_can_be_taken_away(visit):
     assert taken(".map-side .take >> nth=1").startswith(b"\x89PNG")
     lines = taken("#tools .take").decode("utf-8-sig").splitlines()
     assert len(lines) == 1 + 10
+
+
+def test_details_unfold_by_a_click_and_by_a_link(visit):
+    page = visit("plain")
+    joins = page.locator("details", has=page.locator(".branching"))
+    expect(page.locator("#node-3")).to_be_hidden()
+    joins.locator("summary").click()
+    expect(page.locator("#node-3")).to_be_visible()
+    joins.locator("summary").click()
+    expect(page.locator("#node-3")).to_be_hidden()
+    page.evaluate("location.hash = '#node-3'")
+    expect(page.locator("#node-3")).to_be_visible()
+    assert page.locator("details[open]").count() == 1
+
+
+def test_the_first_printed_page_is_the_map_and_the_table(visit):
+    page = visit("chosen", viewport={"width": 672, "height": 1000})
+    page.emulate_media(media="print")
+    ends = page.evaluate(
+        """["#map-area", "#overview"].map(
+            (id) => document.querySelector(id).getBoundingClientRect().bottom)"""
+    )
+    assert ends == sorted(ends)
+    assert ends[1] < 1000
+    starts = "getComputedStyle(document.querySelector('#cards')).breakBefore"
+    assert page.evaluate(starts) == "page"
+
+
+def test_heads_never_break_inside_words(visit):
+    page = visit("labelled", viewport={"width": 360, "height": 800})
+    wraps = """[...document.querySelectorAll("thead th")].map(
+        (head) => getComputedStyle(head).overflowWrap)"""
+    assert set(page.evaluate(wraps)) == {"normal"}
 
 
 def test_keys_sort_and_scroll(visit):

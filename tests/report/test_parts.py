@@ -12,12 +12,12 @@ from threecpo.report.words import (
     number,
     on_axis,
     one_line,
-    percent,
     plural,
     ratio,
     shade,
     shown,
 )
+from threecpo.results.label_comparison import percent
 
 sizes = st.floats(1e-29, 1e30)
 
@@ -61,10 +61,10 @@ def test_numbers_have_three_digits():
 def test_shares_never_round_to_nothing_or_all():
     for part, text in (
         (0, "0 %"),
-        (0.0002, "under 0.1 %"),
+        (0.0002, "<0.1 %"),
         (0.012, "1.2 %"),
         (0.4567, "46 %"),
-        (0.9999, "over 99 %"),
+        (0.9999, ">99 %"),
         (1, "100 %"),
     ):
         assert percent(part) == text

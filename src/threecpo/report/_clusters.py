@@ -83,7 +83,7 @@ def _relatives(tree: Part | None) -> dict[int, Part]:
             if own["node"] < len(tree["leaves"] if tree else ()):
                 out[own["node"]] = {
                     "node": other["node"],
-                    "name": other["name"],
+                    "clusters": sorted({*node["clusters"]} - {own["node"]}),
                     "more": own["columns"],
                     "less": other["columns"],
                 }

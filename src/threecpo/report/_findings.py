@@ -110,19 +110,17 @@ def _fixed_columns(record: FitRecord, columns: Noun) -> str:
 def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
     """Groups of columns."""
     relevant, shared, noise = figure_data.column_groups(record)["columns"]
-    if not relevant:
-        return (
-            f"None of the {columns.count(record.n_columns)} tells clusters "
-            f"apart: {whole(shared)} only follow the size of {rows.with_article} and "
-            f"{whole(noise)} are noise.{_held_columns(record, columns)}"
-        )
     follow = "follows" if shared == 1 else "follow"
-    return (
-        f"Of {columns.count(record.n_columns)}, {whole(relevant)} "
-        f"{'tells' if relevant == 1 else 'tell'} the clusters apart, {whole(shared)} "
-        f"only {follow} the size of {rows.with_article} and {whole(noise)} "
-        f"{'is' if noise == 1 else 'are'} noise.{_held_columns(record, columns)}"
-    )
+    said = {
+        f"{'tells' if relevant == 1 else 'tell'} the clusters apart": relevant,
+        f"only {follow} the size of {rows.with_article}": shared,
+        f"{'is' if noise == 1 else 'are'} noise": noise,
+    }
+    parts = [f"{whole(n)} {text}" for text, n in said.items() if n]
+    text = f"Of {columns.count(record.n_columns)}, {_listed(parts)}."
+    if not relevant:
+        text = f"No {columns.one} tells clusters apart. {text}"
+    return f"{text}{_held_columns(record, columns)}"
 
 
 def about_separation(record: FitRecord, columns: Noun) -> list[str]:

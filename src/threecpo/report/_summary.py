@@ -160,6 +160,7 @@ def _of_the_fit(record: FitRecord) -> Part:
     from .. import __version__
 
     return {
+        "transform": record.transform,
         "n_rows": record.n_rows,
         "n_columns": record.n_columns,
         "n_clusters": record.n_clusters,

@@ -71,6 +71,8 @@
       body.append(...rows);
     });
   });
-  pick(-1, false);
+  // Few clusters leave room for the first card beside the map.
+  const roomy = innerWidth > 960 && table.offsetHeight < 0.35 * innerHeight;
+  pick(roomy && rows.length > 1 ? 0 : -1, false);
   follow();
 }
