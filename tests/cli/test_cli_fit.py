@@ -91,7 +91,7 @@ def test_files_equal_the_library(arguments, options, run, npz):
     if "label" in results.read_table("out/labels.csv", results.ROWS):
         rows["label"] = np.array(KINDS, dtype=object)[TRUE + 1]
     columns = results.column_table(model, column_names=COLUMNS)
-    tops = results.top_table(model, column_names=COLUMNS)
+    tops = results.top_table(model, feature_names=COLUMNS)
     folder = Path("out")
     assert {path.name for path in folder.iterdir()} == FILES
     assert_same_table(folder / "labels.csv", rows)
