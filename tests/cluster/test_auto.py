@@ -8,7 +8,7 @@ from sklearn.pipeline import make_pipeline
 
 import threecpo
 from containers import planted
-from threecpo import ThreeCPO, select_n_clusters
+from threecpo import ThreeCPO, distributed, select_n_clusters
 
 X, TRUE = planted(n_rows=30)
 OPTIONS = {"max_clusters": 6, "n_init": 3, "random_state": 0}
@@ -41,6 +41,32 @@ def test_the_fit_is_the_best_of_the_path(criterion):
         assert getattr(model, name).tobytes() == getattr(best, name).tobytes(), name
     assert model.loss_ == best.loss_
     np.testing.assert_array_equal(model.labels_, TRUE)
+
+
+def varying_alone(seed, n_rows=100):
+    """Independent negative binomial columns, all rows of one kind."""
+    rng = np.random.default_rng(seed)
+    return rng.poisson(2.0 * rng.gamma(1.0, 1.0, size=(n_rows, 20)))
+
+
+def test_the_first_division_has_to_show_against_one_cluster():
+    """Independent columns that vary much are not clusters, in blocks neither."""
+    fits = [auto().fit(varying_alone(seed)) for seed in range(6)]
+    untested = [fit.k_path_.choose(fit.k_path_.criterion).best_k for fit in fits]
+    assert sum(k > 1 for k in untested) >= 2
+    assert sum(fit.n_clusters_ > 1 for fit in fits) <= 1
+    found = next(i for i, fit in enumerate(fits) if fit.n_clusters_ < untested[i])
+    path = fits[found].k_path_
+    assert path.undivided
+    assert path.best_k == path.choice.found == 1
+    assert "do not fall into distinct groups" in path.sentence()
+    X = varying_alone(found)
+    blocks = [lambda i=i: X[i : i + 30] for i in range(0, 100, 30)]
+    again = distributed.fit(auto(), blocks)
+    assert again.k_path_.totals.tobytes() == path.totals.tobytes()
+    # The criterion of the paper, and numbers without 1, are left alone.
+    paper = auto(criterion="mdl").fit(X)
+    assert not paper.k_path_.undivided
 
 
 def overdispersed():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-import threecpo
 from threecpo import ThreeCPO
 from threecpo._fit import stability as measured
+from threecpo._fit.distinct import thinned
 from threecpo.results import STABILITY, read_table, write_table
 
 COLUMNS = [
@@ -81,6 +81,20 @@ def test_chance_is_called_real_in_few_tables():
     assert called <= 1
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_short_rows_of_one_cluster_are_not_called_distinct():
+    """A search finds a large gain in them; rows of one count tell nothing at all."""
+    rng = np.random.default_rng(0)
+    X = rng.poisson(0.1, (1500, 30))
+    table = ThreeCPO(4, random_state=0).fit(X).stability(X, n_resamples=0)
+    assert not np.any(table["distinct"])
+    assert np.asarray(table["p_value"])[-1] > 0.05
+    short = rng.poisson(0.03, (1500, 30))
+    table = ThreeCPO(4, random_state=0).fit(short).stability(short, n_resamples=0)
+    assert np.isnan(np.asarray(table["p_adjusted"])).all()
+    assert not np.any(table["distinct"])
+
+
 def test_threads_and_sparse_input_give_the_same_bits(fitted):
     _, X = fitted
     options = {"random_state": 0, "outliers": "iterative"}
@@ -109,31 +123,29 @@ def test_what_is_below_a_division_that_is_not_real_is_not_tested():
 def test_levels_follow_the_clusters_below(fitted, monkeypatch):
     model, X = fitted
     levels = []
-    original = measured.split_result
+    original = measured.division_result
 
-    def spied(counts, inside, level, *others):
+    def spied(counts, inside, plan, level, *others):
         levels.append((counts.n_rows, level))
-        return original(counts, inside, level, *others)
+        return original(counts, inside, plan, level, *others)
 
-    monkeypatch.setattr(measured, "split_result", spied)
+    monkeypatch.setattr(measured, "division_result", spied)
     model.stability(X, n_resamples=0, alpha=0.06)
     assert [level for _, level in levels] == pytest.approx([0.06, 0.04])
     assert levels[0][0] == len(X) > levels[1][0]
 
 
 def test_many_rows_are_thinned_in_proportion():
-    rng = np.random.default_rng(0)
-    X = sp.csr_array(rng.poisson(2.0, (3000, 10)).astype(float))
-    counts = threecpo.CountTable(X).counts
-    inside = np.arange(3000) < 600
-    rows = np.arange(3000)
-    kept = measured._thinned(rows, inside, counts, 10_000, rng)
-    assert len(kept) == pytest.approx(1000, abs=2)
-    assert inside[kept].mean() == pytest.approx(0.2, abs=0.002)
-    few = np.arange(3000) < 30
-    kept = measured._thinned(rows, few, counts, 10_000, rng)
+    rng, rows = np.random.default_rng(0), np.arange(3000)
+    inside = rows < 600
+    kept = thinned(rows, inside, 1 / 3, rng)
+    assert len(kept) == 1000
+    assert inside[kept].mean() == pytest.approx(0.2)
+    few = rows < 30
+    kept = thinned(rows, few, 1 / 3, rng)
     assert few[kept].sum() == 20
-    assert measured._thinned(rows, few, counts, 10**6, rng) is rows
+    assert len(kept) == pytest.approx(2000, abs=2)
+    assert thinned(rows, few, 2.0, rng) is rows
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

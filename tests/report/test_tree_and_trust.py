@@ -116,7 +116,7 @@ def test_what_may_be_chance_is_said_and_dashed(measured):
     assert "<td>0.60, between stable and dissolved</td><td>not shown to be" in text
     assert "<td>0.30, dissolves</td><td>distinct from its nearest cluster</td>" in text
     assert "; may be chance (adjusted p 0.400)" in text
-    assert "; not tested, as a division above it may be chance" in text
+    assert "; not tested: a division above may be chance" in text
     assert text.count('class="branch chance"') == 6
 
 

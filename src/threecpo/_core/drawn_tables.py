@@ -9,7 +9,7 @@ one cluster, which is the null model of all tests.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
     Entries = tuple[Floats, NDArray[np.intp], NDArray[np.intp]]
 
-# Powers of the size of a row with which the excess of its variance may grow.
-POWERS = (0.0, 0.25, 0.5, 0.75, 1.0)
+# The excess of a row grows with its size, as that of negative binomial counts does, if
+# a power of this at least fits; as sizes vary with the counts, it is found too small.
+LEAST_POWER = 0.25
 # Columns with more counts than this per row are drawn cell by cell.
 MANY_COUNTS = 0.5
 POISSON = 1e-9
@@ -40,8 +41,9 @@ POISSON = 1e-9
 FACTOR_STEP = 1.25
 # Part of the variance of a row that one column is taken to have at most.
 LARGEST_PART = 0.9
-# Tables drawn to see how much of the excess is lost, from this mean excess on.
-STRETCHES = 3
+# Tables drawn to see how much of the excess is lost; of single columns with an excess
+# well above this.
+MATCHING_DRAWS = 4
 LEAST_EXCESS = 0.05
 MOST_STRETCH = 10.0
 
@@ -52,9 +54,9 @@ class DrawnTables:
 
     Each row has the profile ``profiles[lines[i]]``, which sums to 1; ``flat`` columns
     are beside it and have a mean of their own, whatever the size of the row. The
-    dispersions φ_j are 1 at least and grow with the size of rows to a power. The
-    ``overall`` ones are those of one cluster, to which ``shrunk`` leads. Excesses are
-    drawn ``stretch`` times as large, because rows that keep their sizes vary less.
+    dispersions φ_j are 1 at least; their excesses grow with the size of rows to a
+    power, and are drawn ``stretches`` times as large. ``null`` is one cluster, to which
+    ``shrunk`` leads; None where there is no other.
     """
 
     sizes: Floats
@@ -62,12 +64,9 @@ class DrawnTables:
     profiles: Floats
     dispersions: Floats
     power: float
+    stretches: Floats
     flat: NDArray[np.bool_]
-    overall_profiles: Floats
-    overall_dispersions: Floats
-    overall_power: float
-    stretch: float = 1.0
-    overall_stretch: float = 1.0
+    null: DrawnTables | None = None
     row_info: RowInfo = NOTHING
     column_weights: Floats | None = None
 
@@ -79,64 +78,56 @@ class DrawnTables:
         """
         n_clusters = max(1, int(labels.max(initial=0)) + 1)
         flat, n_batches = groups == NOISE, counts.n_batches
-        one = np.zeros(counts.n_rows, np.int32)
-        own, spread, power = _measured(counts, labels, n_clusters, groups)
-        joined, joined_spread, joined_power = _measured(counts, one, 1, groups)
         lines = inner_labels(labels, n_clusters) * np.int32(n_batches)
         if counts.batches is not None:
             lines = lines + counts.batches
-        tables = cls(
+        own = cls(
             sizes=np.asarray(counts.matrix() @ (~flat).astype(float)),
             lines=lines.astype(np.int32),
-            profiles=own,
-            dispersions=spread,
-            power=power,
             flat=flat,
-            overall_profiles=np.tile(joined[:n_batches], (n_clusters + 1, 1)),
-            overall_dispersions=joined_spread,
-            overall_power=joined_power,
             row_info=counts.row_info,
             column_weights=counts.column_weights,
+            stretches=np.ones(counts.n_columns),
+            **_measured(counts, labels, n_clusters, groups)._asdict(),
         )
-        return replace(
-            tables,
-            stretch=tables._stretch(labels, n_clusters, groups),
-            overall_stretch=tables.shrunk(0.0)._stretch(one, 1, groups),
-        )
+        if n_clusters == 1:
+            return own._matched(labels, 1, groups)
+        one = np.zeros(counts.n_rows, np.int32)
+        joined = _measured(counts, one, 1, groups)
+        profiles = np.tile(joined.profiles[:n_batches], (n_clusters + 1, 1))
+        null = replace(own, **joined._replace(profiles=profiles)._asdict())
+        null = null._matched(one, 1, groups)
+        return replace(own._matched(labels, n_clusters, groups), null=null)
 
-    def _stretch(self, labels: Ints, n_clusters: int, groups: Groups) -> float:
-        """Excess that is lost because rows keep their sizes, by drawing tables."""
-        rng, stretch = np.random.default_rng(0), 1.0
+    def _matched(self, labels: Ints, n_clusters: int, groups: Groups) -> DrawnTables:
+        """Stretch excesses until they show although drawn rows keep their sizes."""
+        rng, now = np.random.default_rng(0), self
+        wanted = np.where(self.flat, 0.0, self.dispersions - 1)
         means = np.bincount(self.lines, self.sizes, len(self.profiles)) @ self.profiles
-        means = np.where(self.flat, 0.0, means / max(1, len(self.lines)))
+        means /= max(1, len(self.lines))
         weights = means / (1 + means) / self.dispersions**2
-        wanted = float(weights @ (self.dispersions - 1))
-        if wanted < LEAST_EXCESS * weights.sum() or not weights.any():
-            return stretch
-        inner = inner_labels(labels, n_clusters)
-        for _ in range(STRETCHES):
-            drawn = replace(self, stretch=stretch).draw(rng)
-            sums = sum_by_labels(drawn, inner, n_clusters, groups, 0.0).smoothed(0.0)
-            found = dispersions(drawn, labels, sums, groups)
-            there = np.asarray(drawn.matrix().sum(axis=0)) > 0
-            got = float(weights[there] @ (found[there] - 1))
-            ratio = wanted / max(got, wanted / MOST_STRETCH)
-            stretch = float(np.clip(stretch * ratio, 1 / MOST_STRETCH, MOST_STRETCH))
-        return stretch
+        if float(weights @ wanted) <= POISSON:
+            return self
+        for step in range(1, MATCHING_DRAWS + 1):
+            shown = _measured(now.draw(rng), labels, n_clusters, groups).dispersions - 1
+            together = weights @ wanted / max(float(weights @ shown), POISSON)
+            apart = (wanted + LEAST_EXCESS) / (together * shown + LEAST_EXCESS)
+            # Ever smaller steps: draws are noisy, and this takes their mean.
+            stretches = now.stretches * (together * apart) ** (1 / step)
+            stretches = np.clip(stretches, 1 / MOST_STRETCH, MOST_STRETCH)
+            now = replace(now, stretches=np.where(self.flat, 1.0, stretches))
+        return now
 
     def shrunk(self, share: float) -> DrawnTables:
         """Leave this share of the way from one cluster (0) to the clusters (1)."""
+        null = self.null or self
 
-        def between(overall: Any, own: Any) -> Any:
+        def between(name: str) -> Any:
+            overall, own = getattr(null, name), getattr(self, name)
             return overall + share * (own - overall)
 
-        return replace(
-            self,
-            profiles=between(self.overall_profiles, self.profiles),
-            dispersions=between(self.overall_dispersions, self.dispersions),
-            power=between(self.overall_power, self.power),
-            stretch=between(self.overall_stretch, self.stretch),
-        )
+        names = "profiles", "dispersions", "power", "stretches"
+        return replace(self, **{name: between(name) for name in names})
 
     @property
     def row_factors(self) -> Floats:
@@ -176,7 +167,7 @@ class DrawnTables:
             parts = np.where(inside, found * means, 0.0)
             parts /= max(parts.sum(), np.finfo(float).tiny)
             found = spread / (1 - np.minimum(parts, LARGEST_PART))
-        return np.where(spread > 1 + POISSON, self.stretch * (found - 1), 0.0)
+        return np.where(spread > 1 + POISSON, self.stretches * (found - 1), 0.0)
 
     def _cells(
         self,
@@ -283,9 +274,15 @@ def _group_rate(excess: Floats) -> Floats:
     return np.log1p(safe) / safe
 
 
+class _Measured(NamedTuple):
+    profiles: Floats
+    dispersions: Floats
+    power: float
+
+
 def _measured(
     counts: Counts, labels: Ints, n_clusters: int, groups: Groups
-) -> tuple[Floats, Floats, float]:
+) -> _Measured:
     """Profiles by cluster (last: outliers) and batch, dispersions and their power."""
     inner = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inner, n_clusters, groups, 0.0).smoothed(0.0)
@@ -298,7 +295,7 @@ def _measured(
     if terms.n_batches > 1:
         assert counts.batches is not None
         lines = lines + counts.batches
-    return profiles, spread, _power(counts, lines, profiles, spread, used)
+    return _Measured(profiles, spread, _power(counts, lines, profiles, spread, used))
 
 
 def _power(
@@ -308,7 +305,10 @@ def _power(
     spread: Floats,
     used: NDArray[np.bool_],
 ) -> float:
-    """Power of the size with which the excess of the rows grows, by least squares."""
+    """Power of the size with which the excess of the rows grows.
+
+    That of the least gamma deviance of what is observed in rows.
+    """
     sizes = np.asarray(counts.matrix() @ used.astype(float))
     filled = sizes > 0
     if not filled.any() or not (spread[used] > 1 + POISSON).any():
@@ -321,13 +321,15 @@ def _power(
     inside = used[column] & (share > 0)
     ratio = np.divide(data, share * sizes[row], out=np.zeros(len(data)), where=inside)
     terms = weights[column] * data * (ratio - 2)
-    observed = np.bincount(row, terms, counts.n_rows) - weights.sum()
-    observed = (observed + sizes * (profiles @ weights)[lines])[filled]
-    expected = weights @ (spread - 1)
+    # Pearson's statistic of each row, and what is expected of it.
+    observed = sizes * (profiles @ weights)[lines]
+    observed = (observed + np.bincount(row, terms, counts.n_rows))[filled]
     relative = sizes[filled] / sizes[filled].mean()
 
-    def misfit(power: float) -> float:
+    def deviance(power: float) -> float:
         factors = relative**power
-        return float(((observed - expected * factors / factors.mean()) ** 2).sum())
+        expected = weights.sum() + weights @ (spread - 1) * factors / factors.mean()
+        return float((np.log(expected) + observed / expected).sum())
 
-    return min(POWERS, key=misfit)
+    nearest = min(np.linspace(0.0, 1.0, 21).tolist(), key=deviance)
+    return 1.0 if nearest > LEAST_POWER else 0.0

@@ -91,6 +91,10 @@ class BlockRows:
         return sum(self.summary.n_rows)
 
     @property
+    def n_stored(self) -> int:
+        return sum(self.summary.n_stored)
+
+    @property
     def totals(self) -> NDArray[np.float64]:
         """Sums of the columns."""
         return self.summary.sums.totals
@@ -214,7 +218,7 @@ class BlockRows:
         if self.request.sample_rows is not None:
             n_drawn = min(n_drawn, self.request.sample_rows)
         chosen = members[rows_to_sample(len(members), n_drawn, plan.sample_seed)]
-        n_stored = sum(self.summary.n_stored) * n_drawn / self.n_rows
+        n_stored = self.n_stored * n_drawn / self.n_rows
         sizes = plan.settings.n_clusters, len(self.totals), plan.n_jobs
 
         def check(budget: MemoryBudget) -> None:
@@ -222,4 +226,8 @@ class BlockRows:
             budget.check_sample(n_stored, *sizes)
 
         check_all(self.request.budget, check)
-        return chosen, rows_of(self, self.summary.first_rows, chosen)
+        return chosen, self.taken(chosen)
+
+    def taken(self, chosen: NDArray[np.intp]) -> Counts:
+        """Return counts of some rows, read once more."""
+        return rows_of(self, self.summary.first_rows, chosen)

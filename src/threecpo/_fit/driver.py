@@ -235,6 +235,10 @@ class MemoryRows:
         return self.counts.n_rows
 
     @property
+    def n_stored(self) -> int:
+        return len(self.counts.data)
+
+    @property
     def info(self) -> RowInfo:
         return self.counts.row_info
 
@@ -307,7 +311,11 @@ class MemoryRows:
         self, members: NDArray[np.intp], _: Plan
     ) -> tuple[NDArray[np.intp], Counts]:
         """Return rows to be clustered by themselves, all of these, and their counts."""
-        return members, self.counts.rows(members)
+        return members, self.taken(members)
+
+    def taken(self, chosen: NDArray[np.intp]) -> Counts:
+        """Return counts of some rows."""
+        return self.counts.rows(chosen)
 
 
 class ReducedRows(NamedTuple):

@@ -3,7 +3,7 @@
 Two questions, for each node of the tree. Is it found again in other rows? Halves of the
 rows are clustered afresh, and each node is compared with the nearest one of the half.
 (From the labels of the fit even halves of one cluster would be found again.) And is the
-division below a join more than chance would give? See ``split_test``. Divisions are
+division below a join more than chance would give? See ``distinct``. Divisions are
 tested from the top of the tree down, those below one that is not distinct not at
 all, at a level in proportion to the clusters below: the chance to call any division
 distinct that is not is then at most the level (Meinshausen, 2008).
@@ -19,9 +19,9 @@ import numpy as np
 
 from .._core.codes import NOISE
 from .._core.overlaps import best_jaccards, shared_rows
-from .._core.split_test import DENSE_SHARE, split_result
 from .._core.workers import Workers
 from . import driver
+from .distinct import division_result, thinned, work_of
 from .driver import MemoryRows
 from .plan import Step
 
@@ -39,15 +39,11 @@ if TYPE_CHECKING:
 
 # Runs from which each half of the rows is clustered.
 RUNS_OF_HALF = 2
-# A division is tested on at most so many counts (or cells, if few of them are zero), or
-# on fewer if all divisions together would then read the table more than this often.
+# A division is tested on at most so many counts, or on fewer if all divisions together
+# would then read the table more than this often.
 MOST_COUNTS = 100_000
 FEWER_COUNTS = 20_000
 READ_TIMES = 0.6
-# The fewest rows of its smaller part, if there are as many, for which it takes this
-# many times more counts.
-FEWEST_ROWS = 20
-AT_MOST_TIMES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +99,7 @@ def measure(
             jaccards.append(found)
             heard()
         splits, adjusted = _tested_tree(
-            record, counts, labels, level, testing, workers, heard
+            record, counts, plan, level, testing, workers, heard
         )
     rows = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
     return Stability(
@@ -158,15 +154,16 @@ def _half(
 def _tested_tree(
     record: FitRecord,
     counts: Counts,
-    labels: NDArray[np.int32],
+    plan: Plan,
     level: float,
     seed: np.random.SeedSequence,
     workers: Workers,
     heard: Heard,
 ) -> tuple[list[SplitResult | None], NDArray[np.float64]]:
     """Results and adjusted p-values of the divisions, from the top of the tree down."""
-    tree, n = record.tree, record.n_clusters
-    members, used = tree.members, counts.columns(record.groups != NOISE)
+    tree, n, labels = record.tree, record.n_clusters, record.labels_of_rates
+    counts = counts.with_column_weights(record.sums.column_weights)
+    members, counts = tree.members, counts.columns(record.groups != NOISE)
     splits: list[SplitResult | None] = [None] * len(members)
     adjusted = np.full(len(members), np.nan)
     most = READ_TIMES * len(counts.data) / max(1, n - 1)
@@ -175,45 +172,24 @@ def _tested_tree(
     for node in range(len(members) - 1, n - 1, -1):
         left, right = tree.linkage[node - n, :2].astype(int)
         above[[left, right]] = np.inf
-        if above[node] <= level and used.n_columns:
+        if above[node] <= level and counts.n_columns:
             share = len(members[node]) / n
             own = np.random.SeedSequence(
                 seed.entropy, spawn_key=(*seed.spawn_key, node)
             )
             inside = np.isin(labels, members[left])
             rows = np.flatnonzero(np.isin(labels, members[node]))
-            rows = _thinned(rows, inside, used, most, np.random.default_rng(own))
-            part, divided = used.rows(rows), inside[rows]
-            result = split_result(part, divided, level * share, own, workers)
+            stored = int((counts.indptr[rows + 1] - counts.indptr[rows]).sum())
+            work = work_of(stored, len(rows), counts.n_columns)
+            rng = np.random.default_rng(own)
+            rows = thinned(rows, inside, most / max(1, work), rng)
+            part = counts.rows(rows), inside[rows]
+            result = division_result(*part, plan, level * share, own, workers)
             splits[node] = result
-            adjusted[node] = max(above[node], min(1.0, result.p_value / share))
+            # NaN where there are too few counts to tell, and nothing below is tested.
+            adjusted[node] = np.maximum(
+                above[node], np.minimum(1.0, result.p_value / share)
+            )
             above[[left, right]] = adjusted[node]
         heard()
     return splits, adjusted
-
-
-def _thinned(
-    rows: NDArray[np.int64],
-    inside: NDArray[np.bool_],
-    counts: Counts,
-    most: float,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
-    """Some of many rows, with the two parts in proportion.
-
-    From a part that was found as the best of many rows, more than its share would be
-    better than the best of the fewer rows of a drawn table.
-    """
-    stored = int((counts.indptr[rows + 1] - counts.indptr[rows]).sum())
-    cells = len(rows) * counts.n_columns
-    work = cells if stored > DENSE_SHARE * cells else stored
-    parts = [rows[inside[rows]], rows[~inside[rows]]]
-    smaller = min(map(len, parts))
-    kept = min(1.0, most / max(1, work))
-    kept = max(kept, min(1.0, AT_MOST_TIMES * kept, FEWEST_ROWS / max(1, smaller)))
-    if kept == 1.0:
-        return rows
-    chosen = [
-        rng.permutation(part)[: max(1, round(kept * len(part)))] for part in parts
-    ]
-    return np.sort(np.concatenate(chosen))

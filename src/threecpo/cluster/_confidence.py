@@ -171,9 +171,10 @@ class RowConfidence(ClusterTree):
         those in either. Above 0.75 a cluster is usually
         called stable, below 0.5 it dissolves (Hennig, 2007).
 
-        Each division of the tree is also tested: does it gain more likelihood than the
-        best division of tables that have no clusters, drawn from the joined rows with
-        their measured dispersion? The tests go from the top of the tree down; the
+        Each division of the tree is also tested: does a mixture of its two parts gain
+        more likelihood over one cluster than in tables that have no clusters, drawn
+        from the joined rows with their measured dispersion and divided by the same
+        search? The tests go from the top of the tree down; the
         chance that *any* division is called distinct where there are no clusters is at
         most ``alpha``. Distinct means: more than independent columns of this dispersion
         would give. A continuous gradient, or columns that vary together, do so, too.
@@ -201,8 +202,9 @@ class RowConfidence(ClusterTree):
             division, what is ``expected`` by chance, both in nats and in units of the
             dispersion, how many deviations ``z`` lie between, ``p_value`` and
             ``p_adjusted`` for the whole tree (nan where a division above is not
-            distinct). ``distinct`` says whether the division below a join is, and for
-            a cluster whether it is set apart by one that is.
+            distinct, and where rows have fewer than two counts each on average: too
+            few to tell). ``distinct`` says whether the division below a join is, and
+            for a cluster whether it is set apart by one that is.
 
         Examples
         --------

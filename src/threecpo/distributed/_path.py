@@ -5,12 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
+from .._core.workers import Workers
 from .._fit import driver
 from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
 from .._options import check_integer, check_non_negative
 from .._progress import RunBar
 from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.selection import (
+    check_first_division,
     empty_path,
     numbers_of_auto,
     whole_numbers,
@@ -142,6 +144,8 @@ def fit_auto(
         _, found = session.rows_of_fit(plan, request, rows)
         wanted = numbers_of_auto(estimator, found.n_rows, found.info)
         _extend(path, session, found, wanted, heard)
+        with Workers(plan.n_jobs) as workers:
+            check_first_division(path, found, workers)
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None
         keep(estimator, best)

@@ -192,7 +192,7 @@ def _set_apart(*, distinct: bool) -> str:
 
 def _division(p_value: float, *, distinct: bool) -> str:
     if math.isnan(p_value):
-        return "not tested, as a division above it may be chance"
+        return "not tested: a division above may be chance, or counts are too few"
     chance = f"adjusted p {number(p_value)}"
     return f"{'more than chance' if distinct else 'may be chance'} ({chance})"
 

@@ -13,7 +13,7 @@ from .._core.overlaps import shared_rows
 from .._extras import frame
 from .._progress import RunBar
 from ..cluster.fitting import fitted
-from ._poisson import CRITERIA
+from ._poisson import CRITERIA, scaled
 from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ class KPath:
         self.fitter = fitter
         self._fits: dict[int, PoissonFit] = {}
         self.criterion = criterion
+        # Whether the first division was tested, and is not distinct.
+        self.undivided = False
 
     @property
     def n_clusters(self) -> NDArray[np.intp]:
@@ -84,7 +86,10 @@ class KPath:
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        return CRITERIA[self.criterion](self._ordered())
+        fits = self._ordered()
+        if self.undivided:  # then dispersions are those that one cluster leaves
+            return scaled(fits, fits[0].dispersions)
+        return CRITERIA[self.criterion](fits)
 
     @property
     def best_k(self) -> int:
@@ -98,6 +103,11 @@ class KPath:
     def best_record(self) -> FitRecord:
         """Record of the best fit."""
         return self._best().record
+
+    @property
+    def best_labels(self) -> NDArray[Any]:
+        """Labels of the best fit."""
+        return self._best().labels
 
     @property
     def choice(self) -> KChoice:

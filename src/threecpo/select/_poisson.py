@@ -52,13 +52,13 @@ def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
     seen: list[int] = []
     while reference not in seen:
         seen.append(reference)
-        reference = int(np.argmin(_scaled(fits, fits[reference].dispersions)))
+        reference = int(np.argmin(scaled(fits, fits[reference].dispersions)))
     turns = seen[seen.index(reference) :]
     before_smallest = turns[turns.index(min(turns)) - 1]
-    return _scaled(fits, fits[before_smallest].dispersions)
+    return scaled(fits, fits[before_smallest].dispersions)
 
 
-def _scaled(
+def scaled(
     fits: Sequence[PoissonFit], dispersions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Totals of counts over their dispersions, groups chosen again.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._core.rows import RowInfo
+    from .._core.workers import Workers
+    from .._fit.driver import FitRows
     from .._fit.plan import Progress
+
+# The first division is tested at this level, on about so many counts.
+LEVEL = 0.05
+MOST_COUNTS = 30_000
+# Of all seeds that one plan makes, that of this test.
+FIRST_DIVISION_KEY = 2**31 + 1
 
 
 def select_n_clusters(
@@ -207,6 +216,9 @@ def auto_path(
 
     It begins with the number of known clusters, and has no more than there are rows.
     """
+    from .._core.workers import Workers
+    from .._fit.driver import MemoryRows
+
     path = empty_path(estimator, estimator.criterion)
     path.fitter.plan(1)  # which checks the parameters
     rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
@@ -214,4 +226,36 @@ def auto_path(
     table = as_table(X, estimator, **rows)
     counts = table.counts
     wanted = numbers_of_auto(estimator, counts.n_rows, counts.row_info)
-    return path.extend(table, wanted, verbose=estimator.verbose, progress=progress)
+    path.extend(table, wanted, verbose=estimator.verbose, progress=progress)
+    with Workers(path.fitter.plan(1).n_jobs) as workers:
+        check_first_division(path, MemoryRows(counts, workers), workers)
+    return path
+
+
+def check_first_division(path: KPath, rows: FitRows, workers: Workers) -> None:
+    """Let the chosen clusters show against the dispersion that one cluster leaves.
+
+    That of columns in clusters is smaller, and clusters were made to make it so. The
+    first division of the tree is tested on a sample of the rows.
+    """
+    from .._core.codes import NOISE
+    from .._fit.distinct import division_result, thinned, work_of
+
+    record, labels = path.best_record, path.best_labels
+    chosen_by = path.criterion == next(iter(CRITERIA))
+    if record.n_clusters == 1 or path.n_clusters[0] > 1 or not chosen_by:
+        return
+    plan, tree = record.plan, record.tree
+    assert plan is not None
+    inside = np.isin(labels, tree.members[int(tree.linkage[-1, 0])])
+    divided = np.flatnonzero(labels >= 0)
+    seed = np.random.SeedSequence(plan.entropy, spawn_key=(FIRST_DIVISION_KEY,))
+    used = record.groups != NOISE
+    work = work_of(rows.n_stored, rows.n_rows, len(used))
+    kept = MOST_COUNTS * rows.n_rows / max(1, work * len(divided))
+    members = thinned(divided, inside, kept, np.random.default_rng(seed))
+    counts = rows.taken(members)
+    counts = counts.with_rows(replace(counts.row_info, known=None, known_names=()))
+    counts = counts.with_column_weights(record.sums.column_weights).columns(used)
+    result = division_result(counts, inside[members], plan, LEVEL, seed, workers)
+    path.undivided = not result.p_value <= LEVEL

@@ -1,0 +1,357 @@
+"""What a fit says of itself, on data whose truth is known.
+
+python benchmarks/trust.py nulls --kept nulls.jsonl --output benchmarks/results/nulls.md
+python benchmarks/trust.py power --kept power.jsonl --output benchmarks/results/power.md
+python benchmarks/trust.py noise --kept noise.jsonl --output benchmarks/results/noise.md
+python benchmarks/trust.py calibration --kept c.jsonl --output \
+    benchmarks/results/calibration.md
+python benchmarks/trust.py labelled --folders ../shared/data ../shared/labelled \
+    --kept labelled.jsonl --output benchmarks/results/confidence.md
+python benchmarks/trust.py auto --folders ../shared/data ../shared/labelled \
+    --kept auto.jsonl --output benchmarks/results/auto.md
+
+``nulls``: divisions of tables without clusters that are called distinct.
+``power``: divisions of planted clusters that are. ``noise``: clusters that "auto" finds
+in tables without any. ``calibration``: confidence on data of the model itself.
+``labelled``: confidence beside true classes. ``auto``: K and ARI beside these. What was
+measured before, in the file ``--kept``, is not measured again. Costs are processor
+seconds of one thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.metrics import adjusted_rand_score
+
+from _common import Report, say
+from robust import load
+from threecpo import CountTable, ThreeCPO
+from threecpo._core.workers import Workers
+from threecpo._fit.driver import MemoryRows
+from threecpo.select.selection import check_first_division
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+SHAPES = (
+    (100, 20),
+    (100, 300),
+    (300, 50),
+    (500, 200),
+    (1000, 20),
+    (1000, 100),
+    (3000, 30),
+    (5000, 100),
+)
+MEANS = (0.02, 0.1, 0.3, 1.0, 5.0)
+# r of negative binomial counts; None is Poisson.
+KINDS = (None, 5.0, 1.0, 0.3)
+PRICES = ("mdl", "bic", None)
+FITTED = 5
+LEVEL = 0.05
+# The most tables of 100, or of 20, in one cell that chance explains.
+MOST_OF_100, MOST_OF_20 = 13, 4
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("part", choices=sorted(PARTS))
+    parser.add_argument("--folders", nargs="*", type=Path, default=[], help="of .npz")
+    parser.add_argument("--tables", type=int, help="of each cell")
+    parser.add_argument("--only", nargs="+", help="cells or sets with these names")
+    parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
+    parser.add_argument("--output", type=Path, help="Markdown file to write")
+    parser.add_argument("--only-report", action="store_true", help="measure nothing")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    np.seterr(all="ignore")
+    cells, measure, tell = PARTS[options.part]
+    kept = read_kept(options.kept)
+    names = {}
+    for name, cell, enough in cells(options):
+        n_tables = options.tables or enough
+        names[name] = range(n_tables)
+        if options.only_report or (options.only and name not in options.only):
+            continue
+        for seed in range(n_tables):
+            if (name, seed) in kept:
+                continue
+            kept[name, seed] = found = measure(cell, seed)
+            if options.kept is not None:
+                with options.kept.open("a", encoding="utf-8") as lines:
+                    print(json.dumps([name, seed, found]), file=lines)
+        say(f"{name}: {kept[name, n_tables - 1]}")
+    found = {
+        name: [kept[name, seed] for seed in seeds if (name, seed) in kept]
+        for name, seeds in names.items()
+    }
+    report = Report(options.output)
+    tell(report, {name: lines for name, lines in found.items() if lines})
+    report.write()
+
+
+def read_kept(path: Path | None) -> dict[tuple[str, int], Any]:
+    if path is None or not path.is_file():
+        return {}
+    lines = map(json.loads, path.read_text("utf-8").splitlines())
+    return {(name, seed): found for name, seed, found in lines}
+
+
+def seconds_of(work: Callable[[], Any]) -> tuple[Any, float]:
+    before = time.process_time()
+    found = work()
+    return found, time.process_time() - before
+
+
+def columns_of(lines: list[dict[str, Any]]) -> dict[str, NDArray[Any]]:
+    return {name: np.array([line[name] for line in lines]) for name in lines[0]}
+
+
+# Tables without clusters.
+
+
+def null_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    """Every shape with every mean; the other three factors in turns."""
+    for i, (n, m) in enumerate(SHAPES):
+        for j, mean in enumerate(MEANS):
+            r, unequal = KINDS[(i + j) % 4], (i // 2 + j) % 2 == 1
+            price = PRICES[(i + 2 * j) % 3]
+            kind = "Poisson" if r is None else f"NB {r:g}"
+            rows = "unequal" if unequal else "equal"
+            name = f"{n} × {m}, mean {mean:g}, {kind}, {rows} rows, {price}"
+            yield name, (n, m, mean, r, unequal, price), 100
+
+
+def null_table(
+    rng: np.random.Generator,
+    n: int,
+    m: int,
+    mean: float,
+    r: float | None,
+    unequal: bool,
+) -> NDArray[np.int64]:
+    """Independent columns; rows, and columns, of one size or of very different ones."""
+    sizes = rng.lognormal(0, 0.8, n) if unequal else np.ones(n)
+    shares = rng.gamma(1, 1, m) + 0.05 if unequal else np.ones(m)
+    means = mean * np.outer(sizes / sizes.mean(), shares / shares.mean())
+    return rng.poisson(means if r is None else means * rng.gamma(r, 1 / r, (n, m)))
+
+
+def of_null(cell: Any, seed: int) -> dict[str, Any]:
+    *table, price = cell
+    X = null_table(np.random.default_rng([seed, 1]), *table)
+    model = ThreeCPO(FITTED, random_state=seed, n_jobs=1, column_penalty=price)
+    model, fit = seconds_of(lambda: model.fit(X))
+    tested, test = seconds_of(lambda: model.stability(X, n_resamples=0))
+    n = model.n_clusters_
+    return {
+        "distinct": bool(np.any(tested["distinct"])),
+        "one": n == 1,
+        "few": n > 1 and bool(np.isnan(np.asarray(tested["p_value"])[-1])),
+        "p": float(np.asarray(tested["p_value"])[-1]),
+        "fit": fit,
+        "test": test,
+    }
+
+
+def tell_nulls(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add("# Divisions of tables without clusters that are called distinct")
+    rows, n_distinct, n_tables, worst = [], 0, 0, 0.0
+    for name, lines in found.items():
+        cell = columns_of(lines)
+        called = int(cell["distinct"].sum())
+        n_distinct, n_tables = n_distinct + called, n_tables + len(lines)
+        worst = max(worst, called / len(lines))
+        cost = cell["test"].sum() / cell["fit"].sum()
+        left = int(cell["few"].sum()), int(cell["one"].sum())
+        rows.append([name, len(lines), called, *left, f"{cost:.1f}"])
+    report.add(
+        f"Independent columns, {FITTED} clusters fitted, `stability` with its defaults "
+        f"(α = {LEVEL}): tables with *any* division called distinct, tables with too "
+        "few counts to tell, tables whose fit is one cluster, and processor time of "
+        "the tests over that of the fit."
+    )
+    report.add(
+        f"All cells: {n_distinct} of {n_tables} tables "
+        f"({100 * n_distinct / n_tables:.1f} %); the worst cell {100 * worst:.0f} %."
+    )
+    report.add_table(
+        ["table", "tables", "distinct", "too few", "one cluster", "cost"], rows
+    )
+
+
+# Planted clusters.
+
+PLANTED = {
+    "500 × 200, mean 5, dispersed": (500, 200, 5.0, 0.2, True),
+    "500 × 300, mean 1, 9 columns": (500, 300, 1.0, 0.03, False),
+    "2000 × 50, mean 0.1": (2000, 50, 0.1, 0.5, False),
+}
+DISTANCES = (1.0, 0.7, 0.5, 0.4, 0.3, 0.2)
+
+
+def power_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    for kind, cell in PLANTED.items():
+        for k in (2, 5):
+            for distance in DISTANCES:
+                yield f"{kind}, K = {k}, {distance:g}", (*cell, k, distance), 20
+
+
+def planted_table(
+    rng: np.random.Generator,
+    n: int,
+    m: int,
+    mean: float,
+    different: float,
+    dispersed: bool,
+    k: int,
+    distance: float,
+) -> NDArray[np.int64]:
+    """Clusters of one size whose rates differ in some of the columns."""
+    sizes, shares = rng.lognormal(0, 0.3, n), rng.gamma(1, 1, m) + 0.05
+    means = mean * np.outer(sizes / sizes.mean(), shares / shares.mean())
+    effects = rng.normal(0, distance, (k, m)) * (rng.random(m) < different)
+    means *= np.exp(effects[np.arange(n) % k])
+    if not dispersed:
+        return rng.poisson(means)
+    excess = rng.lognormal(0.3, 1.0, m)
+    return rng.poisson(rng.standard_gamma(means / excess) * excess)
+
+
+def of_planted(cell: Any, seed: int) -> dict[str, Any]:
+    X, k = planted_table(np.random.default_rng([seed, 2]), *cell), cell[-2]
+    model = ThreeCPO(k, random_state=seed, n_jobs=1).fit(X)
+    distinct = np.asarray(model.stability(X, n_resamples=0)["distinct"])
+    return {"share": float(distinct[model.n_clusters_ :].sum() / (k - 1))}
+
+
+def tell_power(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add("# Divisions of planted clusters that are called distinct")
+    report.add(
+        "Share of the K - 1 divisions, in percent, over the distance: the deviation of "
+        "the logarithm of a rate between clusters, in the columns that differ."
+    )
+    rows: dict[str, list[str]] = {}
+    for name, lines in found.items():
+        kind, _ = name.rsplit(", ", 1)
+        share = columns_of(lines)["share"].mean()
+        rows.setdefault(kind, []).append(f"{100 * share:.0f}")
+    header = ["clusters", *(f"{distance:g}" for distance in DISTANCES)]
+    report.add_table(header, [[name, *row] for name, row in rows.items()])
+
+
+# "auto" in tables without clusters.
+
+NOISE_SHAPES = ((100, 20), (500, 200), (2000, 1000))
+
+
+def noise_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    for n, m in NOISE_SHAPES:
+        for r in KINDS:
+            kind = "Poisson" if r is None else f"NB {r:g}"
+            yield f"{n} × {m}, {kind}", (n, m, 2.0, r, False), 20
+
+
+def of_noise(cell: Any, seed: int) -> dict[str, Any]:
+    found = chosen(null_table(np.random.default_rng([seed, 3]), *cell), seed)
+    return {name: found[name] for name in ("K", "untested K", "fit", "test")}
+
+
+def chosen(X: Any, seed: int) -> dict[str, Any]:
+    """What "auto" finds, and without the test of the first division."""
+    model = ThreeCPO("auto", random_state=seed, n_jobs=1)
+    model, fit = seconds_of(lambda: model.fit(X))
+    path = model.k_path_
+    untested = path.choose(path.criterion)
+    with Workers(1) as workers:
+        rows = MemoryRows(CountTable(X).counts, workers)
+        _, test = seconds_of(lambda: check_first_division(untested, rows, workers))
+    untested = path.choose(path.criterion)
+    return {
+        "K": model.n_clusters_,
+        "untested K": untested.best_k,
+        "labels": model.labels_,
+        "untested labels": untested.best_labels,
+        "fit": fit,
+        "test": test,
+    }
+
+
+def tell_noise(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add('# Clusters that "auto" finds in tables without any')
+    rows, n_found, n_tables = [], 0, 0
+    for name, lines in found.items():
+        cell = columns_of(lines)
+        several, before = (int((cell[k] > 1).sum()) for k in ("K", "untested K"))
+        n_found, n_tables = n_found + several, n_tables + len(lines)
+        cost = f"{100 * cell['test'].sum() / cell['fit'].sum():.0f} %"
+        rows.append([name, len(lines), before, several, cost])
+    report.add(
+        "Mean count 2, equal rows, all defaults: tables with several clusters, "
+        f"{n_found} of {n_tables} in all, and what the test of the first division adds "
+        "to the fit."
+    )
+    header = ["table", "tables", "without the test", "with it", "cost"]
+    report.add_table(header, rows)
+
+
+# Labelled data.
+
+
+def sets(options: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    """Every .npz with labels in the folders, the smallest first."""
+    files = [file for folder in options.folders for file in folder.glob("*.npz")]
+    for file in sorted(files, key=lambda file: file.stat().st_size):
+        yield file.stem, file, 1
+
+
+def of_auto(file: Path, seed: int) -> dict[str, Any]:
+    data = load(file)
+    found, known = chosen(data.matrix, seed), data.labels >= 0
+    for name in ("labels", "untested labels"):
+        labels = found.pop(name)
+        score = adjusted_rand_score(data.labels[known], labels[known])
+        found[name.replace("labels", "ARI")] = 100 * float(score)
+    return found
+
+
+def tell_auto(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add('# The number of clusters that "auto" chooses on labelled data')
+    rows, lost, differences = [], [], []
+    for name, (line,) in found.items():
+        before, after = line["untested ARI"], line["ARI"]
+        differences.append(after - before)
+        if before > 20 and line["K"] == 1:
+            lost.append(name)
+        cost = f"{100 * line['test'] / line['fit']:.1f} %"
+        ks = line["untested K"], line["K"]
+        rows.append([name, *ks, f"{before:.1f}", f"{after:.1f}", cost])
+    change = np.array(differences)
+    report.add(
+        f"K and ARI × 100 without and with the test of the first division, and what it "
+        f"adds to the fit. {len(rows)} sets: mean change {change.mean():+.2f} points, "
+        f"{(change > 5).sum()} gain and {(change < -5).sum()} lose more than 5; of "
+        f"those above 20 points {', '.join(lost) or 'none'} fall to K = 1."
+    )
+    header = ["data", "K without", "K with", "ARI without", "ARI with", "cost"]
+    report.add_table(header, rows)
+
+
+PARTS: dict[str, tuple[Any, Any, Any]] = {
+    "nulls": (null_cells, of_null, tell_nulls),
+    "power": (power_cells, of_planted, tell_power),
+    "noise": (noise_cells, of_noise, tell_noise),
+    "auto": (sets, of_auto, tell_auto),
+}
+
+if __name__ == "__main__":
+    main()
