@@ -82,7 +82,7 @@ class TestParts:
     def test_bad_input_is_refused(self, model):
         for by, bins, part in (
             (["x"], None, r"by has shape \(1,\), but the model has"),
-            (["x"] * N, "year", "unit of dates, but by holds none"),
+            (["x"] * N, "year", "unit of dates, but by does not contain dates"),
             (np.arange(N), 0, "bins=0 must be"),
             (np.full(N, np.datetime64("2000-01-01")), "hour", "must be one of year"),
         ):

@@ -28,7 +28,7 @@ class Given(NamedTuple):
 
 
 class ParameterError(ValueError):
-    """A parameter has a value that it cannot take.
+    """A parameter has an invalid value.
 
     Made of the parts of its message: text, and parameters as :class:`Given`, which a
     front end may spell in its own way. ``parameter`` is the name of the first one.
@@ -89,7 +89,7 @@ class _MarkedError(Exception):
 
 
 class DataFormatError(_MarkedError, ValueError):
-    """A file does not hold what it should: it is missing, damaged or of another kind.
+    """A file is missing, damaged or not in the expected format.
 
     The message is one line: the file, where in it, what is wrong and what to do.
     """

@@ -53,7 +53,7 @@ def info_of_fit(
 ) -> RowInfo:
     """Return what a fit makes of what belongs to its rows.
 
-    One batch is none: it takes the way without. Rows that are not held only start in
+    One batch alone has no effect. Rows that are not held only start in
     their known clusters; clusters of ``first_names`` come before the other known ones.
     """
     if not isinstance(hold_labels, bool | np.bool_):
@@ -109,7 +109,7 @@ def check_weights(given: Any, n_rows: int) -> NDArray[np.float64] | None:
 
 
 def _number(value: Any) -> float:
-    """Return a number; nan for what is none."""
+    """Return a number; nan for anything else."""
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):

@@ -185,10 +185,10 @@ def refuse_existing(path: Path, is_ours: IsOurs | None, *, force: bool) -> None:
     else:
         replaceable = path.is_dir() and (not any(path.iterdir()) or is_ours(path))
     if not replaceable:
-        message = f"{path} is something else and stays; choose another name."
+        message = f"{path} is not a threecpo result and is kept; choose another name."
         raise FileExistsError(message)
     if not force:
-        message = f"{path} exists; pass force=True to write over it."
+        message = f"{path} exists; pass force=True to replace it."
         raise FileExistsError(message)
 
 

@@ -23,7 +23,7 @@ __all__ = ["SublinearCounts"]
 
 
 class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Square roots or logarithms of counts, so that large ones count for less.
+    """Reduce the weight of large counts by log(1 + x) or square root.
 
     Zeros stay zeros, so sparse input stays sparse. Clusters of transformed counts are
     better on some data and worse on others (docs/guide/reading.md); expected

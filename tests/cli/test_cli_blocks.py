@@ -242,8 +242,8 @@ class TestPredict:
         given = ("--max-memory", "1MB", "--missing", "zero")
         done = run("predict", "model.npz", "others", "-o", "new.csv", *given, *options)
         assert done.code == 0, done.err
-        assert f"Columns of others taken for zeros: 1, {COLUMNS[0]}." in done.err
-        assert "Columns of others left out: 1, other." in done.err
+        assert f"Columns of others read as zeros: 1, {COLUMNS[0]}." in done.err
+        assert "Columns of others ignored: 1, other." in done.err
         table = threecpo.CountTable(Y, column_names=names)
         expected = results.match_columns(COLUMNS, table).table
         whole = results.rounded_table(results.predicted_rows(model, expected), 6)

@@ -151,7 +151,7 @@ ON_THE_COMMAND_LINE = {
     ),
     "a column less": (
         ["predict", "model.npz", "less.csv"],
-        "--missing zero takes absent columns for zeros",
+        "--missing zero reads missing columns as zeros",
         ["predict", "model.npz", "less.csv", "--missing", "zero"],
     ),
     "a model that is none": (["predict", "t.csv", "t.csv"], "is not a model file"),

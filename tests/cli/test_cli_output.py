@@ -44,7 +44,7 @@ def test_force_does_not_replace_what_is_no_result(run_file, run):
         (folder / "run.json").write_text(run_file)
     before = contents(folder)
     done = run("fit", "cells.npz", "-k", 2, "-o", folder, "--force")
-    assert_one_line(done, "thesis is something else and stays")
+    assert_one_line(done, "thesis is not a threecpo result and is kept")
     assert contents(folder) == before
 
 
@@ -54,7 +54,7 @@ def test_the_folder_that_we_are_in_stays(place, run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "empty")
     before = everything(tmp_path)
     done = run("fit", "../cells.npz", "-k", 2, "-o", place, "--force")
-    assert_one_line(done, f"{place} is where we are and stays")
+    assert_one_line(done, f"{place} is the current folder and is not replaced")
     assert everything(tmp_path) == before
 
 
@@ -120,7 +120,7 @@ def test_results_that_appear_meanwhile_are_not_replaced(tmp_path):
             target.mkdir()
             (target / "theirs").write_text("theirs")
 
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         fill()
     assert contents(tmp_path) == {"out/theirs": b"theirs"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -233,7 +233,7 @@ def test_force_replaces_only_our_results(run):
         change(Path("out"))
         before = contents("out")
         done = run("fit", "cells.npz", "-k", 3, "-o", "out", "--force")
-        assert_one_line(done, "something else and stays")
+        assert_one_line(done, "not a threecpo result and is kept")
         assert contents("out") == before
         shutil.rmtree("out")
     assert run("report", "fitted").code == 0

@@ -73,10 +73,7 @@ def test_extra_columns_are_listed_and_left_out(run, tmp_path):
     done = run("predict", "model", "more.csv", "-o", "new.csv")
     assert done.code == 0
     assert done.err.count("\n") == 1
-    assert (
-        "2 columns that the model does not know left out: [b]first[/], last."
-        in done.err
-    )
+    assert "2 columns not in the model ignored: [b]first[/], last." in done.err
     assert_rows("new.csv", fitted_rows())
 
 
@@ -93,7 +90,7 @@ def test_missing_columns_are_zeros_where_that_is_asked(run, tmp_path):
     done = run("predict", "model", "less.csv", "--missing", "zero", "--json")
     assert done.json["missing"] == ["gene 0", "gene 1"]
     assert done.json["extra"] == []
-    assert "2 columns taken for zeros: gene 0, gene 1." in done.err
+    assert "2 missing columns read as zeros: gene 0, gene 1." in done.err
     model = threecpo.load("model/model.npz")
     del model.feature_names_in_
     zeros = X.copy()

@@ -183,7 +183,7 @@ def test_saved_and_loaded(fitted, tmp_path):
 def test_what_cannot_join(fitted):
     with pytest.raises(ValueError, match="9 features"):
         fitted.partial_fit(REST[:, :9])
-    with pytest.raises(ValueError, match="were joined without counts"):
+    with pytest.raises(ValueError, match="was merged without counts"):
         fitted.cut(2).partial_fit(REST)
     with pytest.raises(ValueError, match="Negative values"):
         fitted.partial_fit(-REST)

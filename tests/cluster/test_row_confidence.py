@@ -83,7 +83,7 @@ def test_fits_of_a_path_are_measured_afterwards():
     assert measured.probabilities_.shape == (len(X), 3)
     with pytest.raises(ValueError, match="X has 5 rows"):
         model.measure_confidence(X[:5])
-    with pytest.raises(ValueError, match="were joined"):
+    with pytest.raises(ValueError, match="was merged"):
         model.cut(2).measure_confidence(X)
     assert not hasattr(model.cut(2), "probabilities_")
 

@@ -306,9 +306,7 @@ class TestCsv:
         assert read_all(path, reading=how).tolist() == [[1.5], [2.0]]
         assert read_row_labels(path, "b", {"decimal": ","}) == ["u", "v"]
         path.write_text("row,column,count\na,x,1\n")
-        with pytest.raises(
-            DataFormatError, match="it holds a count a line; only tables of"
-        ):
+        with pytest.raises(DataFormatError, match="it holds one count per line; only"):
             read_all(path)
         path.write_text("id,note\n1,the cat sat on the mat\n2,a dog lay on the rug\n")
         with pytest.raises(DataFormatError, match="it holds texts; only tables of"):

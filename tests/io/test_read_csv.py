@@ -183,7 +183,7 @@ def test_what_is_wrong_is_told_with_its_line_and_column(text, reason, refused):
         ({"labels": "ants", "transpose": True}, "rows go by metadata="),
         ({"layer": "counts"}, "layer= does not apply to csv, only to 10x-h5, h5ad"),
         ({"text_options": {"stem": None}}, "stem= applies to texts, but"),
-        ({"format": "word"}, "format='word' is none of csv, "),
+        ({"format": "word"}, "format='word' is not one of csv, "),
     ],
 )
 def test_options_that_do_not_fit_are_told(options, reason, read, tmp_path):

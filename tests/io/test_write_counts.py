@@ -161,12 +161,12 @@ def test_force_never_removes_something_else(tmp_path):
     folder.mkdir()
     (folder / "thesis.doc").write_text("years of work")
     (folder / "matrix.mtx").write_text("x")
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         write_counts(PLAIN, folder, format="10x", force=True)
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         write_counts(PLAIN, folder, format="csv", force=True)
     (tmp_path / "file").write_text("x")
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         write_counts(PLAIN, tmp_path / "file", format="10x", force=True)
     assert left_in(folder) == ["matrix.mtx", "thesis.doc"]
     assert left_in(tmp_path) == ["file", "home"]
@@ -268,8 +268,8 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "reason"),
     [
-        ("t.xlsx", {}, "its format is none of csv, parquet, npz, mtx, 10x, h5ad"),
-        ("t.csv", {"format": "word"}, "its format is none of"),
+        ("t.xlsx", {}, "the format is not one of csv, parquet, npz, mtx, 10x, h5ad"),
+        ("t.csv", {"format": "word"}, "the format is not one of"),
         (
             "t.npz",
             {"triples": True},
@@ -303,10 +303,10 @@ def test_a_10x_folder_of_another_hand_is_not_replaced(tmp_path):
         lines = [line for line in file if "threecpo" not in line]
     with gzip.open(other / "matrix.mtx.gz", "wt") as file:
         file.writelines(lines)
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         write_counts(table, other, format="10x", force=True)
     (ours / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="something else and stays"):
+    with pytest.raises(FileExistsError, match="not a threecpo result and is kept"):
         write_counts(table, ours, format="10x", force=True)
 
 

@@ -1,6 +1,6 @@
 """Our own threads: an ordered map whose results do not depend on their number.
 
-Who waits for a result is one of the threads: it makes what no other has begun.
+The waiting thread runs queued tasks that no worker has started.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class ColumnFinder:
 
 
 def check_fixed(given: Any, allowed: tuple[int, ...]) -> Fixed | None:
-    """Refuse groups of columns that are none, or that ``groups`` does not allow."""
+    """Refuse unknown groups of columns, or those that ``groups`` does not allow."""
     if given is None:
         return None
     if not isinstance(given, Mapping):

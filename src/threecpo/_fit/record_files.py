@@ -212,7 +212,7 @@ def _settings_to_facts(settings: Settings) -> dict[str, Any]:
 
 
 def _settings_from_facts(facts: Facts, column_groups: NDArray[np.int8]) -> Settings:
-    """Settings of a fit with these groups again; what is none is refused."""
+    """Settings of a fit with these groups again; anything else is refused."""
     known = {codes.price_name(price): price for price in codes.PRICES.values()}
     known[codes.CUSTOM] = lost_price
     groups = tuple(facts["groups"])

@@ -290,7 +290,7 @@ def target_of(write_to: str | os.PathLike[str] | None) -> Path | None:
 
 
 def read_rows(folder: str | os.PathLike[str], name: str = "labels") -> NDArray[Any]:
-    """Read what ``fit(..., write_to=folder)`` has written, for all rows.
+    """Read the row results that ``fit(..., write_to=folder)`` wrote.
 
     Parameters
     ----------

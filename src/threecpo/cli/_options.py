@@ -237,7 +237,7 @@ _read, _write = partial(_of, INPUT), partial(_of, OUTPUT)
 _text, _large = partial(_of, TEXT), partial(_of, LARGE)
 _MATRIX = "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file."
 _UNPACKED = "[default: 100 times its size, at least 512 MiB]"
-_NAMES = "Names of clusters: json, a csv with cluster and name, or a name a line."
+_NAMES = "Names of clusters: json, csv with cluster and name, or one name per line."
 _DECLARED: dict[str, Decorator] = {
     "n_clusters": _parameter("n_clusters", "-k", "--clusters", shown=True),
     "max_clusters": _parameter("max_clusters"),
@@ -254,7 +254,7 @@ _DECLARED: dict[str, Decorator] = {
         CLUSTERS,
         "--known",
         "COLUMN",
-        "Column with clusters that are known, blank where they are not.",
+        "Column of known clusters, blank where unknown.",
         shown=True,
     ),
     "seed_columns": _of(

@@ -27,7 +27,10 @@ SIGNIFICANT_DIGITS = 6
 def new_folder(target: Path, *, force: bool) -> Iterator[Path]:
     """Yield a folder to fill, which takes the place of ``target`` in the end."""
     if Path.cwd().is_relative_to(target.resolve()):
-        message = f"{target} is where we are and stays; choose another folder with -o."
+        message = (
+            f"{target} is the current folder and is not replaced; choose another "
+            "folder with -o."
+        )
         raise FileExistsError(message)
     with _writing.new_folder(target, force=force, is_ours=is_unchanged) as folder:
         yield folder
@@ -68,7 +71,7 @@ def is_results(folder: Path) -> bool:
 
 
 def read_run(folder: Path) -> dict[str, Any]:
-    """Content of run.json; a folder that is none of results is refused."""
+    """Content of run.json; other folders are refused."""
     facts = _run_facts(folder)
     if not facts:
         message = f"{folder} is not a results folder; `threecpo fit` writes one."

@@ -72,7 +72,7 @@ def _names_of_json(path: Path, text: str) -> Any:
 
 
 def _names_of_csv(path: Path, text: str, sizes: Sequence[int]) -> Any:
-    """Names by cluster of a table with these columns; else a name a line."""
+    """Names by cluster of a table with these columns; else one name per line."""
     first = text.lstrip().partition("\n")[0]
     for delimiter in _DELIMITERS:
         fields = [
@@ -193,7 +193,7 @@ def _seeds_of_json(path: Path, text: str) -> dict[str, list[str]]:
 
 
 def _seeds_of_csv(text: str) -> dict[str, list[str]]:
-    """Lines of a cluster and one or more columns; a header of these words is none."""
+    """Lines of a cluster and one or more columns; a header is not a line."""
     delimiter = next((mark for mark in ",;\t" if mark in text), ",")
     seeds: dict[str, list[str]] = {}
     for number, line in enumerate(csv.reader(text.splitlines(), delimiter=delimiter)):

@@ -51,7 +51,7 @@ def command(
 
     The number of clusters is chosen unless you give -k. The folder has report.html
     (open it in a browser), labels.csv (rows), clusters.csv, columns.csv,
-    top_columns.csv (what marks each cluster), model.npz (for predict) and run.json.
+    top_columns.csv (markers of each cluster), model.npz (for predict) and run.json.
     """
     from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, open_report

@@ -112,11 +112,11 @@ def _confidence(means: list[float | None]) -> str:
 @source_options
 @options("json")
 def command(source: InputFile, *, as_json: bool) -> None:
-    """Say what FILE holds, and what may be wrong with it.
+    """Summarise FILE and flag likely problems.
 
     FILE is a table of counts, a model, or a folder that `threecpo fit` wrote.
-    Overdispersion is how many times more the counts of a column vary than Poisson
-    counts of rows of these sizes would: 1 where rows differ in nothing but size.
+    Overdispersion is the factor by which the counts of a column vary more than Poisson
+    counts; it is 1 if rows differ only in size.
     """
     model = fit_of(source.path)
     if model is None:

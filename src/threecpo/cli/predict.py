@@ -146,15 +146,17 @@ def aligned(
     if missing and not zero:
         message = (
             f"{path} lacks {number_of(len(missing), 'column')} of the model: "
-            f"{listed(missing)}; --missing zero takes absent columns for zeros."
+            f"{listed(missing)}; --missing zero reads missing columns as zeros."
         )
         raise ValueError(message)
     if missing:
         names = listed(missing)
-        print_note(f"{number_of(len(missing), 'column')} taken for zeros: {names}.")
+        print_note(
+            f"{number_of(len(missing), 'missing column')} read as zeros: {names}."
+        )
     if extra:
         print_note(
-            f"{number_of(len(extra), 'column')} that the model does not know left out: "
+            f"{number_of(len(extra), 'column')} not in the model ignored: "
             f"{listed(extra)}."
         )
     return table, {"missing": missing, "extra": extra}

@@ -95,7 +95,7 @@ def command(
     columns: str | None,
     **metadata: Any,
 ) -> None:
-    """Write report.html again, from the other files in DIR.
+    """Rewrite report.html from the other files in DIR.
 
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
     --names also names the clusters in its model and tables.

@@ -71,7 +71,7 @@ def command(
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Find out how many clusters the rows of FILE have.
+    """Compare numbers of clusters for the rows of FILE.
 
     Tries every number K from --min to --max; the best has the smallest total. For the
     results of the best one use `threecpo fit FILE`.

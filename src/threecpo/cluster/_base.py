@@ -161,7 +161,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     def predict(
         self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
     ) -> NDArray[np.int32]:
-        """Cluster of each row of X under the fitted model.
+        """Return the cluster of each row of X.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
     ) -> float:
-        """Minus the loss of X under the fitted rates.
+        """Return the negative loss of X under the fitted rates.
 
         Parameters
         ----------
@@ -246,8 +246,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         for name, given in both.items():
             if given is not None and not isinstance(self.init, str):
                 message = (
-                    f"{name} and an init of labels or a model are two starts; give one "
-                    "of them (refine goes on from a model)."
+                    f"{name} and an init of labels or a model are two starts; pass one "
+                    "of them (refine continues from a model)."
                 )
                 raise ValueError(message)
 

@@ -41,7 +41,7 @@ class RowConfidence(ClusterTree):
 
     @property
     def probabilities_(self) -> NDArray[np.float64]:
-        """P(k|i) of each row of the fit, judged as if it had not been in it."""
+        """Posterior probability of each cluster for each row of the fit."""
         found = self._confidence().probabilities
         if found is None and self.record_.rows is None:
             from .._fit.record import NO_ROWS
@@ -58,7 +58,7 @@ class RowConfidence(ClusterTree):
     def row_scores(
         self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Score of each row of X in each cluster.
+        """Return the score of each row of X in each cluster.
 
         The log-likelihood of the row in the cluster with its size re-fitted, up to what
         is the same for all clusters of a row.
@@ -83,7 +83,7 @@ class RowConfidence(ClusterTree):
     def predict_proba(
         self, X: ArrayLike | Any, *, batch: ArrayLike | None = None
     ) -> NDArray[np.float64]:
-        """Probability of each cluster for rows that are new to the model.
+        """Return the posterior probability of each cluster for new rows.
 
         Softmax of :meth:`row_scores` over ``temperature_``. Rows that the model was
         fitted on have helped to make their clusters and look surer here than they are:
@@ -120,7 +120,7 @@ class RowConfidence(ClusterTree):
             return probabilities(self.record_.row_scores(counts, workers), value)
 
     def measure_confidence(self, X: ArrayLike | Any) -> Self:
-        """Return the same fit with ``temperature_`` and ``probabilities_``.
+        """Return the model with ``temperature_`` and ``probabilities_``.
 
         For fits that come without them: those of a path over K, or of rows that were
         written elsewhere.
@@ -145,8 +145,8 @@ class RowConfidence(ClusterTree):
         record = self.record_
         if record.fine is not None:
             message = (
-                "Clusters of this model were joined: measure the confidence of the "
-                "model before that, and join them again."
+                "This model was merged; call measure_confidence on the model before "
+                "merging, and merge again."
             )
             raise ValueError(message)
         counts = self._own_rows(X)
@@ -164,7 +164,7 @@ class RowConfidence(ClusterTree):
         random_state: Any = 0,
         progress: Progress | None = None,
     ) -> Any:
-        """Measure how far each cluster, and each join of the tree, can be trusted.
+        """Measure the stability of each cluster and each join of the tree.
 
         Half of the rows are clustered again, and each cluster and join is compared
         with the nearest one found there: ``jaccard`` is the share of rows in both among

@@ -24,7 +24,7 @@ class DescribedClusters(PoissonClusterer):
 
     @property
     def cluster_names_(self) -> NDArray[np.object_]:
-        """Name of each cluster: one that was given, else made of its best columns."""
+        """Name of each cluster: given, otherwise its best markers."""
         check_is_fitted(self)
         return cluster_names_of(self.record_)
 
@@ -35,7 +35,7 @@ class DescribedClusters(PoissonClusterer):
         return self.record_.cluster_sizes
 
     def name_clusters(self, names: Any, X: Any = None) -> Self:
-        """Return the same fitted model with other names of its clusters.
+        """Return the model with other names of its clusters.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class DescribedClusters(PoissonClusterer):
         order: str = "marker",
         feature_names: Iterable[Any] | None = None,
     ) -> Any:
-        """Columns that mark each cluster, and the largest of the other groups.
+        """Return the markers of each cluster and the largest other columns.
 
         A cluster is marked by relevant columns that are more frequent in its rows than
         in all rows, never by others.
@@ -116,14 +116,14 @@ class DescribedClusters(PoissonClusterer):
 
     @property
     def column_weights_(self) -> NDArray[np.float64]:
-        """How much the likelihood of each column counts, 1 or less."""
+        """Weight of each column in the likelihood, at most 1."""
         check_is_fitted(self)
         weights = self.record_.sums.column_weights
         return np.ones(self.record_.n_columns) if weights is None else weights
 
     @property
     def row_weights_(self) -> NDArray[np.float64]:
-        """How often each row counts by ``robust``, 1 or less."""
+        """Weight of each row by ``robust``, at most 1."""
         check_is_fitted(self)
         rows = self.record_.rows
         if rows is None:
@@ -134,7 +134,7 @@ class DescribedClusters(PoissonClusterer):
         return np.ones(len(rows.labels)) if weights is None else weights
 
     def batch_columns(self, n: int = 10) -> Any:
-        """Columns that differ most between batches.
+        """Return the columns that differ most between batches.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class DescribedClusters(PoissonClusterer):
         return frame(batch_table(self, n))
 
     def downweighted_columns(self) -> Any:
-        """Columns that ``robust`` downweights.
+        """Return the columns that ``robust`` downweights.
 
         Returns
         -------
@@ -185,7 +185,7 @@ class DescribedClusters(PoissonClusterer):
         return frame(downweighted_columns(self))
 
     def downweighted_rows(self) -> Any:
-        """Rows that ``robust`` downweights.
+        """Return the rows that ``robust`` downweights.
 
         Returns
         -------

@@ -42,7 +42,7 @@ class IncrementalMixin(RowConfidence):
         batch: ArrayLike | None = None,
         known_labels: ArrayLike | None = None,
     ) -> Self:
-        """Let more rows join the clusters; the first call is :meth:`fit`.
+        """Add rows to the clusters; the first call is :meth:`fit`.
 
         New rows go to their best cluster under the present rates, the rates follow, and
         columns move between relevant and shared. Rows stay in the cluster that was the
@@ -92,8 +92,8 @@ class IncrementalMixin(RowConfidence):
         record = self.record_
         if record.fine is not None:
             message = (
-                "Clusters of this model were joined without counts; refine(X) makes an "
-                "ordinary fit that takes more rows."
+                "This model was merged without counts; call refine(X) before "
+                "partial_fit."
             )
             raise ValueError(message)
         counts = self._counts_of(X, batch, sample_weight, warn=False)
@@ -114,7 +114,7 @@ class IncrementalMixin(RowConfidence):
         batch: ArrayLike | None = None,
         known_labels: ArrayLike | None = None,
     ) -> Self:
-        """Return an ordinary fit to these rows that goes on from this one.
+        """Continue the fit with these rows and return the new model.
 
         One run starts where the model puts the rows and goes to convergence. Clusters
         keep their numbers and names.
@@ -148,7 +148,7 @@ def _check_batches(record: FitRecord, counts: Counts) -> None:
     strange = np.flatnonzero(counts.batches >= len(record.batch_names))
     if len(strange):
         message = (
-            f"batch of row {strange[0]} was not in the fit; partial_fit only takes "
-            "rows of batches that it knows."
+            f"batch of row {strange[0]} was not in the fit; partial_fit accepts "
+            "only batches of the fit."
         )
         raise ValueError(message)

@@ -31,14 +31,14 @@ class ThreeCPO(SelectorMixin, DescribedClusters, IncrementalMixin):
     Puts every row in one of K clusters and every column in one of three groups:
     *relevant* (C1), whose rate depends on the row's size and its cluster; *shared*
     (C0), whose rate depends on the row's size only; and *noise* (C-), whose rate is one
-    constant. It lowers the Poisson negative log-likelihood plus a price for every
-    relevant column, in turns of closed-form steps:
+    constant. It minimises the Poisson negative log-likelihood plus a price for every
+    relevant column, by alternating closed-form updates:
 
-    1. start with the half of the columns that holds the most information as C1, and
-       with more clusters than asked for, which are joined after a few steps;
-    2. put every column in the group where it scores best, price included;
-    3. put every row in the cluster where it scores best, its own size re-fitted;
-    4. repeat 2 and 3 until nothing changes; keep the best of ``n_init`` such runs.
+    1. start with the most informative half of the columns as C1 and with more clusters
+       than requested, which are merged after a few iterations;
+    2. assign every column to the group where it scores best, price included;
+    3. assign every row to the cluster where it scores best, its own size re-fitted;
+    4. repeat 2 and 3 until nothing changes; keep the best of ``n_init`` runs.
 
     Parameters
     ----------
@@ -47,42 +47,41 @@ class ThreeCPO(SelectorMixin, DescribedClusters, IncrementalMixin):
         ``"auto"`` tries 1 to ``max_clusters`` and keeps the best by ``criterion``; with
         labels or a model as ``init`` it is their number of clusters.
     init : str, array-like of shape (n_rows,) or fitted ThreeCPO, default="merge"
-        Start of the rows. ``"merge"`` comes down from three or four times as many
-        clusters, joining those that cost least, and joins what good runs have in
-        common: on most data different seeds then agree more often, at a lower loss
-        (not where clusters have only some tens of rows). The paper's is
-        ``"poisson-k-means++"``, with ``n_init=10``; it and ``"random-labels"``,
+        Initial clusters. ``"merge"`` starts with 3–4 × K clusters, merges the cheapest
+        pairs and recombines good runs: on most data different seeds then agree more
+        often, at a lower loss (not where clusters have only some tens of rows). The
+        paper uses ``"poisson-k-means++"`` with ``n_init=10``. ``"random-labels"``,
         ``"random-centers"``, ``"k-means++"``, ``"k-means"``, ``"rf-k-means++"`` and
-        ``"rf-k-means"`` (the last two on row shares) are made inside the first C1.
-        Labels, or a fitted model of the same columns, make a single run from there.
+        ``"rf-k-means"`` (the last two on row shares) are available for comparison.
+        Labels, or a fitted model of the same columns, start a single run from there.
     column_init : {"information", "random"} or array-like of shape (n_columns,), \
 default="information"
-        Start of the columns: the half with the most information about the rows in C1
-        (with ``init="merge"``, all columns in two runs of four, for columns of noise
-        can have the most), a random half, or groups 1, 0 and -1.
+        Initial column groups: the most informative half of the columns in C1 (with
+        ``init="merge"``, all columns in two runs of four), a random half, or given
+        groups 1, 0 and -1.
     n_init : int or "auto", default=6
-        Number of runs; the one of lowest loss is kept. ``"auto"`` goes on, from 6 runs
-        to at most 20, until a run that knows nothing of the others arrives at their
-        lowest loss (within 1e-9 of it); the fit is that of as many runs.
+        Number of restarts; the run with the lowest loss is kept. ``"auto"`` adds
+        restarts, from 6 to at most 20, until an independent run arrives at the lowest
+        loss (within 1e-9).
     max_iter : int, default=300
-        Most iterations of one run.
+        Maximum number of iterations of a run.
     column_penalty : {"mdl", "bic", None} or callable, default="mdl"
         Price of a relevant column: ``"mdl"`` is (K - 1) log of its total (at least 0),
         ``"bic"`` is K/2 log n. A callable gets column totals, K and n and returns a
         price for each column.
     groups : tuple, default=(1, 0, -1)
-        Groups a column may take; must hold 1.
+        Groups that a column may take; must contain 1.
     assignment : {"exact", "paper"}, default="exact"
-        Row rule. ``"exact"`` re-fits a row's size in each cluster it is tried in, and
-        never raises the loss. ``"paper"`` is the paper's formula, which leaves out
-        what the move changes in C0 and can raise it.
+        Assignment rule of rows. ``"exact"`` re-fits the size of a row in each cluster
+        and never increases the loss. ``"paper"`` is the formula of the paper, which
+        omits the change in C0 and can increase it.
     outliers : {None, "iterative", "final"}, default=None
         Mark rows that fit the background (all rows together) better than any cluster:
         in every iteration, or once on the converged model.
     outlier_threshold : float, default=0.0
-        How much better, in nats, the background must be; larger means fewer outliers.
-        With ``outliers="iterative"``, the runs lower the loss plus this threshold for
-        each outlier.
+        By how many nats the background must be better; larger means fewer outliers.
+        With ``outliers="iterative"``, the runs minimise the loss plus this threshold
+        for each outlier.
     prior : float, default=1e-3
         Added to every count (a weak Gamma prior), so that every logarithm exists.
     max_clusters : int, default=30
@@ -91,23 +90,22 @@ default="information"
     criterion : {"mdl-dispersion", "mdl"}, default="mdl-dispersion"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
     robust : True, dict or None, default=None
-        Downweight what would decide a fit alone. ``{"columns": 10}`` limits columns
-        that vary more than 10 times as much as Poisson counts in a first fit: their
-        likelihood counts with the weight 10 over the dispersion. ``{"rows": 5}`` limits
-        rows with more than 5 times the counts of the median row: they count as often
-        as makes them that large. True is ``{"columns": 10, "rows": 5}``; None is the
-        paper's loss.
+        Downweight extreme columns and rows. ``{"columns": 10}`` downweights columns
+        that vary more than 10 times as much as Poisson counts in a first fit, by 10
+        over their dispersion. ``{"rows": 5}`` downweights rows with more than 5 times
+        the counts of the median row to that size. True is ``{"columns": 10, "rows":
+        5}``; None downweights nothing.
     seed_columns : dict of str to list or None, default=None
-        Columns, by name or number, that clusters start from, as in ``{"rugby":
-        ["scrum", "try"]}``: these clusters come first, in the order of the dict, with
-        its names. The rows that have most of the columns start there and may leave.
+        Columns, by name or number, that clusters start from, such as ``{"rugby":
+        ["scrum", "try"]}``. These clusters come first, in the order of the dict and
+        with its names. Rows rich in the columns start there and may leave later.
     fixed_groups : dict or None, default=None
         Columns, by name or number, whose group is known: ``{"total_reads": -1}`` keeps
         a column in C- from the first start to the end.
     random_state : int, RandomState, Generator or None, default=None
         Seed. The same seed gives the same bits for any ``n_jobs``.
     n_jobs : int or None, default=None
-        Threads. None is all cores, or one inside a joblib or Dask worker.
+        Number of threads. None means all cores, or one inside a joblib or Dask worker.
     verbose : int, default=0
         1 prints every run, 2 every iteration.
 
@@ -119,7 +117,7 @@ default="information"
         Best cluster of each row, outliers too.
     outlier_scores_ : ndarray of shape (n_rows,)
         Background score minus best cluster score, in nats: above the threshold means
-        outlier. Found for every row, whatever ``outliers`` is.
+        outlier. Available for any value of ``outliers``.
     margins_ : ndarray of shape (n_rows,)
         Best cluster score minus the second best, in nats (infinity for one cluster).
     column_groups_ : ndarray of shape (n_columns,)
@@ -140,16 +138,15 @@ default="information"
     loss_ : float
         Loss of the kept run: minus the sum over columns of the score in their group.
     restart_losses_ : ndarray of shape (n_runs,)
-        Loss of every run. With ``init="merge"`` that of the lowest run that came of it
-        by crossing, after a few iterations unless it was the best so far.
+        Loss of every restart.
     history_ : dict of str to ndarray
         The kept run, one entry per iteration: ``loss``; sizes ``relevant``, ``shared``
-        and ``noise`` of the groups, columns moved ``into_`` and ``out_of_`` each of
-        them, and ``rows_moved`` (-1 where a fit over blocks does not know it).
+        and ``noise`` of the column groups, columns that moved ``into_`` and ``out_of_``
+        each group, and ``rows_moved`` (-1 if unknown, in fits over blocks).
     batch_names_ : ndarray of shape (n_batches,)
         Batches of the fit, sorted, where ``batch`` was given.
     batch_effects_ : ndarray of shape (n_batches, n_columns)
-        How many times more of each column each of them has than a mean batch.
+        Factor of each batch and column, relative to an average batch.
     column_weights_ : ndarray of shape (n_columns,)
         Weight of each column by ``robust``; see ``downweighted_columns``.
     row_weights_ : ndarray of shape (n_rows,)
@@ -162,12 +159,11 @@ default="information"
         Rows in each cluster. Outliers, and rows without counts in relevant or shared
         columns, are in none.
     k_path_ : KPath
-        All fits that ``n_clusters="auto"`` chose from; ``save`` leaves it out.
+        All fits that ``n_clusters="auto"`` chose from; not saved by ``save``.
     cluster_names_ : ndarray of shape (n_clusters,)
-        Name of each cluster: given by :meth:`name_clusters`, else made of the columns
-        that mark it.
+        Name of each cluster: set by :meth:`name_clusters`, otherwise its best markers.
     tree_ : ndarray of shape (n_clusters - 1, 4)
-        Which clusters belong together: a linkage of ``scipy.cluster.hierarchy``. See
+        Hierarchy of the clusters, a linkage matrix of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
     probabilities_ : ndarray of shape (n_rows, n_clusters)
         How sure the cluster of each row is: P(k|i), the row scored in its own cluster
@@ -185,8 +181,8 @@ default="information"
     feature_names_in_ : ndarray of shape (n_columns,)
         Column names, where X is a table or frame whose columns have names.
     record_ : FitRecord
-        All of the above as one object that nothing changes, not even ``set_params``:
-        what results, reports and saved models are made from.
+        All of the above as one immutable object, from which results, reports and saved
+        models are made.
 
     See Also
     --------

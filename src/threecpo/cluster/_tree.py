@@ -32,7 +32,7 @@ class ClusterTree(PoissonClusterer):
 
     @property
     def tree_(self) -> NDArray[np.float64]:
-        """Joins of the clusters, as ``scipy.cluster.hierarchy`` has them.
+        """Hierarchy of the clusters, a linkage matrix as in scipy.
 
         Of shape (n_clusters - 1, 4): the two nodes that are joined, the height, and
         how many clusters are below. The height is the likelihood that the join loses,
@@ -43,7 +43,7 @@ class ClusterTree(PoissonClusterer):
         return self.record_.tree.linkage
 
     def tree_table(self) -> Any:
-        """List the joins of the tree, the cheapest first.
+        """Return the joins of the tree, cheapest first.
 
         Returns
         -------
@@ -69,7 +69,7 @@ class ClusterTree(PoissonClusterer):
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
     ) -> Self:
-        """Return a fit of fewer clusters: those that the tree joins below a cut.
+        """Merge clusters along the tree and return the new model.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class ClusterTree(PoissonClusterer):
         check_is_fitted(self)
         tree = self.record_.tree
         if (n_clusters is None) == (height is None):
-            message = "cut takes one of n_clusters and height."
+            message = "cut needs either n_clusters or height."
             raise ValueError(message)
         if height is not None:
             height = _options.check_non_negative("height", height)
@@ -128,7 +128,7 @@ class ClusterTree(PoissonClusterer):
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
     ) -> Self:
-        """Return a fit with these clusters joined, chosen by hand.
+        """Merge the clusters that you name and return the new model.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class ClusterTree(PoissonClusterer):
         sample_weight: ArrayLike | None = None,
         batch: ArrayLike | None = None,
     ) -> Self:
-        """Return a fit with one cluster divided.
+        """Split one cluster and return the new model.
 
         The rows of the cluster are clustered by themselves; from there a run over all
         rows goes on to convergence, so that other clusters may change as well.

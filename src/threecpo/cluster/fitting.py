@@ -77,8 +77,8 @@ def info_of_new_rows(
         n_unknown = int(np.isin(info.batches, codes).sum())
         listed = ", ".join(map(repr, unknown[:5])) + (", …" if unknown[5:] else "")
         message = (
-            f"{n_unknown} of {n_rows} rows are of batches that the model does not "
-            f"know ({listed}); they are taken to be of an average batch."
+            f"{n_unknown} of {n_rows} rows come from batches that were not in the fit "
+            f"({listed}); they are scored as an average batch."
         )
         warnings.warn(message, UserWarning, stacklevel=4)
     return info
@@ -230,7 +230,6 @@ def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
         )
     message = (
         f"Clusters and batches fall into {len(found)} parts that share no rows: "
-        f"{'; '.join(found)}. Between these parts nobody can tell what is of the "
-        "cluster and what of the batch."
+        f"{'; '.join(found)}. Cluster and batch effects are confounded there."
     )
     warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

@@ -68,7 +68,7 @@ def fit(
     known_labels: ArrayLike | None = None,
     hold_labels: bool = True,
 ) -> Model:
-    """Fit an estimator to rows that come in blocks.
+    """Fit an estimator to rows in blocks, from disk or on Dask.
 
     1. Look at every block once: are these counts, how many rows are there.
     2. Fit the estimator to a sample of the rows, in memory. Where that is all rows, the
@@ -218,7 +218,7 @@ def split(
     sample_weight: ArrayLike | None = None,
     batch: ArrayLike | None = None,
 ) -> Model:
-    """Return a fit with one cluster divided, to rows that come in blocks.
+    """Split one cluster of a model fitted to rows in blocks.
 
     The rows of the cluster, or as many of them as ``sample_rows``, are clustered by
     themselves in memory; from there a run over all rows goes on to its end. Up to

@@ -59,7 +59,7 @@ def select_n_clusters(
     known_labels: ArrayLike | None = None,
     hold_labels: bool = True,
 ) -> KPath:
-    """Fit several numbers of clusters to rows in blocks, and choose among them.
+    """Fit several numbers of clusters to rows in blocks and choose among them.
 
     The sample is fitted for every number as :func:`threecpo.select_n_clusters` does;
     where it is all rows, that is the result. Beyond that the best run of each number

@@ -38,7 +38,7 @@ def predict(
     batch: ArrayLike | None = None,
     **place: Unpack[Place],
 ) -> NDArray[np.int32] | None:
-    """Cluster of each row that comes in blocks, under a fitted model.
+    """Return the cluster of each row in blocks.
 
     Every block is read once (twice with ``batch``).
 
@@ -89,7 +89,7 @@ def predict_proba(
     batch: ArrayLike | None = None,
     **place: Unpack[Place],
 ) -> NDArray[np.float64] | None:
-    """Probability of each cluster for rows that come in blocks.
+    """Return the posterior probability of each cluster for rows in blocks.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def score(
     batch: ArrayLike | None = None,
     **place: Unpack[Place],
 ) -> float:
-    """Minus the loss of rows that come in blocks, under a fitted model.
+    """Return the negative loss of rows in blocks.
 
     Parameters
     ----------

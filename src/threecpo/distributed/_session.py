@@ -271,7 +271,7 @@ def _by_name(source: BlockSource, record: FitRecord) -> Sequence[Reader]:
         )
         raise ValueError(message)
     found = find_columns(ours.tolist(), list(map(str, theirs)))
-    for names, done in ((found.missing, "taken for zeros"), (found.extra, "left out")):
+    for names, done in ((found.missing, "read as zeros"), (found.extra, "ignored")):
         if names:
             first = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
             logger.warning(

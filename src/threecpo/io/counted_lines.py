@@ -176,7 +176,7 @@ def read_triples(
     limit: int | None,
     style: NumberStyle | None = None,
 ) -> FileContent:
-    """Read a count a line; ``first`` are the records before the lines."""
+    """Read one count per line; ``first`` are the records before the lines."""
     found = Triples(limit, style)
     _add_records(found, first, lines, places)
     while block := lines.block():

@@ -122,8 +122,8 @@ def row_blocks(
         sample = first_columns(lines, start.delimiter, start.records)
         rows = _form(lines, start, sample, options)
         if not isinstance(rows, WideRows):
-            held = "texts" if isinstance(rows, TextPlaces) else "a count a line"
-            message = f"it holds {held}; only tables of a row a line are read in blocks"
+            held = "texts" if isinstance(rows, TextPlaces) else "one count per line"
+            message = f"it holds {held}; only one row per line is read in blocks"
             raise DataFormatError(message)
         yield _as_it_was(rows.parts()).column_names
         for _ in _wide_blocks(lines, start, rows):
@@ -137,7 +137,7 @@ def row_blocks(
 def _form(
     lines: Lines, start: _Start, sample: list[tuple[str, ...]], options: ReadOptions
 ) -> TextPlaces | Places | WideRows:
-    """What a table holds: texts, a count a line, or a row a line."""
+    """What a table holds: texts, one count per line, or one row per line."""
     found = find_text(start.header, sample, options)
     if found:
         return TextPlaces.find(start.header, found, options)

@@ -68,7 +68,7 @@ class Cut:
         return [self.content[start:end].decode() for start, end in spans]
 
     def numbers(self, place: int) -> NDArray[np.float64] | None:
-        """Counts at a place of the lines; None if some field is none."""
+        """Counts at a place of the lines; None if some field is not one."""
         from .._core.loops.fields import parse_column
 
         data, odd = np.empty(self.n_lines), np.empty(2 * self.n_lines, np.int32)

@@ -157,7 +157,7 @@ def find_format(path: Path, given: str | None) -> str:
     """Name of the format: the one given, or that of the suffix and the content."""
     if given is not None:
         if given not in FORMATS:
-            message = f"{parameter('format', given)} is none of {', '.join(FORMATS)}"
+            message = f"{parameter('format', given)} is not one of {', '.join(FORMATS)}"
             raise DataFormatError(message)
         return given
     if path.is_dir():

@@ -64,7 +64,7 @@ def read_counts(
     ========== ======================================================================
     format     what is read
     ========== ======================================================================
-    "csv"      csv or tsv: a row a line, triples of row, column and count, or texts
+    "csv"      csv or tsv: one row per line, triples of row, column, count, or texts
     "xlsx"     the same kinds of tables in a sheet of Excel
     "ods"      the same in one of OpenDocument
     "parquet"  the same kinds of tables
@@ -283,7 +283,7 @@ def _read_without(
 ) -> CountTable:
     """Read a table without the columns of ``options.drop``.
 
-    Of triples, texts and tables that are turned round these are columns of counts,
+    Of triples, texts and transposed tables these are columns of counts,
     which no line of the file names.
     """
     read, drop = getattr(kind.load(), kind.reader), list(options.drop)

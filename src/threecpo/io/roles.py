@@ -1,6 +1,6 @@
 """Which columns of a table are names, labels, counts or to be left out.
 
-A table has a row a line, or a row, a column and a count a line; order lines have these
+A table has one row per line, or row, column and count; order lines have these
 among other columns.
 """
 

@@ -88,9 +88,9 @@ def check_target(target: Path, name: str | None, *, triples: bool, force: bool) 
     writers = [key for key, kind in FORMATS.items() if kind.writes]
     if name not in writers:
         message = (
-            f"{target} cannot be written: its format is none of {', '.join(writers)}; "
-            "choose another suffix, or name one of these (write_counts by format, "
-            "threecpo convert by --to)."
+            f"{target} cannot be written: the format is not one of "
+            f"{', '.join(writers)}; choose another suffix, or name one of these "
+            "(write_counts by format, threecpo convert by --to)."
         )
         raise DataFormatError(message)
     if triples and "triples" not in FORMATS[name].options:

@@ -91,7 +91,7 @@ def heat_map(
     n_columns: int = 40,
     column_names: Iterable[Any] | None = None,
 ) -> Any:
-    """Draw how far the rates of each cluster's best columns are from the overall rate.
+    """Draw a heat map of the best columns of each cluster.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def dendrogram(
 
 
 def column_groups(model: ThreeCPO, ax: Any = None) -> Any:
-    """Draw what part of the columns, and of all counts, each group of columns holds.
+    """Draw the share of columns and of counts in each column group.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def convergence(model: ThreeCPO, ax: Any = None) -> Any:
-    """Draw the loss of the kept run, and how many rows moved, over its iterations.
+    """Draw the loss and the number of moved rows over the iterations.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def convergence(model: ThreeCPO, ax: Any = None) -> Any:
 
 
 def k_path(path: KPath, ax: Any = None) -> Any:
-    """Draw the criterion of a path and the number of relevant columns over K.
+    """Draw the criterion and the number of relevant columns over K.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ WIDEST_LINE = 8.0
 
 
 def cluster_path(path: KPath, ax: Any = None, *, last: int | None = None) -> Any:
-    """Draw how the clusters of each K divide in the next, as clustree does.
+    """Draw how clusters split from one K to the next, as clustree does.
 
     A circle is a cluster, its area the number of rows. A line is rows that two clusters
     of neighbouring K share; it is the stronger, the larger their share of the lower

@@ -159,7 +159,7 @@ def cluster_shares(
     bins: int | str | None = None,
     ax: Any = None,
 ) -> Any:
-    """Draw how large a part of each class, or of each time, the clusters are.
+    """Draw the share of each cluster in classes of rows or over time.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ def _island(data: Any) -> str:
 
 
 class Report:
-    """A report about a fitted model, made when it is first looked at.
+    """A report on a fitted model, built on first use.
 
     A notebook shows it as the last line of a cell, apart from the rest of the page.
 
@@ -282,7 +282,7 @@ def _rows(model: ThreeCPO, X: Any, row_names: Iterable[Any] | None) -> Table:
 
 
 def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) -> None:
-    """Write a report about a fitted model as one HTML file.
+    """Write a report on a fitted model as one HTML file.
 
     Parameters
     ----------

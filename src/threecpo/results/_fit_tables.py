@@ -152,7 +152,7 @@ PATH = {
 
 
 def path_table(path: KPath) -> Table:
-    """Table of a path over the number of clusters, as ``KPath.to_table`` gives it.
+    """Table of a path over the number of clusters.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def typical_rows(
     *,
     row_names: Iterable[Any] | None = None,
 ) -> Table:
-    """Table of the rows of each cluster with the clearest and least clear membership.
+    """Table of the clearest and the least clear rows of each cluster.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ def indicator_table(
     random_state: int = 0,
     column_names: Iterable[Any] | None = None,
 ) -> Table:
-    """Indicator value of each column for the cluster that it indicates best.
+    """Table of indicator values of columns, as ecologists use them.
 
     The index of Dufrêne and Legendre: *specificity*, the mean count of the column in
     the cluster's rows over the sum of its means in all clusters, times *fidelity*, the
@@ -327,8 +327,8 @@ def indicator_table(
         The counts that it was fitted on.
     permutations : int, default=0
         How often rows are put in clusters by chance, for ``p_value``; 0 leaves it out.
-        The clusters come from the same counts, so small values say that a column is no
-        chance finding given the clusters, not that there are clusters.
+        The clusters come from the same counts, so small values do not mean that there
+        are clusters.
     random_state : int, default=0
         Seed of the permutations.
     column_names : sequence of str, default=None

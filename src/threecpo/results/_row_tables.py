@@ -225,7 +225,7 @@ def predicted_rows(
     row_names: Iterable[Any] | None = None,
     batch: Any = None,
 ) -> Table:
-    """Table of other rows under a fitted model.
+    """Table of new rows under a fitted model.
 
     Parameters
     ----------

@@ -116,7 +116,7 @@ def outliers(rows: Table, threshold: float) -> Part:
     edges = threshold + step * np.arange(
         min(np.floor(low / step), -1.0), max(np.ceil(high / step), 1.0) + 1.0
     )
-    # Turned round, because a score at the threshold is not above it.
+    # Reversed, because a score at the threshold is not above it.
     inside = np.clip(finite, edges[0], edges[-1])
     counts = np.histogram(-inside, -edges[::-1])[0][::-1]
     return {

@@ -60,7 +60,7 @@ def check_input(X: Any) -> list[str]:
     -------
     list of str
         A line for each problem, with the parameter of :func:`threecpo.read_counts` or
-        of the estimator that mends it; empty if nothing was found.
+        of the estimator that fixes it; empty if nothing was found.
 
     Examples
     --------

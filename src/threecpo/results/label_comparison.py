@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """Scores of clusters against true labels, on the rows that have one.
+    """Return scores of agreement between clusters and true labels.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def agreement(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
         raise ValueError(message)
     known = true >= 0
     if not known.any():
-        message = "truth holds no label of 0 or more; there is nothing to compare."
+        message = "truth has no labels of 0 or more, so there is nothing to compare."
         raise ValueError(message)
     from scipy.optimize import linear_sum_assignment
     from sklearn import metrics
@@ -150,7 +150,7 @@ def _quoted(label: str) -> str:
 def label_tables(
     model: ThreeCPO, labels: Mapping[str, Sequence[Any]] | ArrayLike | CountTable
 ) -> dict[str, LabelComparison]:
-    """Compare the clusters of a model with one or several kinds of labels.
+    """Compare the clusters of a model with one or several sets of labels.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ def parts_of(by: Iterable[Any], n_rows: int, bins: int | str | None) -> Parts:
     if values.dtype.kind == "M":
         return _of_dates(values, bins)
     if isinstance(bins, str):
-        message = f"bins={bins!r} is a unit of dates, but by holds none."
+        message = f"bins={bins!r} is a unit of dates, but by does not contain dates."
         raise ValueError(message)
     if values.dtype.kind in "iuf":
         return _of_numbers(values.astype(np.float64), bins)
@@ -116,7 +116,7 @@ def _is_missing(value: Any) -> bool:
 def share_table(
     model: ThreeCPO, by: Iterable[Any], *, bins: int | str | None = None
 ) -> Table:
-    """Table of the clusters' shares in each class of rows, or over time.
+    """Table of the share of each cluster in classes of rows or over time.
 
     Parameters
     ----------

@@ -247,8 +247,8 @@ def _add_cells(terms, shared, relevant):
 def score_columns(terms, scores, ties, workspace):
     """Write L_j(-), L_j(0) and L_j(1), and below what difference they are tied.
 
-    ``workspace`` has four lines. Few arrays are read and written together, or there
-    would be no vector instructions.
+    ``workspace`` has four lines. Few arrays are read and written together, so
+    that the loop is vectorised.
     """
     noise, shared, relevant, sizes = (
         workspace[0],

@@ -1,6 +1,6 @@
 """Lines of text to the entries of a sparse matrix.
 
-Numbers end at the letter that is none of theirs, so that text which ends with a line
+Numbers end at the first other letter, so that text which ends with a line
 needs no other bound.
 
 It stands alone, as only readers of MatrixMarket files need it.

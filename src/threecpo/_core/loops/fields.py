@@ -1,6 +1,6 @@
 """Delimited text to fields, counts and numbered names.
 
-Numbers end at the letter that is none of theirs. It stands alone, as only readers of
+Numbers end at the first other letter. It stands alone, as only readers of
 tables need it.
 """
 

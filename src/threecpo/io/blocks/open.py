@@ -55,9 +55,9 @@ def open_blocks(
     Parameters
     ----------
     blocks : str, path-like, Dask array, list of functions, or counts in memory
-        A csv file of a row a line, a file ``.h5ad``, an AnnData as zarr, a 10x file
-        ``.h5`` or folder, a MatrixMarket file or a folder of parquet or compressed npz
-        files, which are read once into a scratch store; a folder of npz files as
+        A csv file with one row per line, a file ``.h5ad``, an AnnData as zarr, a 10x
+        file ``.h5`` or folder, a MatrixMarket file or a folder of parquet or compressed
+        npz files, which are read once into a scratch store; a folder of npz files as
         ``write_blocks`` writes them, which are read where they are; a Dask array cut
         along rows; functions that return one block each; a CountTable, array, frame or
         sparse matrix; or what this function yields, which stays open.
@@ -83,7 +83,7 @@ def open_blocks(
         Readers of the blocks; valid inside the ``with`` statement.
     """
     if layer is not None and not isinstance(blocks, str | os.PathLike):
-        message = f"layer={layer!r} chooses a matrix of a file; blocks is none."
+        message = f"layer={layer!r} selects a matrix of a file; blocks is not a file."
         raise ValueError(message)
     if isinstance(blocks, str | os.PathLike):
         if scratch is not None and not Path(scratch).is_dir():
@@ -150,7 +150,7 @@ def _on_disk(
         return of_tenx(path, layer, block_counts)
     if layer is not None:
         message = (
-            f"{parameter('layer', layer)} is for AnnData and 10x files; {path} is none."
+            f"{parameter('layer', layer)} is for AnnData and 10x files, not {path}."
         )
         raise DataFormatError(message)
     if path.is_file() and path.suffix in SUFFIXES:

@@ -185,7 +185,7 @@ def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
 
 
 def of_csv(path: Path, options: ReadOptions, block_counts: int) -> RowStream:
-    """Rows of a table of a row a line; their names are known at the end."""
+    """Rows of a table with one row per line; their names are known at the end."""
     blocks = row_blocks(path, options, block_counts)
     with block_errors(path):
         columns = next(blocks)
