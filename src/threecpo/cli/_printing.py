@@ -114,7 +114,7 @@ def in_options(error: object) -> str:
 
 
 def _spell(name: str, value: Any) -> str:
-    """A parameter as an option; one that is none as Python has it."""
+    """A parameter as an option, or else as Python has it."""
     from ._options import BLOCKS, READING
 
     option = _OF_TEXTS.get(name, name)
