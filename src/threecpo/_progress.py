@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
-    from ._fit.plan import Step
+    from ._fit.plan import Progress, Step
 
     Clock = Callable[[], float]
 
@@ -84,6 +85,11 @@ class RunBar:
         detail = f", iteration {step.iteration}, loss {step.line['loss']:.6g}"
         with self._one_by_one:
             self._bar(int(step.finished), f"K = {step.n_clusters}", detail)
+
+
+def heard_by(given: Progress | None, verbose: int) -> AbstractContextManager[Any]:
+    """Who listens to a fit: what was given, else a bar if people want to see one."""
+    return RunBar() if verbose and given is None else nullcontext(given)
 
 
 def _kept_open(n_runs: int, *, quiet: bool) -> Iterator[Advance]:

@@ -1,5 +1,7 @@
 """ThreeCPO that finds its own number of clusters."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,10 +10,10 @@ from sklearn.pipeline import make_pipeline
 
 import threecpo
 from containers import planted
-from threecpo import ThreeCPO, distributed, select_n_clusters
+from threecpo import KPath, ThreeCPO, distributed, select_n_clusters
 
 X, TRUE = planted(n_rows=30)
-OPTIONS = {"max_clusters": 6, "n_init": 3, "random_state": 0}
+OPTIONS = {"max_clusters": 5, "n_init": 3, "random_state": 0}
 
 
 def auto(**options):
@@ -32,7 +34,7 @@ def model():
 def test_the_fit_is_the_best_of_the_path(criterion):
     model = auto(criterion=criterion).fit(X)
     options = {"n_init": 3, "random_state": 0, "criterion": criterion}
-    path = select_n_clusters(X, range(1, 7), **options)
+    path = select_n_clusters(X, range(1, 6), **options)
     best = path.best_estimator
     assert model.k_path_.criterion == criterion
     assert model.k_path_.totals.tobytes() == path.totals.tobytes()
@@ -59,7 +61,7 @@ def test_the_first_division_has_to_show_against_one_cluster():
     path = fits[found].k_path_
     assert path.undivided
     assert path.best_k == path.choice.found == 1
-    assert "do not fall into distinct groups" in path.sentence()
+    assert "none are distinct" in path.sentence()
     X = varying_alone(found)
     blocks = [lambda i=i: X[i : i + 30] for i in range(0, 100, 30)]
     again = distributed.fit(auto(), blocks)
@@ -67,6 +69,42 @@ def test_the_first_division_has_to_show_against_one_cluster():
     # The criterion of the paper, and numbers without 1, are left alone.
     paper = auto(criterion="mdl").fit(X)
     assert not paper.k_path_.undivided
+
+
+def test_runs_go_where_numbers_of_clusters_compete():
+    options = {"max_clusters": 20, "n_init": 4}
+    one, two = (auto(n_jobs=n_jobs, **options).fit(X) for n_jobs in (1, 2))
+    path = one.k_path_
+    assert path.n_clusters.tolist() == [1, 2, 3, 4, 6, 8, 11, 15, 20]
+    n_runs = [len(path.estimator(k).restart_losses_) for k in path.n_clusters]
+    assert n_runs == [3, 4, 4, 4, 3, 3, 3, 3, 3]
+    assert one.n_clusters_ == 3
+    assert two.k_path_.totals.tobytes() == path.totals.tobytes()
+    assert all(path.estimator(k).record_.plan.n_init == 4 for k in (1, 3, 20))
+    kept = path.extend(X, [7]).estimator(7)
+    assert len(kept.restart_losses_) == 4
+
+
+@pytest.mark.parametrize("n_init", [3, 6, "auto"])
+def test_the_search_ends_at_the_best_of_a_convex_curve(n_init):
+    class Curve(KPath):
+        def _best(self):
+            return min(self._fits.values(), key=lambda fit: abs(fit.n_clusters - best))
+
+    def fit_each(numbers, n_runs):
+        assert numbers == sorted(set(numbers))
+        asked.extend((k, n_runs) for k in numbers)
+        return [SimpleNamespace(n_clusters=k, loss=-k) for k in numbers]
+
+    fitter = SimpleNamespace(estimator=ThreeCPO(n_init=n_init))
+    for best in range(1, 31):
+        asked = []
+        path = Curve(fitter, "mdl").search(range(1, 31), fit_each)
+        assert path._best().n_clusters == best
+        assert len(path.n_clusters) < 20
+        of_all_runs = {k for k, n_runs in asked if n_runs is None}
+        assert {best - 1, best, best + 1} - {0, 1, 31} <= of_all_runs
+        assert {n_runs for _, n_runs in asked} <= {3, None}
 
 
 def overdispersed():
@@ -95,7 +133,7 @@ def test_parameters_can_be_read_set_and_cloned(model):
 
 def test_a_refit_with_a_number_forgets_the_path():
     model = auto().fit(X)
-    assert model.k_path_.n_clusters.tolist() == [1, 2, 3, 4, 5, 6]
+    assert model.k_path_.n_clusters.tolist() == [1, 2, 3, 4, 5]
     model.set_params(n_clusters=2).fit(X)
     assert not hasattr(model, "k_path_")
     assert model.n_clusters_ == 2

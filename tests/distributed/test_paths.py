@@ -10,6 +10,7 @@ from block_fits import (
     shapeless,
     write,
 )
+from sklearn.base import clone
 
 from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
@@ -28,7 +29,7 @@ def path_of(blocks, wanted=WANTED, *, sample_rows=100, **options):
 
 
 def auto(**options):
-    return ThreeCPO("auto", max_clusters=5, **OPTIONS | options)
+    return ThreeCPO("auto", **{"max_clusters": 5} | OPTIONS | options)
 
 
 @pytest.mark.parametrize(
@@ -176,6 +177,28 @@ def test_auto_beyond_the_sample_is_the_best_of_the_path(seed, tmp_path):
     assert model.feature_names_in_[0] == "w0"
     again = distributed.predict(model, folder)
     np.testing.assert_array_equal(again, model.labels_)
+
+
+def test_auto_leaves_the_same_numbers_out_for_any_blocks(tmp_path, monkeypatch):
+    X = shapeless()
+    model = auto(max_clusters=10, n_init=4)
+    expected = distributed.fit(model, evenly(X, 3), sample_rows=100).k_path_
+    assert 9 not in expected.n_clusters
+    save, saved = Checkpoint.save, []
+
+    def crashing(self, shared):
+        if len(saved) == 30:
+            raise CrashError
+        save(self, shared)
+        saved.append(shared.n_passes)
+
+    kept = {"sample_rows": 100, "checkpoint": tmp_path / "state"}
+    monkeypatch.setattr(Checkpoint, "save", crashing)
+    with pytest.raises(CrashError):
+        distributed.fit(clone(model), evenly(X, 2), **kept)
+    monkeypatch.setattr(Checkpoint, "save", save)
+    found = distributed.fit(clone(model), evenly(X, 5), **kept).k_path_
+    assert_same_path(found, expected)
 
 
 def test_auto_writes_rows_elsewhere(tmp_path):

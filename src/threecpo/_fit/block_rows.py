@@ -153,7 +153,9 @@ class BlockRows:
             fitting.check_memory(request.sample_rows, n_clusters, gathered)
             kept = [
                 self._checkpoint(
-                    plan.with_clusters(k), f"/k-{k}", path=list(n_clusters)
+                    plan.with_clusters(k),
+                    f"/k-{k}-runs-{plan.n_init}",
+                    path=list(n_clusters),
                 )
                 for k in n_clusters
             ]

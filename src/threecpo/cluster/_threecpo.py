@@ -159,7 +159,8 @@ default="information"
         Rows in each cluster. Outliers, and rows without counts in relevant or shared
         columns, are in none.
     k_path_ : KPath
-        All fits that ``n_clusters="auto"`` chose from; not saved by ``save``.
+        The fits that ``n_clusters="auto"`` chose from: three restarts for some K, all
+        for K near the best; not saved by ``save``.
     cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: set by :meth:`name_clusters`, otherwise its best markers.
     tree_ : ndarray of shape (n_clusters - 1, 4)

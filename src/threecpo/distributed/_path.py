@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from .._core.workers import Workers
 from .._fit import driver
 from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
 from .._options import check_integer, check_non_negative
-from .._progress import RunBar
+from .._progress import heard_by
 from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.selection import (
     check_first_division,
@@ -26,7 +26,6 @@ from ._session import (
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
-    from contextlib import AbstractContextManager
 
     from numpy.typing import ArrayLike
 
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
     from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
+    from ..select._path import FitEach
+    from ..select._poisson import PoissonFit
 
 
 def select_n_clusters(
@@ -119,11 +120,12 @@ default=None
     rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
     rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
     plan = path.fitter.plan(max(wanted))
-    with ExitStack() as stack, _heard(progress, verbose) as heard:
+    with ExitStack() as stack, heard_by(progress, verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = BlockRequest(session.budget, **how, with_rows=False)
         _, found = session.rows_of_fit(plan, request, rows)
-        _extend(path, session, found, wanted, heard)
+        fit_each = _fit_each(path, session, found, max(wanted), heard)
+        path.add(fit_each(wanted, None))
     return path
 
 
@@ -138,12 +140,13 @@ def fit_auto(
     """Fit the number of clusters that is the best of a path."""
     path = empty_path(estimator, estimator.criterion)
     plan = path.fitter.plan(1)
-    with ExitStack() as stack, _heard(progress, estimator.verbose) as heard:
+    with ExitStack() as stack, heard_by(progress, estimator.verbose) as heard:
         session = Session.opened(blocks, plan.n_jobs, stack, **place)
         request = BlockRequest(session.budget, **how)
         _, found = session.rows_of_fit(plan, request, rows)
         wanted = numbers_of_auto(estimator, found.n_rows, found.info)
-        _extend(path, session, found, wanted, heard)
+        fit_each = _fit_each(path, session, found, max(wanted), heard)
+        path.search(wanted, fit_each)
         with Workers(plan.n_jobs) as workers:
             check_first_division(path, found, workers)
         best = path.best_record.with_parameters(parameters_of(estimator))
@@ -153,33 +156,28 @@ def fit_auto(
     estimator.k_path_ = path
 
 
-def _heard(progress: Progress | None, verbose: int) -> AbstractContextManager[Any]:
-    return RunBar() if verbose and progress is None else nullcontext(progress)
-
-
-def _extend(
+def _fit_each(
     path: KPath,
     session: Session,
     rows: BlockRows,
-    wanted: Sequence[int],
+    largest: int,
     progress: Progress | None,
-) -> None:
-    """Add fits: of all rows in memory, where the sample is all of them."""
-    largest, sample_rows = max(wanted), rows.request.sample_rows
+) -> FitEach:
+    """Return what makes fits: of all rows in memory, where the sample is all."""
+    fitter, sample_rows = path.fitter, rows.request.sample_rows
     if sample_rows is not None:
         check_integer("sample_rows", sample_rows, largest)
     if sample_rows is None or sample_rows >= rows.n_rows:
         gathered = rows.n_rows if rows.request.gathered else 0
         table = in_memory(session, rows, largest, gathered)
-        path.extend(table, wanted, progress=progress)
-        return
-    fitter = path.fitter
+        return lambda ks, n_init: fitter.fit_each(table, ks, progress, n_init)
     plan = fitter.plan(largest)
     session.warn_if_fractional(rows, plan.name, stacklevel=3)
-    falling = sorted(set(wanted), reverse=fitter.largest_first)
-    source = session.source
+    source, fractional = session.source, rows.summary.fractional
     names = {"columns": source.column_names, "rows": source.row_names}
-    found = fitter.fits(
-        plan, falling, rows, names, progress, fractional=rows.summary.fractional
-    )
-    path.add(list(found))
+
+    def fit_each(n_clusters: Sequence[int], n_init: int | None) -> list[PoissonFit]:
+        asked = plan, n_clusters, rows, names, progress, n_init
+        return list(fitter.fits(*asked, fractional=fractional))
+
+    return fit_each

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,13 @@ import numpy as np
 from .. import _options
 from .._core.overlaps import shared_rows
 from .._extras import frame
-from .._progress import RunBar
+from .._progress import heard_by
 from ..cluster.fitting import fitted
 from ._poisson import CRITERIA, scaled
 from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -26,6 +25,20 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice
+
+    FitEach = Callable[[Sequence[int], int | None], Iterable[PoissonFit]]
+
+# Runs of each number of clusters that is tried first; only the third starts from all
+# columns.
+COARSE_RUNS = 3
+
+
+def ladder(smallest: int, largest: int) -> list[int]:
+    """Numbers of clusters from the smallest to the largest, each a third above."""
+    numbers = [largest]
+    while numbers[-1] > smallest:
+        numbers.append(max(smallest, (3 * numbers[-1] + 1) // 4))
+    return numbers[::-1]
 
 
 class KPath:
@@ -245,14 +258,11 @@ class KPath:
             The longer path.
         """
         asked = {_options.check_integer("n_clusters", k, 1) for k in n_clusters}
-        wanted = sorted(asked - self._fits.keys(), reverse=self.fitter.largest_first)
+        wanted = sorted(asked - self._fits.keys())
         if not wanted:
             return self
-        bar = RunBar() if verbose and progress is None else nullcontext(progress)
-        with bar as heard:
-            for fit in self.fitter.fit_each(X, wanted, heard):
-                self._fits[fit.n_clusters] = fit
-        return self
+        with heard_by(progress, verbose) as heard:
+            return self.add(self.fitter.fit_each(X, wanted, heard))
 
     def add(self, fits: Iterable[PoissonFit]) -> Self:
         """Take over fits that were made elsewhere, such as over blocks of rows.
@@ -260,15 +270,59 @@ class KPath:
         Parameters
         ----------
         fits : iterable
-            Fits of this path.
+            Fits of this path. Of two with the same number of clusters the one of lower
+            loss is kept, the later if they are equal.
 
         Returns
         -------
         self
             The longer path.
         """
-        self._fits |= {fit.n_clusters: fit for fit in fits}
+        for fit in fits:
+            known = self._fits.get(fit.n_clusters)
+            if known is None or fit.loss <= known.loss:
+                self._fits[fit.n_clusters] = fit
         return self
+
+    def search(self, n_clusters: Sequence[int], fit_each: FitEach) -> Self:
+        """Fit the numbers of clusters that can be the best, and no others.
+
+        Some numbers, further apart the larger they are, get few runs each. Then the
+        best of them and what lies halfway to its neighbours get all runs, until the
+        best and both its neighbours have them.
+
+        Parameters
+        ----------
+        n_clusters : sequence of int
+            Numbers of clusters to choose from, without gaps, ascending.
+        fit_each : callable
+            Takes numbers of clusters, ascending, and a number of runs (None: those of
+            the estimator); returns their fits.
+
+        Returns
+        -------
+        self
+            The longer path.
+        """
+        first = ladder(n_clusters[0], n_clusters[-1])
+        n_init = self.fitter.estimator.n_init
+        few = COARSE_RUNS if n_init == "auto" else min(COARSE_RUNS, n_init)
+        if few == n_init or len(first) == len(n_clusters):
+            few = None
+        self.add(fit_each(first, few))
+        complete = {1} if few else {*first}
+        while todo := self._around_best() - complete:
+            self.add(fit_each(sorted(todo), None))
+            complete |= todo
+        return self
+
+    def _around_best(self) -> set[int]:
+        """The best number of clusters, and numbers halfway to its neighbours."""
+        tried, best = sorted(self._fits), self._best().n_clusters
+        place = tried.index(best)
+        below, above = tried[:place][-1:], tried[place + 1 :][:1]
+        halfway = {best - max(1, (best - k) // 2) for k in below}
+        return {best} | halfway | {best + max(1, (k - best) // 2) for k in above}
 
     def to_frame(self) -> Any:
         """Return the path as a frame, one row for each number of clusters.

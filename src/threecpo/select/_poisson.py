@@ -6,7 +6,7 @@ Derivation and evidence: docs/background/method.md.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,20 +42,24 @@ def mdl(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
 
 
 def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
-    """The same for counts in units of their dispersion, column by column.
+    """The same for counts in units of their dispersion, column by column."""
+    return scaled(fits, reference(fits).dispersions)
 
-    The dispersions are those of one fit, the reference, which must choose itself: from
-    the smallest K with several clusters, the choice becomes the reference until it
-    repeats (or until choices take turns: then the smallest of them is chosen).
+
+def reference(fits: Sequence[PoissonFit]) -> PoissonFit:
+    """Return the fit whose dispersions are the units.
+
+    It must choose itself: from the smallest K with several clusters, the choice becomes
+    the reference until it repeats (or until choices take turns: then the smallest of
+    them is chosen).
     """
-    reference = next((i for i, fit in enumerate(fits) if fit.n_found > 1), 0)
+    place = next((i for i, fit in enumerate(fits) if fit.n_found > 1), 0)
     seen: list[int] = []
-    while reference not in seen:
-        seen.append(reference)
-        reference = int(np.argmin(scaled(fits, fits[reference].dispersions)))
-    turns = seen[seen.index(reference) :]
-    before_smallest = turns[turns.index(min(turns)) - 1]
-    return scaled(fits, fits[before_smallest].dispersions)
+    while place not in seen:
+        seen.append(place)
+        place = int(np.argmin(scaled(fits, fits[place].dispersions)))
+    turns = seen[seen.index(place) :]
+    return fits[turns[turns.index(min(turns)) - 1]]
 
 
 def scaled(
@@ -177,16 +181,21 @@ class PoissonFitter:
         return plan_of(clone(self.estimator).set_params(n_clusters=n_clusters))
 
     def fit_each(
-        self, X: Any, n_clusters: Sequence[int], progress: Progress | None
+        self,
+        X: Any,
+        n_clusters: Sequence[int],
+        progress: Progress | None,
+        n_init: int | None = None,
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once.
 
-        Fits that are added later are of the rows of the first ones.
+        Fits that are added later are of the rows of the first ones. ``n_init`` runs of
+        each, or as many as the estimator asks for.
         """
         from .._core.workers import Workers
         from .._fit.driver import MemoryRows
 
-        plan = self.plan(n_clusters[0])
+        plan = self.plan(max(n_clusters))
         table = as_table(X, self.estimator)
         counts = table.counts
         if self.info is not None and not counts.row_info.arrays():
@@ -197,11 +206,12 @@ class PoissonFitter:
                 )
                 raise ValueError(message)
             counts = counts.with_rows(self.info)
-        warn_if_fractional(counts, plan.name)
+        if not self.n_rows:  # else they were warned of
+            warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
         with Workers(plan.n_jobs) as workers:
             rows = MemoryRows(counts, workers)
-            asked = plan, n_clusters, rows, names, progress
+            asked = plan, n_clusters, rows, names, progress, n_init
             yield from self.fits(*asked, fractional=counts.fractional)
 
     def fits(
@@ -211,19 +221,26 @@ class PoissonFitter:
         rows: FitRows,
         names: dict[str, Any],
         progress: Progress | None,
+        n_init: int | None = None,
         *,
         fractional: bool,
     ) -> Iterator[PoissonFit]:
         """Yield fits to rows in memory or in blocks, with what the criteria need."""
         from .._fit.driver import fit_path
 
+        n_clusters = sorted(n_clusters, reverse=self.largest_first)
+        n_asked = plan.n_init
+        plan = replace(plan, n_init=n_asked if n_init is None else n_init)
+
         self.info, self.n_rows = rows.info, rows.n_rows
         plan = plan.for_columns(names["columns"], len(rows.totals))
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
-        for record, labels, dispersions in fit_path(plan, n_clusters, rows, progress):
-            self._weighted, self._column_weights = True, record.sums.column_weights
+        for found, labels, dispersions in fit_path(plan, n_clusters, rows, progress):
+            self._weighted, self._column_weights = True, found.sums.column_weights
+            assert found.plan is not None
+            record = replace(found, plan=replace(found.plan, n_init=n_asked))
             now = time.perf_counter()
             facts = record.with_names(**names), labels, dispersions, now - before
             yield PoissonFit.described(*facts, fractional=fractional)

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _options
+from .._progress import heard_by
 from ..cluster.fitting import as_table, check_estimator
 from ._path import KPath
 from ._poisson import CRITERIA, PoissonFitter
@@ -95,8 +96,8 @@ default=None
 
     See Also
     --------
-    ThreeCPO : ``n_clusters="auto"`` chooses in the same way, from its own ``n_init``
-        runs for each.
+    ThreeCPO : ``n_clusters="auto"`` chooses in the same way, and leaves out numbers of
+        clusters that cannot be the best.
 
     Notes
     -----
@@ -215,6 +216,7 @@ def auto_path(
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
 
     It begins with the number of known clusters, and has no more than there are rows.
+    Numbers of clusters that cannot be the best are left out.
     """
     from .._core.workers import Workers
     from .._fit.driver import MemoryRows
@@ -226,7 +228,10 @@ def auto_path(
     table = as_table(X, estimator, **rows)
     counts = table.counts
     wanted = numbers_of_auto(estimator, counts.n_rows, counts.row_info)
-    path.extend(table, wanted, verbose=estimator.verbose, progress=progress)
+    with heard_by(progress, estimator.verbose) as heard:
+        path.search(
+            wanted, lambda ks, n_init: path.fitter.fit_each(table, ks, heard, n_init)
+        )
     with Workers(path.fitter.plan(1).n_jobs) as workers:
         check_first_division(path, MemoryRows(counts, workers), workers)
     return path
