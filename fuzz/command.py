@@ -10,10 +10,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .child import Batch
-from .kept import Tally
-from .outcomes import Limits
-from .pool import Pool
+from .child import Batch, Pool
+from .outcomes import Limits, Tally
 from .target import Target, write
 from .worker import outcome as outcome_of
 

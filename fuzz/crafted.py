@@ -15,12 +15,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .child import Batch
-from .kept import Tally
-from .lies import N_ROWS, compressed_lies, entry_lies, sound
-from .odd_lies import odd_lies
-from .outcomes import CRASH, FOREIGN, HANG, MEMORY, OWN_ERROR, READ, Limits
-from .pool import Pool
+from .child import Batch, Pool
+from .lies import N_ROWS, compressed_lies, entry_lies, odd_lies, sound
+from .outcomes import CRASH, FOREIGN, HANG, MEMORY, OWN_ERROR, READ, Limits, Tally
 from .target import Target, Tree, frames_of, raised_by_us
 
 if TYPE_CHECKING:

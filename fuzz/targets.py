@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from . import doors, seeds, seeds_anndata, seeds_fits, seeds_sheets
-from .files import FileTarget, of_fits
+from . import doors, seeds, seeds_anndata, seeds_sheets
 from .mutations import digests, hdf5, json_values
+from .target import FileTarget, of_fits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,11 +211,11 @@ def _block_targets() -> list[FileTarget]:
 
 def _fit_targets() -> list[FileTarget]:
     return [
-        FileTarget("model", "t.npz", seeds_fits.models, doors.use_model, of_fits),
+        FileTarget("model", "t.npz", seeds.models, doors.use_model, of_fits),
         FileTarget(
             "checkpoint",
             "t",
-            seeds_fits.checkpoints,
+            seeds.checkpoints,
             doors.resume,
             of_fits,
             {".json": digests.inside_frame(json_values.mutated)},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +93,11 @@ class DataFormatError(_MarkedError, ValueError):
 
     The message is one line: the file, where in it, what is wrong and what to do.
     """
+
+
+def refuse(message: str) -> NoReturn:
+    """Raise the error about a file."""
+    raise DataFormatError(message)
 
 
 class AdviceWarning(_MarkedError, UserWarning):  # noqa: N818

@@ -327,9 +327,11 @@ def looks_log_normalised(counts: Counts, n_rows: int = 100) -> bool:
 
 def proportion_total(counts: Counts) -> int | None:
     """1 or 100 if the values of each row are shares that sum to it, else None."""
+    if not counts.fractional or counts.n_columns < 2:
+        return None
     sums = counts.row_lengths(1)
     sums = sums[sums > 0]
-    if not counts.fractional or len(sums) < FEWEST_SHARES or counts.n_columns < 2:
+    if len(sums) < FEWEST_SHARES:
         return None
     whole = np.array([1.0, 100.0])
     near = np.abs(sums[:, None] - whole) <= _SHARE_TOLERANCE * whole

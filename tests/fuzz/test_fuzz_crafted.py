@@ -5,9 +5,8 @@ import sys
 import pytest
 
 from fuzz import crafted
-from fuzz.kept import Tally
-from fuzz.outcomes import Limits
-from fuzz.pool import Pool
+from fuzz.child import Pool
+from fuzz.outcomes import Limits, Tally
 
 CONTAINERS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
 

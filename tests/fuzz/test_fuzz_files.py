@@ -8,10 +8,8 @@ import warnings
 
 import pytest
 
-from fuzz.child import Batch
-from fuzz.kept import Tally
-from fuzz.outcomes import Limits
-from fuzz.pool import Pool
+from fuzz.child import Batch, Pool
+from fuzz.outcomes import Limits, Tally
 from fuzz.target import write
 from fuzz.targets import registry
 from fuzz.worker import outcome

@@ -6,10 +6,8 @@ from collections import Counter
 import pytest
 
 from fuzz import command
-from fuzz.child import Batch
-from fuzz.kept import Tally
-from fuzz.outcomes import Limits
-from fuzz.pool import Pool
+from fuzz.child import Batch, Pool
+from fuzz.outcomes import Limits, Tally
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from threecpo import read_counts
 from threecpo.io import DataFormatError
 from threecpo.io import lines as lines_module
-from threecpo.io.fields import Cut
+from threecpo.io.lines import Cut
 
 WIDE = "plot,ants,bees\np1,3,0\np2,0,5\n"
 

@@ -118,7 +118,7 @@ def test_long_names_of_products_are_no_texts(read):
 
 
 def test_many_names_are_numbered_in_order_of_appearance():
-    from threecpo.io.fields import Cut, Names
+    from threecpo.io.lines import Cut, Names
 
     rng = np.random.default_rng(0)
     words = [f"n{'ä' * (i % 3)}{i % 9000}" for i in rng.integers(0, 10**6, 30_000)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter
+from .._errors import parameter, refuse
 from .._labels import labels_of_kinds
 from .content import FileContent
 from .files import open_regular
@@ -58,8 +58,7 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
     with open_text(path, limit) as file:
         table = json.load(file)
     if not isinstance(table, dict) or not {"rows", "columns", "data"} <= set(table):
-        message = "it lacks rows, columns or data of BIOM"
-        raise DataFormatError(message)
+        refuse("it lacks rows, columns or data of BIOM")
     observations, samples = (
         [str(entry["id"]) for entry in table[axis]] for axis in ("rows", "columns")
     )
@@ -67,14 +66,12 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
     if table.get("matrix_type") == "dense":
         X: Any = sp.csr_array(np.array(table["data"], dtype=float).T)
         if X.shape != shape:
-            message = f"it has counts of shape {X.shape[::-1]}, not {shape[::-1]}"
-            raise DataFormatError(message)
+            refuse(f"it has counts of shape {X.shape[::-1]}, not {shape[::-1]}")
     else:
         entries = np.array(table["data"], dtype=float).reshape(-1, 3)
         places = entries[:, :2].astype(np.int64)
         if (places != entries[:, :2]).any():
-            message = "it has counts at places that are not whole numbers"
-            raise DataFormatError(message)
+            refuse("it has counts at places that are not whole numbers")
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
     labels = _labels_of_samples(table["columns"], options)
     return FileContent(X, samples, observations, **labels)
@@ -97,8 +94,7 @@ def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:
     sample, observation = (group_of(file, axis) for axis in ("sample", "observation"))
     if "matrix" not in sample or "ids" not in observation:
         kind = f"; pass {parameter('format', 'h5ad')}" if "obs" in file else ""
-        message = f"it lacks sample/matrix or observation/ids of BIOM{kind}"
-        raise DataFormatError(message)
+        refuse(f"it lacks sample/matrix or observation/ids of BIOM{kind}")
     samples, observations = (names_of(g, "ids", limit) for g in (sample, observation))
     yield "rows", samples
     yield "columns", observations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import DataFormatError, parameter, refuse, shown
 from .._labels import LABEL
 
 if TYPE_CHECKING:
@@ -50,15 +50,12 @@ class FileContent:
 def check_size(shape: tuple[int, ...], stored: int) -> None:
     """Refuse empty tables, and sizes that only a damaged header can have."""
     if len(shape) != 2:
-        message = f"it holds {len(shape)} dimensions; a table has rows and columns"
-        raise DataFormatError(message)
+        refuse(f"it holds {len(shape)} dimensions; a table has rows and columns")
     for size, of in zip(shape, ("rows", "columns"), strict=True):
         if size < 1:
-            message = f"it has no {of}"
-            raise DataFormatError(message)
+            refuse(f"it has no {of}")
         if size > LARGEST or size > _ALLOWED + _ALLOWED_PER_COUNT * stored:
-            message = f"it claims {size} {of} for {stored} counts; it is damaged"
-            raise DataFormatError(message)
+            refuse(f"it claims {size} {of} for {stored} counts; it is damaged")
 
 
 def check_names(names: Sequence[str] | None, length: int, of: str) -> None:
@@ -66,18 +63,16 @@ def check_names(names: Sequence[str] | None, length: int, of: str) -> None:
     if names is None:
         return
     if len(names) != length:
-        message = f"it has {len(names)} names for {length} {of}s"
-        raise DataFormatError(message)
+        refuse(f"it has {len(names)} names for {length} {of}s")
     if len(set(names)) == length:
         return
     first: dict[str, int] = {}
     for i, name in enumerate(names, 1):
         if name in first:
-            message = (
+            refuse(
                 f"{of}s {first[name]} and {i} are both called {shown(name)}; "
                 "give them different names"
             )
-            raise DataFormatError(message)
         first[name] = i
 
 
@@ -109,8 +104,7 @@ def written_labels(
         first = table.labels is not None and not columns
         name = kind if options.labels is None or not first else options.labels
         if name in columns or name in taken:
-            message = f"a column is called {name!r}; pass another {parameter('labels')}"
-            raise DataFormatError(message)
+            refuse(f"a column is called {name!r}; pass another {parameter('labels')}")
         columns[name] = texts.tolist()
     return columns
 

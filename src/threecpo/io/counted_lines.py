@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .._errors import DataFormatError, shown
+from .._errors import refuse, shown
 from .._labels import labels_of_kinds
 from .content import FileContent, csr_rows, joined, written_names
-from .fields import Cut, Names
 from .limits import check_unpacked
+from .lines import Cut, Names
 from .numbers import NumberStyle
 from .roles import checked_count, checked_counts
 
@@ -105,15 +105,13 @@ class WideRows:
         """Counts of a line, or the error that says what is wrong with it."""
         layout = self._layout
         if len(fields) != layout.width:
-            message = f"line {number} has {len(fields)} fields, not {layout.width}"
-            raise DataFormatError(message)
+            refuse(f"line {number} has {len(fields)} fields, not {layout.width}")
         for place in layout.blank:
             if fields[place].strip():
-                message = (
+                refuse(
                     f"line {number}, column {place + 1} has no name but holds "
                     f"{shown(fields[place])}; give it one, or clear the cell"
                 )
-                raise DataFormatError(message)
         if layout.index is not None:
             self._names.append(fields[layout.index])
         for kind, place in layout.labels.items():
@@ -213,10 +211,7 @@ def _add_records(
     """Add lines one by one, of which every field is checked."""
     for fields in records:
         if len(fields) != places.width:
-            message = (
-                f"line {lines.number} has {len(fields)} fields, not {places.width}"
-            )
-            raise DataFormatError(message)
+            refuse(f"line {lines.number} has {len(fields)} fields, not {places.width}")
         count = 1.0
         if places.value is not None:
             where = f"line {lines.number}, column {places.value + 1}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import IO, TYPE_CHECKING, Any
 
-from .._errors import DataFormatError, parameter
+from .._errors import parameter, refuse
 from .._spreadsheets import guarded, unguarded
 from .._writing import open_new
 from .content import written_labels, written_names
@@ -71,10 +71,9 @@ def records_of(lines: Lines, options: ReadOptions, *, usual: str) -> Records:
     def records() -> Iterator[list[str]]:
         for fields in chain(start.records, lines.records(start.delimiter)):
             if len(fields) != len(header):
-                message = (
+                refuse(
                     f"line {lines.number} has {len(fields)} fields, not {len(header)}"
                 )
-                raise DataFormatError(message)
             yield [unguarded(field) for field in fields]
 
     return header, records()
@@ -123,8 +122,7 @@ def row_blocks(
         rows = _form(lines, start, sample, options)
         if not isinstance(rows, WideRows):
             held = "texts" if isinstance(rows, TextPlaces) else "one count per line"
-            message = f"it holds {held}; only one row per line is read in blocks"
-            raise DataFormatError(message)
+            refuse(f"it holds {held}; only one row per line is read in blocks")
         yield _as_it_was(rows.parts()).column_names
         for _ in _wide_blocks(lines, start, rows):
             if rows.n_waiting >= n_counts:
@@ -190,23 +188,20 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
     delimiter = options.delimiter or _delimiter(line, second, usual)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         wrong = parameter("delimiter", delimiter)
-        message = f"{wrong} must be one character, no quote or line end"
-        raise DataFormatError(message)
+        refuse(f"{wrong} must be one character, no quote or line end")
     records = lines.records(delimiter)
     header = next(records, None)
     while options.header is None and header is not None and _is_title(header):
         header = next(records, None)
     if header is None:
-        message = "it has no lines"
-        raise DataFormatError(message)
+        refuse("it has no lines")
     if options.header is False:
         return _Start(delimiter, None, [header])
     first = next(records, None)
     if options.header is None and not _names_columns(header, first, options):
         return _Start(delimiter, None, [header] if first is None else [header, first])
     if first is None:
-        message = "it has no lines below the names of its columns"
-        raise DataFormatError(message)
+        refuse("it has no lines below the names of its columns")
     return _Start(delimiter, header, [first])
 
 
@@ -249,12 +244,11 @@ def _names_columns(
 ) -> bool:
     """Whether the first record is a header, which a record of numbers is not."""
     if all(is_number(field) for field in header):
-        message = (
+        refuse(
             "line 1 holds numbers only; pass "
             f"{parameter('header', value=False)} if it is a row, "
             f"{parameter('header', value=True)} if it names the columns"
         )
-        raise DataFormatError(message)
     asked = options.index is not None or options.text
     alike = (_is_triple(record) for record in (header, first))
     return (
@@ -337,8 +331,7 @@ def read_texts(
     taken, width = 0, len(first[0])
     for fields in chain(first, lines.records(delimiter)):
         if len(fields) != width:
-            message = f"line {lines.number} has {len(fields)} fields, not {width}"
-            raise DataFormatError(message)
+            refuse(f"line {lines.number} has {len(fields)} fields, not {width}")
         texts.append(joined_text(fields[place] for place in places.text))
         if places.title is not None:
             titles.append(fields[places.title])

@@ -18,7 +18,7 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, cast
 
-from .._errors import DataFormatError, parameter
+from .._errors import DataFormatError, parameter, refuse
 from .limits import check_unpacked, limit_of, limits_for, unpacks_too_far
 
 if TYPE_CHECKING:
@@ -63,8 +63,7 @@ def open_regular(path: Path) -> IO[bytes]:
 def _check_mode(mode: int) -> None:
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
-        message = f"it is {kind}, not a file"
-        raise DataFormatError(message)
+        refuse(f"it is {kind}, not a file")
 
 
 def is_zarr(path: Path) -> bool:
@@ -87,8 +86,7 @@ def size_of_folder(folder: Path) -> int:
                         check_unpacked(about.st_size, _MOST_METADATA)
                 else:
                     inside = os.path.relpath(entry.path, folder)
-                    message = f"{inside} is a link or a device, not a file"
-                    raise DataFormatError(message)
+                    refuse(f"{inside} is a link or a device, not a file")
     return total
 
 
@@ -148,17 +146,14 @@ def open_plain(path: Path) -> Iterator[IO[bytes]]:
     with open_regular(path) as file:
         start = file.read(200).lstrip().lower()
         if start.startswith((b"<!doctype html", b"<html")):
-            message = "it is a web page, not the data"
-            raise DataFormatError(message)
+            refuse("it is a web page, not the data")
         if start.startswith(b"version https://git-lfs"):
-            message = (
+            refuse(
                 "it is a Git LFS pointer, not the data (git lfs pull fetches the real "
                 "file)"
             )
-            raise DataFormatError(message)
         if not start:
-            message = "it is empty"
-            raise DataFormatError(message)
+            refuse("it is empty")
         file.seek(0)
         yield file
 
@@ -174,11 +169,9 @@ def check_member(name: str, *, link: bool) -> None:
     """Refuse a member of an archive that leads out of it."""
     path = PurePosixPath(name)
     if link:
-        message = f"it holds {name!r}, which is a link or a device, not a file"
-        raise DataFormatError(message)
+        refuse(f"it holds {name!r}, which is a link or a device, not a file")
     if path.is_absolute() or ".." in path.parts:
-        message = f"it holds {name!r}, a name that leads out of the archive"
-        raise DataFormatError(message)
+        refuse(f"it holds {name!r}, a name that leads out of the archive")
 
 
 def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:

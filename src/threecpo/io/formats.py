@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError, parameter
+from .._errors import parameter, refuse
 from .files import is_zarr, open_regular, opened
 
 if TYPE_CHECKING:
@@ -116,12 +116,11 @@ class ReadOptions:
     def check(self, name: str, *, transpose: bool) -> None:
         """Refuse an option that is given in vain."""
         if transpose and self.labels:
-            message = (
+            refuse(
                 f"{parameter('labels')} are labels of lines, which "
                 f"{parameter('transpose', value=True)} makes columns; labels of what "
                 f"becomes rows go by {parameter('metadata')}"
             )
-            raise DataFormatError(message)
         of_any = {"max_unpacked", "metadata", "metadata_index"}
         if self.metadata is not None:
             # It may be that of the table of metadata.
@@ -138,11 +137,10 @@ class ReadOptions:
                 if field.name == "labels":
                     beside = parameter("metadata")
                     advice = f"labels in a file of their own go by {beside}"
-                message = (
+                refuse(
                     f"{parameter(field.name)} does not apply to {name}, only to "
                     f"{', '.join(fit)}; {advice}"
                 )
-                raise DataFormatError(message)
 
 
 @dataclass(frozen=True)
@@ -157,30 +155,26 @@ def find_format(path: Path, given: str | None) -> str:
     """Name of the format: the one given, or that of the suffix and the content."""
     if given is not None:
         if given not in FORMATS:
-            message = f"{parameter('format', given)} is not one of {', '.join(FORMATS)}"
-            raise DataFormatError(message)
+            refuse(f"{parameter('format', given)} is not one of {', '.join(FORMATS)}")
         return given
     if path.is_dir():
         return _of_folder(path)
     advice = _ADVICE.get(path.suffix.lower())
     if advice is not None and path.exists():
-        message = f"{path.suffix} files are not read; {advice}"
-        raise DataFormatError(message)
+        refuse(f"{path.suffix} files are not read; {advice}")
     named, start = of_suffix(path), _start(path)
     held = _of_content(start)
     if held == ("npz",):
         held = _of_archive(path)
     if held and held != ("mtx",) and not _is_plain(path, start):
-        message = f"it is {held[0]} in compressed form; decompress it first"
-        raise DataFormatError(message)
+        refuse(f"it is {held[0]} in compressed form; decompress it first")
     if named is None:
         return held[0] if held else _of_text(start)
     if held and named not in held:
-        message = (
+        refuse(
             f"it is named like {named} but holds {held[0]}; "
             f"rename it or pass {parameter('format', held[0])}"
         )
-        raise DataFormatError(message)
     if named == "mtx" and import_module(".tenx", __package__).is_part(path):
         return "10x"
     return named
@@ -229,8 +223,7 @@ def _of_text(start: bytes) -> str:
         return "jsonl"
     if b"\x00" in start:
         one = f"{parameter('format')} (one of {', '.join(FORMATS)})"
-        message = f"it is of no known kind; pass {one}"
-        raise DataFormatError(message)
+        refuse(f"it is of no known kind; pass {one}")
     return "csv"
 
 
@@ -245,12 +238,11 @@ def _of_folder(path: Path) -> str:
     # A home folder holds some texts too.
     if n_texts and 2 * n_texts >= n_files:
         return "texts"
-    message = (
+    refuse(
         "it is a folder with neither a matrix.mtx (10x) nor mostly .txt files (texts): "
         f"{n_texts} of {n_files} files are; name a file in it, or pass "
         f"{parameter('format', 'texts')} to read all .txt files below it"
     )
-    raise DataFormatError(message)
 
 
 def _files_in(folder: Path, depth: int) -> Iterator[Path]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter
+from .._errors import DataFormatError, parameter, refuse
 from .._extras import require
 from .._labels import encoded
 from .content import FileContent, written_labels, written_names
@@ -164,8 +164,7 @@ def _chosen(file: Any, layer: str | None) -> _Matrix:
         kind = f"; pass {parameter('format', 'biom')}" if "observation" in file else ""
         if "matrix" in file:
             kind = f"; pass {parameter('format', '10x-h5')}"
-        message = f"it is not an AnnData file, as it lacks obs or var{kind}"
-        raise DataFormatError(message)
+        refuse(f"it is not an AnnData file, as it lacks obs or var{kind}")
     layers = list(group_of(file, "layers"))
     if layer is None and "counts" in layers:
         layer = "counts"
@@ -178,11 +177,9 @@ def _chosen(file: Any, layer: str | None) -> _Matrix:
         return _Matrix(element, var, "raw.X", asked=True)
     choices = _layer_choices(file)
     if layer not in (None, "X"):
-        message = f"it has no layer {layer!r}; pass {choices}"
-        raise DataFormatError(message)
+        refuse(f"it has no layer {layer!r}; pass {choices}")
     if not _has_x(file):
-        message = f"it has no X; pass {choices}"
-        raise DataFormatError(message)
+        refuse(f"it has no X; pass {choices}")
     return _Matrix(item_of(file, "X"), file["var"], "X", asked=layer is not None)
 
 
@@ -223,13 +220,11 @@ def _has_x(file: Any) -> bool:
 def frame_names(frame: Any, limit: int) -> list[str]:
     """Names of the rows of obs or var."""
     if is_array(frame):
-        message = (
+        refuse(
             f"{frame.name} is in the form of AnnData before 0.7; read the file with "
             "anndata and write it again"
         )
-        raise DataFormatError(message)
     index = attribute(frame, "_index")
     if not isinstance(index, str) or index not in list(frame):
-        message = f"{frame.name} does not say which of its columns holds the names"
-        raise DataFormatError(message)
+        refuse(f"{frame.name} does not say which of its columns holds the names")
     return [str(name) for name in values_of(frame, index, limit)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, refuse
 from .._labels import encoded, label_text
 from .content import csr_rows
 from .roles import place_of
@@ -69,13 +69,11 @@ def _check_inside(file: Any) -> None:
                 # It leads to a link of this file, which is looked at itself.
                 continue
             if not isinstance(link, h5py.HardLink):
-                message = f"{path} is a link to another file, which is not followed"
-                raise DataFormatError(message)
+                refuse(f"{path} is a link to another file, which is not followed")
             item = group[name]
             if isinstance(item, h5py.Dataset):
                 if item.is_virtual or item.external is not None:
-                    message = f"{path} holds its values in other files"
-                    raise DataFormatError(message)
+                    refuse(f"{path} holds its values in other files")
             elif isinstance(item, h5py.Group):
                 address = h5py.h5o.get_info(item.id).addr
                 if address not in seen:
@@ -93,8 +91,7 @@ def item_of(group: Any, name: str) -> Any:
     with suppress(KeyError):
         if not is_array(group):
             return group[name]
-    message = f"it lacks {_path(group)}/{name}"
-    raise DataFormatError(message)
+    refuse(f"it lacks {_path(group)}/{name}")
 
 
 def group_of(group: Any, name: str) -> Any:
@@ -124,8 +121,7 @@ def numbers_of(group: Any, name: str, kinds: str) -> Any:
     """One list of numbers of a group, of which no value is read yet."""
     array = item_of(group, name)
     if not is_array(array) or len(array.shape) != 1 or array.dtype.kind not in kinds:
-        message = f"{name} of its matrix is not a list of numbers"
-        raise DataFormatError(message)
+        refuse(f"{name} of its matrix is not a list of numbers")
     return array
 
 
@@ -150,8 +146,7 @@ def pieces(
 def texts(array: Any, limit: int) -> list[Any]:
     """Values of a list as text or numbers, which take so many bytes at most."""
     if not is_array(array) or len(array.shape) != 1:
-        message = f"{_path(array)} is not a list of values"
-        raise DataFormatError(message)
+        refuse(f"{_path(array)} is not a list of values")
     check(OF_TEXT * array.shape[0], limit)
     found: list[Any] = []
     taken = 0
@@ -179,15 +174,13 @@ def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
     """Rows and columns, and whether it is stored by rows."""
     if is_array(matrix):
         if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
-            message = f"its matrix is {matrix.dtype} of shape {matrix.shape}, no table"
-            raise DataFormatError(message)
+            refuse(f"its matrix is {matrix.dtype} of shape {matrix.shape}, no table")
         n_rows, n_columns = map(int, matrix.shape)
         return (n_rows, n_columns), True
     kind = attribute(matrix, "encoding-type", "h5sparse_format")
     shape = attribute(matrix, "shape", "h5sparse_shape")
     if not isinstance(kind, str) or kind not in _BY_ROWS:
-        message = f"its matrix is stored as {kind!r}, which is not a table"
-        raise DataFormatError(message)
+        refuse(f"its matrix is stored as {kind!r}, which is not a table")
     try:
         n_rows, n_columns = (int(size) for size in shape)
     except (TypeError, ValueError):
@@ -234,8 +227,7 @@ def _rows_of_full(matrix: Any, start: int, stop: int) -> Items:
 
 def _places(indices: NDArray[Any]) -> NDArray[np.int32]:
     if indices.size and not 0 <= indices.min() <= indices.max() <= 2**31 - 1:
-        message = "its matrix is damaged: it has indices outside of any matrix"
-        raise DataFormatError(message)
+        refuse("its matrix is damaged: it has indices outside of any matrix")
     return indices.astype(np.int32, copy=False)
 
 
@@ -264,8 +256,7 @@ def read_rows(
             numbers_of(matrix, "indices", "iu"),
         )
         if ends.max(initial=0) > min(array.shape[0] for array in numbers):
-            message = f"its row pointers end at {ends.max()}, beyond its counts"
-            raise DataFormatError(message)
+            refuse(f"its row pointers end at {ends.max()}, beyond its counts")
     for number, (start, stop) in enumerate(cuts):
         if ends is None:
             yield from _rows_of_full(matrix, start, stop)
@@ -349,8 +340,7 @@ def values_of(frame: Any, name: str, limit: int) -> list[Any]:
         return texts(column, limit)
     values, mask = (texts(item_of(column, key), limit) for key in ("values", "mask"))
     if len(mask) != len(values):
-        message = f"column {name!r} has {len(values)} values, {len(mask)} in its mask"
-        raise DataFormatError(message)
+        refuse(f"column {name!r} has {len(values)} values, {len(mask)} in its mask")
     pairs = zip(values, mask, strict=True)
     return [None if hidden else value for value, hidden in pairs]
 
@@ -376,9 +366,7 @@ def _categories(
         numbers.dtype.kind not in "iu"
         or not -1 <= numbers.min() <= numbers.max() < len(listed)
     ):
-        message = f"column {name!r} has codes without a category"
-        raise DataFormatError(message)
+        refuse(f"column {name!r} has codes without a category")
     if len(set(listed)) < len(listed):
-        message = f"column {name!r} has the same category twice"
-        raise DataFormatError(message)
+        refuse(f"column {name!r} has the same category twice")
     return codes, listed

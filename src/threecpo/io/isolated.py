@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter
+from .._errors import DataFormatError, parameter, refuse
 from .._extras import missing
 from .limits import check_unpacked, unpacks_too_far
 from .serving import ARRAY, END, FAILED, HEAD
@@ -117,8 +117,7 @@ def gathered(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             found[name] = value
     short = [name for name, end in filled.items() if end != len(found[name])]
     if short:
-        message = f"its {short[0]} cannot be read to the end"
-        raise DataFormatError(message)
+        refuse(f"its {short[0]} cannot be read to the end")
     for name, listed in parts.items():
         found[name] = listed[0] if len(listed) == 1 else np.concatenate(listed)
         listed.clear()

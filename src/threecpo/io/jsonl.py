@@ -8,7 +8,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError, shown
+from .._errors import DataFormatError, refuse, shown
 from .delimited import read_lines
 from .files import opened, recoded, stream_of
 from .limits import limit_of
@@ -38,8 +38,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
                 entries[lines.number] = _parsed(line, lines.number)
     names = list(dict.fromkeys(name for entry in entries.values() for name in entry))
     if not names:
-        message = "it has no lines" if not entries else "its objects are empty"
-        raise DataFormatError(message)
+        refuse("it has no lines" if not entries else "its objects are empty")
     text = options.text or _text_field(entries, names, options)
     asked = replace(options, header=True, delimiter="\t", text=text, max_unpacked=limit)
     pieces = _written(entries, names, NumberStyle.of(options))
@@ -57,8 +56,7 @@ def _parsed(line: str, number: int) -> dict[str, Any]:
     if isinstance(entry, dict | str):
         return entry if isinstance(entry, dict) else {_TEXT: entry}
     what = f"holds {shown(str(entry))}, which is neither a text nor an object"
-    message = f"line {number} {what}"
-    raise DataFormatError(message)
+    refuse(f"line {number} {what}")
 
 
 def _text_field(
@@ -87,8 +85,7 @@ def _written(entries: Entries, names: list[str], style: NumberStyle) -> Iterator
 def _field(value: Any, number: int, style: NumberStyle) -> str:
     """A value as a csv file in this style would have it; a field may be missing."""
     if isinstance(value, dict | list):
-        message = f"line {number} holds {shown(str(value))}, not a text or a number"
-        raise DataFormatError(message)
+        refuse(f"line {number} holds {shown(str(value))}, not a text or a number")
     if isinstance(value, float):
         return str(value).replace(".", style.decimal)
     return (

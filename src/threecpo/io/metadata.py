@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import DataFormatError, parameter, refuse, shown
 from .._labels import label_text
 from .errors import file_errors
 from .files import opened
@@ -49,11 +49,10 @@ class Metadata:
         """Labels of rows of these names, and what is missing here or there."""
         with file_errors(self.path):
             if names is None:
-                message = (
+                refuse(
                     "it is joined by the names of rows, and the counts have none; "
                     f"pass {parameter('index')} if a column of the counts holds them"
                 )
-                raise DataFormatError(message)
             wanted = [name.strip() for name in names]
             place = {name: i for i, name in enumerate(self.names)}
             places = [place.get(name) for name in wanted]
@@ -122,8 +121,7 @@ def read_metadata(
         name = find_format(given, None)
         if name not in _FORMATS:
             kinds = ", ".join(_FORMATS)
-            message = f"{parameter('metadata')} is a table ({kinds}), not {name}"
-            raise DataFormatError(message)
+            refuse(f"{parameter('metadata')} is a table ({kinds}), not {name}")
         options = replace(options, encoding=_encoding(given, options))
         with FORMATS[name].load().open_records(given, options) as (header, records):
             return _taken(given, header, records, labels, options.metadata_index)
@@ -152,8 +150,7 @@ def _taken(
     columns = [name for place, name in enumerate(header) if place != at and name]
     if not labels:
         some = ", ".join(map(shown, columns)) or "none"
-        message = f"name the columns to take by {parameter('labels')}; it has {some}"
-        raise DataFormatError(message)
+        refuse(f"name the columns to take by {parameter('labels')}; it has {some}")
     wanted = {name: header.index(name) for name in labels if name in columns}
     if not wanted:
         place_of(columns, labels[0], "labels")
@@ -172,11 +169,10 @@ def _taken(
                 others[name].append(label_text(record[header.index(name)]))
     repeated = [name for name, often in Counter(names).items() if often > 1]
     if repeated:
-        message = (
+        refuse(
             f"column {shown(header[at])} names {len(repeated)} rows more than once "
             f"({_some(repeated)}); keep one line for each"
         )
-        raise DataFormatError(message)
     return Metadata(path, header[at], names, found, others)
 
 

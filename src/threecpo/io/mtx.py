@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError, shown
+from .._errors import refuse, shown
 from .._writing import open_new
 from .content import EXACT, FileContent, check_size, csr_rows, no_count
 from .files import opened
@@ -91,18 +91,16 @@ def _header(lines: Lines) -> Header:
         and words[4:] in (["general"], ["symmetric"])
     )
     if not known:
-        message = (
+        refuse(
             "line 1 is not that of a MatrixMarket file of coordinates with integer, "
             "real or pattern numbers, general or symmetric"
         )
-        raise DataFormatError(message)
     line = lines.line()
     while line.startswith(b"%") or line.isspace():
         line = lines.line()
     sizes = decoded(line, lines.number).split()
     if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
-        message = f"line {lines.number} is not one of sizes, but {shown(str(line))}"
-        raise DataFormatError(message)
+        refuse(f"line {lines.number} is not one of sizes, but {shown(str(line))}")
     n_rows, n_columns, n_entries = (int(size) for size in sizes)
     check_size((n_rows, n_columns), n_entries)
     width = 2 + (words[3] != "pattern")
@@ -123,8 +121,7 @@ def _blocks(lines: Lines, header: Header, limit: int) -> Iterator[Entries]:
             break
         yield _mirrored(*found) if header.symmetric else found
     if done != header.n_entries:
-        message = f"it holds {done} or more counts, not the {header.n_entries} it says"
-        raise DataFormatError(message)
+        refuse(f"it holds {done} or more counts, not the {header.n_entries} it says")
 
 
 def _mirrored(
@@ -187,22 +184,20 @@ def _by_line(block: bytes, before: int, header: Header) -> Entries:
         if not fields or fields[0].startswith("%"):
             continue
         if len(fields) != header.width or not all(map(is_number, fields)):
-            message = (
+            refuse(
                 f"line {number} holds {shown(' '.join(fields))}, "
                 f"not {header.width} numbers"
             )
-            raise DataFormatError(message)
         row, column, count = (*map(float, fields), 1.0)[:3]
         if not 0 <= count < EXACT:
             where = f"line {number}"
             raise no_count(where, count)
         inside = 1 <= row <= header.shape[0] and 1 <= column <= header.shape[1]
         if not (inside and row.is_integer() and column.is_integer()):
-            message = (
+            refuse(
                 f"line {number} has a count at row {row:g}, column {column:g} of a "
                 f"matrix of {header.shape[0]} rows and {header.shape[1]} columns"
             )
-            raise DataFormatError(message)
         found.append([row - 1, column - 1, count])
     rows, columns, counts = np.array(found).reshape(-1, 3).T
     return rows.astype(np.int32), columns.astype(np.int32), counts.copy()

@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, shown
+from .._errors import refuse, shown
 from .._labels import LABEL
 from .._writing import write_arrays
 from .content import FileContent
@@ -87,27 +87,23 @@ class NpzArrays:
     ) -> Iterator[tuple[IO[bytes], tuple[tuple[int, ...], np.dtype[Any], bool]]]:
         """Open an array behind its header, which tells the truth."""
         if name not in self._members:
-            message = f"it lacks the array {name!r}"
-            raise DataFormatError(message)
+            refuse(f"it lacks the array {name!r}")
         info = self._members[name]
         if info.compress_type not in _KNOWN:
-            message = f"its array {name!r} is compressed in a way that is not known"
-            raise DataFormatError(message)
+            refuse(f"its array {name!r} is compressed in a way that is not known")
         with self._archive.open(info) as file:
             shape, in_columns, dtype = _header(file)
             # Values of no bytes at all could be any number.
             needed = math.prod(shape) * max(1, dtype.itemsize)
             if dtype.hasobject or min(shape, default=1) < 0:
-                message = (
+                refuse(
                     f"its array {name!r} does not hold numbers or text; it is damaged"
                 )
-                raise DataFormatError(message)
             if needed > info.file_size:
-                message = (
+                refuse(
                     f"its array {name!r} claims {needed} bytes but has "
                     f"{info.file_size}; it is damaged"
                 )
-                raise DataFormatError(message)
             yield file, (shape, dtype, in_columns)
 
 
@@ -127,8 +123,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             return np.lib.format.read_array_header_1_0(file)
         if version == (2, 0):
             return np.lib.format.read_array_header_2_0(file)
-    message = f"its arrays are of version {version}, which is not known"
-    raise DataFormatError(message)
+    refuse(f"its arrays are of version {version}, which is not known")
 
 
 def _fill(view: memoryview, file: IO[bytes], name: str) -> None:
@@ -136,14 +131,12 @@ def _fill(view: memoryview, file: IO[bytes], name: str) -> None:
     while done < len(view):
         part = file.read(min(len(view) - done, 1 << 20))
         if not part:
-            message = f"its array {name!r} ends early"
-            raise DataFormatError(message)
+            refuse(f"its array {name!r} ends early")
         view[done : done + len(part)] = part
         done += len(part)
     # Behind the last byte stands the checksum.
     if file.read(1):
-        message = f"its array {name!r} is longer than its header says"
-        raise DataFormatError(message)
+        refuse(f"its array {name!r} is longer than its header says")
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -168,11 +161,10 @@ def matrix_of(arrays: Any) -> Any:
     lacking = [name for name in (*needed, "shape") if name not in arrays]
     if lacking or kind not in (*compressed, "coo"):
         some = ", ".join(shown(name) for name in list(arrays)[:8]) or "no arrays"
-        message = (
+        refuse(
             f"it holds {some}, not a sparse matrix; write one with "
             "scipy.sparse.save_npz in format csr, csc or coo"
         )
-        raise DataFormatError(message)
     data, first, second = (arrays[name] for name in needed)
     shape = tuple(int(size) for size in arrays["shape"])
     if kind == "coo":
@@ -186,8 +178,7 @@ def names_of(arrays: Any, field: str) -> list[str] | None:
         return None
     names = arrays[field]
     if names.dtype.kind not in "US" or names.ndim != 1:
-        message = f"{field} are of type {names.dtype}, not text"
-        raise DataFormatError(message)
+        refuse(f"{field} are of type {names.dtype}, not text")
     return names.astype(str).tolist()
 
 
@@ -197,17 +188,13 @@ def _kinds_of(arrays: Any) -> dict[str, Any]:
         return {}
     names = names_of(arrays, "label_kinds") or []
     if len(set(names)) < len(names) or "" in names:
-        message = "label_kinds are not names of kinds of labels"
-        raise DataFormatError(message)
+        refuse("label_kinds are not names of kinds of labels")
     first = names[:1] if "labels" in arrays else []
     others = names[len(first) :]
     texts = {name: names_of(arrays, f"labels_{i}") for i, name in enumerate(others, 1)}
     lacking = [name for name, values in texts.items() if values is None]
     if lacking or ("labels" in arrays and not first):
-        message = (
-            f"labels of {', '.join(map(shown, lacking)) or 'some kind'} are missing"
-        )
-        raise DataFormatError(message)
+        refuse(f"labels of {', '.join(map(shown, lacking)) or 'some kind'} are missing")
     kind = {"label_kind": first[0]} if first else {}
     return kind | {"other_labels": texts}
 
@@ -240,6 +227,5 @@ def _text(names: Any) -> Any:
         return None
     text = np.array(names, dtype=str)
     if (text != names).any():
-        message = "a name ends in a null character, which npz does not keep"
-        raise DataFormatError(message)
+        refuse("a name ends in a null character, which npz does not keep")
     return text

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import parameter, refuse, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -52,23 +52,17 @@ class NumberStyle:
         """Return the style that options name."""
         decimal, thousands = options.decimal, options.thousands
         if decimal not in (None, ".", ","):
-            message = f"{parameter('decimal', decimal)} must be '.' or ','"
-            raise DataFormatError(message)
+            refuse(f"{parameter('decimal', decimal)} must be '.' or ','")
         if thousands not in (None, ".", ",", " ", "'"):
             wrong = parameter("thousands", thousands)
-            message = f"{wrong} must be one of '.', ',', ' ' and \"'\""
-            raise DataFormatError(message)
+            refuse(f"{wrong} must be one of '.', ',', ' ' and \"'\"")
         if options.empty not in (None, "zero"):
-            message = (
-                f"{parameter('empty', options.empty)} must be 'zero' if it is given"
-            )
-            raise DataFormatError(message)
+            refuse(f"{parameter('empty', options.empty)} must be 'zero' if it is given")
         if decimal is None:
             decimal = "," if thousands == "." else "."
         if decimal == thousands:
             both = f"{parameter('decimal')} and {parameter('thousands')}"
-            message = f"{both} must differ, but both are {decimal!r}"
-            raise DataFormatError(message)
+            refuse(f"{both} must differ, but both are {decimal!r}")
         return cls(decimal, thousands, options.empty)
 
     @property
@@ -143,11 +137,10 @@ def check_points(records: Iterable[list[str]], options: ReadOptions) -> None:
     fields = (field.strip() for record in records for field in record)
     pointed = [field for field in fields if re.fullmatch(r"\d+(?:\.\d+)+", field)]
     if pointed and all(map(_IN_GROUPS.fullmatch, pointed)):
-        message = (
+        refuse(
             f"{shown(pointed[0])} may be thousands or a fraction. Pass "
             f"{parameter('thousands', '.')} or {parameter('decimal', '.')}"
         )
-        raise DataFormatError(message)
 
 
 def is_number(text: str) -> bool:

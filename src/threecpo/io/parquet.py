@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError, shown
+from .._errors import refuse, shown
 from .._extras import require
 from .content import EXACT, FileContent, joined, written_labels, written_names
 from .files import limits_of
@@ -89,8 +89,7 @@ def _words(items: Items, places: TextPlaces, options: ReadOptions) -> FileConten
     for row, texts in enumerate(parts, 1):
         for text in texts:
             if not isinstance(text, str | None):
-                message = f"row {row} holds {shown(str(text))}, which is not text"
-                raise DataFormatError(message)
+                refuse(f"row {row} holds {shown(str(text))}, which is not text")
     titles = [] if places.title is None else found[places.title]
     return counted_texts(
         places,
@@ -105,8 +104,7 @@ def _words(items: Items, places: TextPlaces, options: ReadOptions) -> FileConten
 def _names(listed: list[Any]) -> list[str]:
     """Names of rows, which all have one."""
     if None in listed:
-        message = f"the name of row {listed.index(None) + 1} is empty"
-        raise DataFormatError(message)
+        refuse(f"the name of row {listed.index(None) + 1} is empty")
     return [str(name) for name in listed]
 
 
@@ -139,8 +137,7 @@ def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
         for each in parts.values():
             each.clear()
     if not sum(block.shape[0] for block in blocks):
-        message = "it has no rows"
-        raise DataFormatError(message)
+        refuse("it has no rows")
     rows = _names(listed.pop()) if about["index"] else None
     labels = labels_of_kinds(dict(zip(about["labels"], listed, strict=True)))
     return FileContent(joined(blocks), rows, about["names"], **labels)
@@ -163,8 +160,7 @@ def read_table(path: str, limit: int, options: dict[str, Any]) -> Items:
     asked = ReadOptions(**options)
     with _opened(path, limit) as table:
         if not table.names:
-            message = "it has no columns"
-            raise DataFormatError(message)
+            refuse("it has no columns")
         if asked.index is None:
             asked = replace(asked, index=table.named)
         style = NumberStyle.of(asked)
@@ -255,8 +251,7 @@ def _triples(table: _Table, places: Places, style: NumberStyle) -> Items:
     yield "triples", {}
     for of, name, column in zip(("row", "column"), names, columns, strict=False):
         if column.null_count:
-            message = f"column {shown(name)} has {column.null_count} empty names"
-            raise DataFormatError(message)
+            refuse(f"column {shown(name)} has {column.null_count} empty names")
         codes, texts = _encoded(column, table.limit)
         yield f"{of}s", texts
         yield of, codes

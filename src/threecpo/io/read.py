@@ -13,7 +13,7 @@ import numpy as np
 
 from .._core.counts import EXACT, Counts, first_bad_entry
 from .._core.matrices import from_sparse
-from .._errors import AdviceWarning, DataFormatError, parameter
+from .._errors import AdviceWarning, DataFormatError, parameter, refuse
 from .._validation import proportion_total, proportions_message
 from ..table import CountTable
 from .content import called_at, check_names, check_size, no_count
@@ -206,8 +206,7 @@ def read_counts(
         inside = replace(options, labels=rest)
     elif metadata_index is not None or only_matched:
         in_vain = parameter("only_matched" if only_matched else "metadata_index")
-        message = f"{in_vain} is about {parameter('metadata')}, which is not given."
-        raise DataFormatError(message)
+        refuse(f"{in_vain} is about {parameter('metadata')}, which is not given.")
     else:
         inside = options
     with file_errors(given):
@@ -309,8 +308,7 @@ def _kept(table: CountTable, drop: Sequence[str]) -> CountTable:
     kept = np.ones(n_columns, dtype=bool)
     kept[[place_of(called, name, "drop") for name in drop]] = False
     if not kept.any():
-        message = f"{parameter('drop')} leaves no column"
-        raise DataFormatError(message)
+        refuse(f"{parameter('drop')} leaves no column")
     left: dict[str, Any] = {"X": table.counts.columns(kept)}
     if names is not None:
         left["column_names"] = names[kept]
@@ -325,8 +323,7 @@ def to_table(
     if transpose:
         if parts.labels is not None:
             turned = parameter("transpose", value=True)
-            message = f"{turned} cannot be combined with labels of rows"
-            raise DataFormatError(message)
+            refuse(f"{turned} cannot be combined with labels of rows")
         X, rows, columns = (X.matrix() if isinstance(X, Counts) else X).T, columns, rows
         parts = replace(parts, row_titles=None)
     check_size(X.shape, len(X.data))
@@ -334,8 +331,7 @@ def to_table(
     check_names(rows, X.shape[0], "row")
     check_names(columns, X.shape[1], "column")
     if X.data.dtype.kind not in "biuf":
-        message = f"its values are of type {X.data.dtype}, not numbers"
-        raise DataFormatError(message)
+        refuse(f"its values are of type {X.data.dtype}, not numbers")
     counts = X if isinstance(X, Counts) else from_sparse(X)
     bad = first_bad_entry(counts, below=EXACT)
     if bad is not None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import DataFormatError, parameter, refuse, shown
 from .content import EXACT, check_names, no_count
 from .numbers import hint, is_censored, is_missing, is_number, may_be_count
 
@@ -87,8 +87,7 @@ def find_layout(
     named = {*taken, *blank}
     counted = [place for place in range(width) if place not in named]
     if not counted:
-        message = "it has no columns of counts"
-        raise DataFormatError(message)
+        refuse("it has no columns of counts")
     names = None if header is None else [header[place] for place in counted]
     check_names(names, len(counted), "column")
     orders = (
@@ -122,8 +121,7 @@ def _given_index(header: list[str] | None, width: int, given: str | int) -> int 
     if isinstance(given, bool):
         return 0 if given else None
     if not 0 <= given < width:
-        message = f"{parameter('index', given)} is not the place of a column, from 0"
-        raise DataFormatError(message)
+        refuse(f"{parameter('index', given)} is not the place of a column, from 0")
     return given
 
 
@@ -255,20 +253,18 @@ class Places(NamedTuple):
         if isinstance(triples, bool | None):
             left = [j for j, name in enumerate(header) if name not in options.drop]
             if len(left) not in (2, 3):
-                message = (
+                refuse(
                     f"{parameter('triples')} needs three columns, but there are "
                     f"{len(left)}. Pass the names of the columns of rows, columns and "
                     "counts"
                 )
-                raise DataFormatError(message)
         else:
             names = (triples,) if isinstance(triples, str) else tuple(triples)
             if len(names) not in (2, 3):
-                message = (
+                refuse(
                     f"{parameter('triples', list(names))} must be three column names "
                     "(rows, columns, counts), or two if each line counts one"
                 )
-                raise DataFormatError(message)
             left = [place_of(header, str(name), "triples") for name in names]
         row, column, *count = left
         return cls(row, column, count[0] if count else None, len(header))
@@ -283,8 +279,7 @@ def of_triples(
         asked = options.triples is not False
         if asked and wide:
             others = f"{parameter('labels')} or {parameter('index')}"
-            message = f"{parameter('triples')} cannot be combined with {others}"
-            raise DataFormatError(message)
+            refuse(f"{parameter('triples')} cannot be combined with {others}")
         return asked
     if wide or options.drop or len(columns) != 3:
         return False

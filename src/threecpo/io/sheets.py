@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import DataFormatError, parameter, refuse, shown
 from .files import check_members, limits_of, open_regular, stream_of
 from .isolated import isolated
 from .numbers import NumberStyle
@@ -79,16 +79,14 @@ def _check_archive(path: Path, limit: int) -> None:
     """Refuse archives with more in them than any workbook has."""
     with open_regular(path) as file:
         if not zipfile.is_zipfile(file):
-            message = (
+            refuse(
                 "it is not an xlsx or ods file, or is protected by a password; save it "
                 "again as xlsx without one"
             )
-            raise DataFormatError(message)
         with zipfile.ZipFile(file) as archive:
             parts = archive.infolist()
     if len(parts) > _MOST_PARTS:
-        message = f"it is an archive of {len(parts)} files, which no workbook has"
-        raise DataFormatError(message)
+        refuse(f"it is an archive of {len(parts)} files, which no workbook has")
     check_members(parts, limit)
 
 
@@ -130,16 +128,14 @@ def _chosen(book: Any, asked: str | None) -> tuple[str, Any, list[str]]:
     if asked is not None and asked not in names:
         listed = ", ".join(map(repr, names)) or "none"
         advice = f"pass {parameter('sheet')} as one of {listed}"
-        message = f"it has no sheet {asked!r}; {advice}"
-        raise DataFormatError(message)
+        refuse(f"it has no sheet {asked!r}; {advice}")
     for sheet in tables:
         visible = sheet.visible == SheetVisibleEnum.Visible
         if sheet.name == asked or (asked is None and visible):
             rows = _asked(book.get_sheet_by_name, sheet.name)
             if asked is not None or rows.end is not None:
                 return sheet.name, rows, [name for name in names if name != sheet.name]
-    message = "it has no visible sheet with anything in it"
-    raise DataFormatError(message)
+    refuse("it has no visible sheet with anything in it")
 
 
 def _line(cells: list[Any], decimal: str) -> bytes:

@@ -10,7 +10,7 @@ import zlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import parameter, refuse, shown
 from .._writing import open_new
 from .content import FileContent, written_names
 from .files import opened as open_text
@@ -63,11 +63,10 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 
     X = read_matrix(matrix, limit, turned=(len(genes), len(cells)))
     if X.shape != (len(cells), len(genes)):
-        message = (
+        refuse(
             f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
             f"{len(genes)} genes and {len(cells)} cells; the files do not go together"
         )
-        raise DataFormatError(message)
     return FileContent(X, cells, genes)
 
 
@@ -103,12 +102,10 @@ def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
 def _only_matrix(folder: Path) -> Path:
     found = sorted(path for path in folder.iterdir() if _prefix(path) is not None)
     if not found:
-        message = f"it does not contain {_MATRIX}, plain or as .gz"
-        raise DataFormatError(message)
+        refuse(f"it does not contain {_MATRIX}, plain or as .gz")
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
-        message = f"it holds several matrices; name one of them: {names}"
-        raise DataFormatError(message)
+        refuse(f"it holds several matrices; name one of them: {names}")
     return found[0]
 
 
@@ -134,8 +131,7 @@ def _needed(matrix: Path, names: tuple[str, ...]) -> Path:
     path = _beside(matrix, prefix, names)
     if path is None:
         wanted = " or ".join(f"{prefix}{name}" for name in names)
-        message = f"beside {matrix.name} there is no {wanted}, plain or as .gz"
-        raise DataFormatError(message)
+        refuse(f"beside {matrix.name} there is no {wanted}, plain or as .gz")
     return path
 
 
@@ -180,8 +176,7 @@ def is_ours(folder: Path) -> bool:
 def _of_one_line(names: list[str]) -> list[str]:
     for name in names:
         if not name or any(letter in name for letter in "\t\r\n"):
-            message = f"the name {shown(name)} is empty or has a tab or a line end"
-            raise DataFormatError(message)
+            refuse(f"the name {shown(name)} is empty or has a tab or a line end")
     return names
 
 
@@ -228,17 +223,13 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
             if fits
         ]
         needed = ", ".join(_PARTS)
-        message = (
-            f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}"
-        )
-        raise DataFormatError(message)
+        refuse(f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}")
     if layer is not None and layer in groups:
         return groups[layer], None
     if len(groups) > 1:
         listed = ", ".join(map(repr, groups))
         one = f"{parameter('layer')} as one of {listed}"
-        message = f"it holds counts of several genomes; pass {one}"
-        raise DataFormatError(message)
+        refuse(f"it holds counts of several genomes; pass {one}")
     return next(iter(groups.values())), layer
 
 
@@ -246,8 +237,7 @@ def _about(group: Any, layer: str | None, limit: int) -> Items:
     ids, symbols, kinds = _genes(group, limit)
     sizes = texts(numbers_of(group, "shape", "iu"), limit)
     if len(sizes) != 2 or sizes[0] != len(ids):
-        message = f"its matrix of shape {sizes} has names of {len(ids)} genes"
-        raise DataFormatError(message)
+        refuse(f"its matrix of shape {sizes} has names of {len(ids)} genes")
     called = f"counts of {group.name.lstrip('/')}"
     often = Counter(kinds)
     taken = None
@@ -255,8 +245,7 @@ def _about(group: Any, layer: str | None, limit: int) -> Items:
         if layer not in often:
             known = ", ".join(map(repr, often)) or "none: leave it out"
             one = f"{parameter('layer')} as one of {known}"
-            message = f"it has no layer {layer!r}; pass {one}"
-            raise DataFormatError(message)
+            refuse(f"it has no layer {layer!r}; pass {one}")
         taken = [j for j, kind in enumerate(kinds) if kind == layer]
         called += f", {layer}"
     elif len(often) > 1:
@@ -277,8 +266,7 @@ def _genes(group: Any, limit: int) -> tuple[list[str], list[str], list[str]]:
         return ids, _parallel(group, "gene_names", ids, limit), []
     features = group_of(group, "features")
     if "id" not in features or not is_array(features["id"]):
-        message = "its matrix has neither genes nor features/id"
-        raise DataFormatError(message)
+        refuse("its matrix has neither genes nor features/id")
     ids = names_of(features, "id", limit)
     kinds = []
     if "feature_type" in features:
@@ -292,6 +280,5 @@ def _parallel(group: Any, name: str, ids: list[str], limit: int) -> list[str]:
         return ids
     found = names_of(group, name, limit)
     if len(found) != len(ids):
-        message = f"{group.name}/{name} has {len(found)} entries for {len(ids)} genes"
-        raise DataFormatError(message)
+        refuse(f"{group.name}/{name} has {len(found)} entries for {len(ids)} genes")
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError, parameter, shown
+from .._errors import parameter, refuse, shown
 from .numbers import is_number
 from .roles import CALLED_COUNTS, names_rows, place_of
 
@@ -60,11 +60,10 @@ def find_text(
         found = [place for place in found if not is_title(header[place])] or found
     if len(found) > 1:
         names = [header[place] for place in found]
-        message = (
+        refuse(
             f"{len(found)} columns contain text. Pass those whose words to count: "
             f"{parameter('text', names)}"
         )
-        raise DataFormatError(message)
     if not found:
         return ()
     numbers = sum(
@@ -149,8 +148,7 @@ def check_text_options(options: ReadOptions) -> None:
     given = set(options.text_options or {}) - {"vocabulary"}
     if given:
         named = ", ".join(parameter(name) for name in sorted(given))
-        message = (
+        refuse(
             f"{named} applies to texts, but this is a table of counts. Name a column "
             f"of text with {parameter('text')}"
         )
-        raise DataFormatError(message)

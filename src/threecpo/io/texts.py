@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._errors import DataFormatError, ParameterError, parameter
+from .._errors import DataFormatError, ParameterError, parameter, refuse
 from .._labels import encoded, labels_of_kinds
 from ..text import count_terms, first_line
 from .content import FileContent
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 def read(path: Path, options: ReadOptions) -> FileContent:
     names = sorted(text_files(path))
     if not names:
-        message = "it does not contain .txt files"
-        raise DataFormatError(message)
+        refuse("it does not contain .txt files")
     labels = [name.parts[0] if len(name.parts) > 1 else None for name in names]
     found = encoded(labels) if any(labels) else {}
     rows = [name.as_posix() for name in names]

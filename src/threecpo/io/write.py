@@ -6,7 +6,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._errors import DataFormatError
+from .._errors import DataFormatError, refuse
 from .._writing import put_in_place, refuse_existing
 from ..table import CountTable
 from .formats import FORMATS, WriteOptions, of_suffix
@@ -87,19 +87,17 @@ def check_target(target: Path, name: str | None, *, triples: bool, force: bool) 
     name = name or of_suffix(target)
     writers = [key for key, kind in FORMATS.items() if kind.writes]
     if name not in writers:
-        message = (
+        refuse(
             f"{target} cannot be written: the format is not one of "
             f"{', '.join(writers)}; choose another suffix, or name one of these "
             "(write_counts by format, threecpo convert by --to)."
         )
-        raise DataFormatError(message)
     if triples and "triples" not in FORMATS[name].options:
         kinds = [key for key in writers if "triples" in FORMATS[key].options]
-        message = (
+        refuse(
             f"{target} cannot be written: {name} does not hold lines of row, column, "
             f"count, only {' and '.join(kinds)} do."
         )
-        raise DataFormatError(message)
     module = FORMATS[name].load()
     refuse_existing(target, getattr(module, "is_ours", None), force=force)
     return module

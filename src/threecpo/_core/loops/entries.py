@@ -111,7 +111,7 @@ def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
 
     It returns how many entries there are, how many of them are odd, and how many lines.
 
-    Lines hold a place, a count or both, by their ``width``. Counts with more digits
+    Lines hold a place and, with a ``width`` of 3, a count. Counts with more digits
     than are exact are left open: ``odd``, of three numbers an entry, gets the number,
     start and end of each. It returns -1 entries at the first line that is not of this
     kind. Nothing is read or written outside the arrays: the last letter must be the end
@@ -126,23 +126,22 @@ def parse_entries(text, width, n_rows, n_columns, rows, columns, counts, odd):
             return done, n_odd, lines
         if done == len(counts):
             return -1, 0, 0
-        if width > 1:
-            row, p = _whole(text, p)
-            start, p = p, _behind_spaces(text, p)
-            column, behind = _whole(text, p)
-            if p == start or not (1 <= row <= n_rows and 1 <= column <= n_columns):
-                return -1, 0, 0
-            rows[done], columns[done] = row - 1, column - 1
-            p = behind
+        row, p = _whole(text, p)
+        start, p = p, _behind_spaces(text, p)
+        column, behind = _whole(text, p)
+        if p == start or not (1 <= row <= n_rows and 1 <= column <= n_columns):
+            return -1, 0, 0
+        rows[done], columns[done] = row - 1, column - 1
+        p = behind
         counts[done] = 1.0
-        if width != 2:
+        if width == 3:
             before, p = p, _behind_spaces(text, p)
             start = p
             counts[done], p = decimal(text, p)
             if not counts[done] >= 0.0:
                 odd[3 * n_odd], odd[3 * n_odd + 1], odd[3 * n_odd + 2] = done, start, p
                 n_odd += 1
-            if np.isnan(counts[done]) or (width == 3 and start == before):
+            if np.isnan(counts[done]) or start == before:
                 return -1, 0, 0
         p = _behind_spaces(text, p)
         p += text[p] == _RETURN

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..._errors import DataFormatError, parameter
+from ..._errors import parameter, refuse
 from ..._validation import check_counts, proportion_total, proportions_message
 from ..._writing import new_folder, write_arrays
 from ...table import CountTable
@@ -21,8 +21,15 @@ from .. import npz, parquet
 from ..errors import block_errors
 from ..files import is_zarr
 from ..formats import ReadOptions, of_suffix
-from .block_source import BlockSource, HeldBlock, counts_of, row_cuts
-from .store import RowStream, Scratch, stored
+from .store import (
+    BlockSource,
+    HeldBlock,
+    RowStream,
+    Scratch,
+    counts_of,
+    row_cuts,
+    stored,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -105,8 +112,7 @@ def open_blocks(
             with stored(found, place, block_counts, rows) as source:
                 yield source
         elif rows is not None:
-            message = f"{path} has no names of rows to choose from."
-            raise DataFormatError(message)
+            refuse(f"{path} has no names of rows to choose from.")
         else:
             yield found
     elif isinstance(blocks, BlockSource):
@@ -142,17 +148,13 @@ def _on_disk(
     from .streams import of_anndata, of_market, of_tenx
 
     if not path.exists():
-        message = f"{path} does not exist; check the name and the folder."
-        raise DataFormatError(message)
+        refuse(f"{path} does not exist; check the name and the folder.")
     if is_zarr(path) or path.suffix.lower() == ".h5ad":
         return of_anndata(path, layer, block_counts, scratch)
     if of_suffix(path) == "10x-h5":
         return of_tenx(path, layer, block_counts)
     if layer is not None:
-        message = (
-            f"{parameter('layer', layer)} is for AnnData and 10x files, not {path}."
-        )
-        raise DataFormatError(message)
+        refuse(f"{parameter('layer', layer)} is for AnnData and 10x files, not {path}.")
     if path.is_file() and path.suffix in SUFFIXES:
         return of_files([path], str(path), block_counts, scratch)
     if path.is_dir():
@@ -161,12 +163,11 @@ def _on_disk(
             return of_files(files, str(path), block_counts, scratch)
     if _is_market(path):
         return of_market(path, block_counts, scratch)
-    message = (
+    refuse(
         f"{path} cannot be read in blocks: that is for csv, h5ad, zarr, 10x, "
         "MatrixMarket and folders of npz or parquet; make it one by `threecpo convert` "
         "or threecpo.write_counts, or read all of it by threecpo.read_counts."
     )
-    raise DataFormatError(message)
 
 
 def _is_market(path: Path) -> bool:
@@ -261,11 +262,10 @@ def of_dask_array(X: Any) -> BlockSource:
     from dask.optimization import cull
 
     if X.ndim != 2 or X.numblocks[1] > 1:
-        message = (
+        refuse(
             f"The Dask array has {X.ndim} dimensions and {X.numblocks} chunks; it must "
             "be a table cut along its rows alone: X.rechunk({1: -1})."
         )
-        raise DataFormatError(message)
     keys = [row[0] for row in X.__dask_keys__()]
     graph = dict(X.__dask_graph__())
     chunks = [_Chunk(i, cull(graph, [key])[0], key) for i, key in enumerate(keys)]
@@ -290,8 +290,7 @@ def files_of(folder: Path) -> list[Path]:
     """Blocks of a folder; numbers in their names count as numbers."""
     found = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
     if len({path.suffix == ".npz" for path in found}) > 1:
-        message = f"{folder} holds both npz and parquet files; keep one kind there."
-        raise DataFormatError(message)
+        refuse(f"{folder} holds both npz and parquet files; keep one kind there.")
     return sorted(found, key=_natural)
 
 
@@ -307,17 +306,18 @@ def of_files(
     header = _header(first)
     for path in others:
         if _header(path) != header:
-            message = f"{path} has other column names than {first.name}."
-            raise DataFormatError(message)
+            refuse(f"{path} has other column names than {first.name}.")
     largest, compressed = _facts(paths)
-    with block_errors(first):
-        if first.suffix != ".npz":
-            header = parquet.read(first, _WIDE).column_names
-    columns = None if header is None else np.array(list(header), dtype=object)
     readers = [BlockFile(path) for path in paths]
-    if total := proportion_total(readers[0]()):
-        message = f"{name}: {proportions_message(total)}."
-        raise DataFormatError(message)
+    with block_errors(first):
+        if first.suffix == ".npz":
+            block = readers[0]()
+        else:
+            content = parquet.read(first, _WIDE)
+            block, header = counts_of(content.X), content.column_names
+    columns = None if header is None else np.array(list(header), dtype=object)
+    if total := proportion_total(block):
+        refuse(f"{name}: {proportions_message(total)}.")
     if scratch.shared or not compressed or (largest or 0) > 2 * block_counts:
         return BlockSource(tuple(readers), name, columns, largest=largest)
     sizes = [path.stat().st_size for path in paths]

@@ -18,12 +18,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from ..._core.counts import Counts
-from ..._errors import DataFormatError, parameter
+from ..._core.counts import Counts, cut_rows
+from ..._core.matrices import from_dense, from_sparse
+from ..._errors import DataFormatError, parameter, refuse
 from ..._fit.budget import as_text
-from ..._validation import FEWEST_SHARES, proportion_total, proportions_message
-from .block_source import BlockSource, HeldBlock, row_cuts
+from ..._validation import (
+    FEWEST_SHARES,
+    held_counts,
+    proportion_total,
+    proportions_message,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -43,6 +49,59 @@ _PACKED = ("i4", *_NUMBERS, *_NUMBERS)
 _PLAIN = ("i4", *_NUMBERS, "f8")
 
 
+@dataclass(frozen=True)
+class BlockSource:
+    """Readers of blocks, which lie below each other in this order.
+
+    A reader takes nothing and reads its counts at each call: readers are sent to other
+    processes, blocks are not. ``not_whole`` is the error to raise where X is taken for
+    lack of a layer of counts, and holds none. ``largest`` is the number of stored
+    counts of the largest block, if that is known before they are read.
+    """
+
+    readers: tuple[Callable[[], Counts], ...]
+    name: str
+    column_names: NDArray[np.object_] | None = None
+    not_whole: str | None = None
+    largest: int | None = None
+    row_names: NDArray[np.object_] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.readers:
+            refuse(f"{self.name} has no blocks of rows.")
+
+
+@dataclass(frozen=True)
+class HeldBlock:
+    """A block that is in memory."""
+
+    counts: Counts
+
+    def __call__(self) -> Counts:
+        return self.counts
+
+
+def counts_of(block: Any) -> Counts:
+    """Counts of a block that is sparse, an array, a table, or counts already."""
+    held = held_counts(block)
+    if held is not None:
+        return held
+    if sp.issparse(block):
+        return from_sparse(block)
+    array = np.asarray(block)
+    if array.ndim != 2 or array.dtype.kind not in "biuf":
+        refuse(
+            f"a block is {array.dtype} of shape {array.shape}; it must be a table of "
+            "numbers, best a scipy.sparse.csr_array"
+        )
+    return from_dense(array)
+
+
+def row_cuts(ends: NDArray[np.int64], block_counts: int) -> list[tuple[int, int]]:
+    """Row ranges of about as many stored counts as asked for, from row pointers."""
+    return cut_rows(ends, -(-int(ends[-1]) // block_counts))
+
+
 class Scratch(NamedTuple):
     """Where a store may be, and whether other processes read it, too."""
 
@@ -53,12 +112,11 @@ class Scratch(NamedTuple):
         """Refuse what does not fit, before anything is written."""
         free = shutil.disk_usage(self.folder).free
         if needed > free:
-            message = (
+            refuse(
                 f"{self.folder} has {as_text(free)} free; the scratch store of {name} "
                 f"needs about {as_text(needed)}. Name a folder on a larger disk with "
                 f"{parameter('scratch')} or the environment variable TMPDIR."
             )
-            raise DataFormatError(message)
 
 
 @dataclass(frozen=True)
@@ -228,8 +286,7 @@ def _not_proportions(blocks: Iterator[Counts], name: str) -> Iterator[Counts]:
             totals.add(proportion_total(block))
         yield block
     if len(totals) == 1 and (total := totals.pop()):
-        message = f"{name}: {proportions_message(total)}."
-        raise DataFormatError(message)
+        refuse(f"{name}: {proportions_message(total)}.")
 
 
 def _tell(first: Counts, stream: RowStream, scratch: Scratch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._core.matrices import from_sparse
-from ..._errors import DataFormatError, parameter
+from ..._errors import parameter, refuse
 from .. import h5ad, mtx, tenx
 from ..content import check_names
 from ..delimited import row_blocks
@@ -19,8 +19,7 @@ from ..files import is_zarr, limits_of
 from ..formats import ReadOptions, of_suffix
 from ..hierarchies import labels_found, read_rows
 from ..isolated import isolated
-from .block_source import row_cuts
-from .store import PackedFile, RowStream
+from .store import PackedFile, RowStream, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -49,8 +48,7 @@ def of_anndata(
         shape, names = tuple(found["shape"]), found["columns"]
         if shape[1] != len(names):
             what = f"{found['called']} has {shape[1]} columns"
-            message = f"{what} for {len(names)} names"
-            raise DataFormatError(message)
+            refuse(f"{what} for {len(names)} names")
         ends = _pointers(found, shape)
     hint = f"{path}: {h5ad.fractional_x(found)}."
     cuts, place = row_cuts(ends, block_counts), found["place"]
@@ -91,8 +89,7 @@ def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64
         return np.arange(n_lines + 1, dtype=np.int64) * wide
     ends: NDArray[np.int64] = found["indptr"]
     if len(ends) != n_lines + 1 or (np.diff(ends) < 0).any() or ends[0] != 0:
-        message = "its row pointers are damaged"
-        raise DataFormatError(message)
+        refuse("its row pointers are damaged")
     return ends
 
 
@@ -144,8 +141,7 @@ def _entries(
     with block_errors(path), closing(_lines(path, place, cuts)) as lines:
         for (start, stop), (lengths, rows, data) in zip(cuts, lines, strict=True):
             if len(rows) and not 0 <= rows.min() <= rows.max() < n_rows:
-                message = f"its matrix has an index beyond its {n_rows} rows"
-                raise DataFormatError(message)
+                refuse(f"its matrix has an index beyond its {n_rows} rows")
             yield rows, np.repeat(np.arange(start, stop), lengths), data
 
 
@@ -165,11 +161,10 @@ def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
             columns = np.array(tenx.read_gene_names(matrix), dtype=object)
             rows = np.array(tenx.read_cell_names(matrix), dtype=object)
             if shape != (len(rows), len(columns)):
-                message = (
+                refuse(
                     f"{matrix.name} has {shape[1]} rows and {shape[0]} columns for "
                     f"{len(columns)} genes and {len(rows)} cells"
                 )
-                raise DataFormatError(message)
 
     def entries() -> Iterator[Entries]:
         with block_errors(path), mtx.open_matrix(matrix) as (_, parts):
@@ -339,8 +334,7 @@ def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list
         if of_suffix(path) == "csv":
             found = _csv_rows(path, reading or {}).row_names
             if found is None:
-                message = f"it has no names of rows; pass {parameter('index')}"
-                raise DataFormatError(message)
+                refuse(f"it has no names of rows; pass {parameter('index')}")
             names = found
         elif path.suffix.lower() == ".h5":
             names = h5ad.asked(tenx.describe, path, layer=None)["rows"]
@@ -362,9 +356,8 @@ def _is_tenx(path: Path) -> bool:
 def _check_has_rows(path: Path) -> None:
     """Refuse what has nothing but counts in its blocks."""
     if not is_zarr(path) and path.suffix.lower() != ".h5ad":
-        message = (
+        refuse(
             f"{path} has no columns of labels or batches. Take those of 10x files from "
             "a table of cells with --metadata; other counts must be csv, h5ad or zarr "
             "to be read in blocks with them."
         )
-        raise DataFormatError(message)
