@@ -332,7 +332,7 @@ def test_a_model_without_rows_says_where_they_are(tmp_path):
     model = distributed.fit(ThreeCPO(2, random_state=0), [[9, 1], [1, 9]] * 5)
     assert len(results.row_table(model)["row"]) == 10
     distributed.fit(model, [[9, 1], [1, 9]] * 5, write_to=tmp_path / "rows")
-    calls = (results.row_table, plot.cluster_sizes)
+    calls = (results.row_table, plot.outliers)
     for call in (*calls, lambda model: report.write(model, None, tmp_path / "r.html")):
         with pytest.raises(ValueError, match=r"no results of its rows.*predict"):
             call(model)

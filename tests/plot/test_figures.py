@@ -16,9 +16,6 @@ mpl.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
 
 FIGURES = {
-    "cluster_sizes": plot.cluster_sizes,
-    "column_groups": plot.column_groups,
-    "convergence": plot.convergence,
     "heat_map": plot.heat_map,
     "outliers": plot.outliers,
     "row_map": lambda model, ax=None: plot.row_map(model, X, ax),
@@ -70,38 +67,6 @@ def test_without_matplotlib_the_extra_is_named(model, monkeypatch):
     for draw in FIGURES.values():
         with pytest.raises(ImportError, match=needs):
             draw(model)
-
-
-def test_bars_are_the_sizes_and_the_outliers_the_last(with_outliers):
-    ax = plot.cluster_sizes(with_outliers)
-    labels = with_outliers.labels_
-    heights = [bar.get_height() for bar in ax.patches]
-    assert heights == [(labels == k).sum() for k in (0, 1, 2, -1)]
-    assert [text.get_text() for text in ax.texts] == [str(int(h)) for h in heights]
-    assert ax.get_xticklabels()[-1].get_text() == "outliers"
-    assert ax.patches[-1].get_hatch()
-
-
-def test_groups_add_up_to_all_columns_and_counts(model):
-    ax = plot.column_groups(model)
-    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(3, 2)
-    np.testing.assert_allclose(widths.sum(axis=0), 100)
-    np.testing.assert_allclose(widths[:, 1], [60, 20, 20])
-    share = 100 * X[:, :6].sum() / X.sum()
-    assert widths[0, 0] == pytest.approx(share, rel=1e-3)
-    names = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert names == ["relevant", "shared", "noise"]
-
-
-def test_convergence_is_the_history(model):
-    ax = plot.convergence(model)
-    (loss,) = ax.get_lines()
-    np.testing.assert_array_equal(loss.get_ydata(), model.history_["loss"])
-    np.testing.assert_array_equal(loss.get_xdata(), range(1, model.n_iter_ + 1))
-    (beside,) = (other for other in ax.figure.axes if other is not ax)
-    (moved,) = beside.get_lines()
-    np.testing.assert_array_equal(moved.get_ydata(), model.history_["rows_moved"])
-    assert loss.get_marker() != moved.get_marker()
 
 
 def test_the_heat_map_is_log_ratios_under_the_columns_names(model):
@@ -192,13 +157,11 @@ class TestNames:
         *short, long = (f"{k}: {name}" for k, name in enumerate(self.names))
         return [*short, f"{long[: length + 3]}…"]
 
-    @pytest.mark.parametrize("name", ["cluster_sizes", "heat_map"])
-    def test_below_an_axis(self, name, named):
-        ax = FIGURES[name](named)
+    def test_below_an_axis(self, named):
+        ax = plot.heat_map(named)
         ax.figure.canvas.draw()
         found = [text.get_text() for text in ax.get_xticklabels()]
-        order = named.record_.tree.leaves if name == "heat_map" else range(3)
-        assert found[:3] == [self.shown(23)[k] for k in order]
+        assert found[:3] == [self.shown(23)[k] for k in named.record_.tree.leaves]
 
     def test_beside_the_map(self, named):
         ax = plot.row_map(named, X)

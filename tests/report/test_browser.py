@@ -115,12 +115,12 @@ def test_sorting_goes_both_ways_and_is_announced(visit):
 def test_numbers_sort_as_numbers_with_the_unknown_last(visit):
     page = visit("plain")
     page.get_by_role("button", name="Overall count", exact=True).click()
-    texts = page.locator("#body td:nth-child(6)").all_inner_texts()
+    texts = page.locator("#body td:nth-child(5)").all_inner_texts()
     values = [float(text) for text in texts]
     assert values == sorted(values, reverse=True)
     page = visit("wide")
     page.get_by_role("button", name="Ratio there", exact=True).click()
-    first = page.locator("#body tr td:nth-child(5)").first.inner_text()
+    first = page.locator("#body tr td:nth-child(4)").first.inner_text()
     assert first.startswith("× ")
 
 
@@ -130,10 +130,10 @@ def test_all_numbers_of_a_column_are_there(visit):
     page.fill("#search", "Bach")
     cells = page.locator("#body tr td").all_inner_texts()
     assert cells[0] == "relevant"
-    assert cells[2].startswith("cluster ")
-    assert cells[3].startswith("× ")
-    assert float(cells[4]) == pytest.approx(X[:, 0].mean(), rel=5e-3)
-    assert len(cells) == 5 + 3
+    assert cells[1].startswith("cluster ")
+    assert cells[2].startswith("× ")
+    assert float(cells[3]) == pytest.approx(X[:, 0].mean(), rel=5e-3)
+    assert len(cells) == 4 + 3
 
 
 def test_the_theme_follows_the_system_and_the_button(visit):
@@ -182,7 +182,7 @@ def test_the_keyboard_reaches_everything_in_order(visit):
     assert [name for name in names if name in wanted] == wanted
     assert names.index("map-area") < names.index("Cluster") < names.index("search")
     heads = names[names.index("viewport") + 1 :]
-    assert heads[:3] == ["Column", "Group", "Evidence"]
+    assert heads[:3] == ["Column", "Group", "Highest in"]
     assert [name for name, ring in reached if ring == "none"] == []
 
 
@@ -231,6 +231,12 @@ def test_tables_and_figures_can_be_taken_away(visit):
     assert svg.startswith(b"<svg")
     assert b"class=" not in svg
     assert taken(".map-side .take >> nth=1").startswith(b"\x89PNG")
+    heat = taken("#markers ~ .takes .take >> nth=1").decode()
+    assert "Bach" in heat
+    assert "color(" in heat
+    tree = taken("#tree ~ figure .take").decode()
+    for name in page.locator(".leaves a bdi").all_inner_texts():
+        assert name in tree
     lines = taken("#tools .take").decode("utf-8-sig").splitlines()
     assert len(lines) == 1 + 10
 

@@ -140,9 +140,9 @@ def test_all_columns_have_three_digits_of_their_numbers(planted_model):
     np.testing.assert_allclose(unpack(part["overall"]), X.mean(axis=0), rtol=5e-3)
     rates = [unpack(values) for values in part["rates"]]
     np.testing.assert_allclose(rates, model.cluster_rates_ / len(X) - 1e-3, rtol=6e-3)
-    evidence = unpack(part["evidence"])
-    assert (evidence[model.column_groups_ == 1] > 0).all()
-    assert not evidence[model.column_groups_ != 1].any()
+    strength = unpack(part["strength"])
+    assert (strength[model.column_groups_ == 1] > 0).all()
+    assert not strength[model.column_groups_ != 1].any()
 
 
 def test_the_map_can_be_coloured_by_columns(planted_model):

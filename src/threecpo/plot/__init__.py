@@ -1,15 +1,12 @@
 """Figures, as functions that return matplotlib Axes."""
 
-from ._clusters import cluster_sizes, column_groups, dendrogram, heat_map
-from ._paths import cluster_path, convergence, k_path
+from ._clusters import dendrogram, heat_map
+from ._paths import cluster_path, k_path
 from ._rows import cluster_shares, outliers, row_map
 
 __all__ = [
     "cluster_path",
     "cluster_shares",
-    "cluster_sizes",
-    "column_groups",
-    "convergence",
     "dendrogram",
     "heat_map",
     "k_path",

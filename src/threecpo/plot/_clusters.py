@@ -8,10 +8,7 @@ import numpy as np
 
 from .._extras import require
 from .style import (
-    BLUE,
     GREY,
-    GROUPS,
-    MOST_NAMED,
     axes,
     cluster_labels,
     cluster_styles,
@@ -23,61 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..cluster import ThreeCPO
-
-
-def cluster_sizes(model: ThreeCPO, ax: Any = None) -> Any:
-    """Draw the number of rows in each cluster.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        A bar for each cluster under its name, and one for outliers if there are any.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.plot import cluster_sizes
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> cluster_sizes(ThreeCPO(3, random_state=0).fit(X)).get_ylabel()
-    'rows'
-    """
-    from ..results import figure_data
-    from ..results.fitted import record_of
-
-    part = figure_data.cluster_sizes(record_of(model))
-    labels = cluster_labels(model.cluster_names_, 24)
-    ax = axes(ax, (6.4, 4.8))
-    sizes = part["sizes"]
-    bars = ax.bar(range(len(sizes)), sizes, color=BLUE)
-    ticks = list(range(0, len(sizes), 1 + len(sizes) // (MOST_NAMED + 1)))
-    shown = [labels[k] for k in ticks]
-    if part["outliers"]:
-        place = len(sizes)
-        extra = ax.bar([place], [part["outliers"]], color=GREY, hatch="///")
-        bars = [*bars, *extra]
-        ticks, shown = [*ticks, place], [*shown, "outliers"]
-    ax.set_xticks(ticks, shown, parse_math=False, **turned(labels))
-    if len(sizes) <= MOST_NAMED:
-        for bar in bars:
-            ax.annotate(
-                f"{bar.get_height():.0f}",
-                (bar.get_x() + bar.get_width() / 2, bar.get_height()),
-                xytext=(0, 2),
-                textcoords="offset points",
-                ha="center",
-            )
-    ax.margins(y=0.08)
-    ax.set_xlabel("cluster")
-    ax.set_ylabel("rows")
-    return ax
 
 
 # A ratio of 16 is as strong as a colour gets.
@@ -229,54 +171,4 @@ def dendrogram(
     ax.set_ylim(len(labels) - 0.5, -0.5)
     ax.set_xlim(left=0.0)
     ax.set_xlabel("likelihood lost (nats a row)")
-    return ax
-
-
-def column_groups(model: ThreeCPO, ax: Any = None) -> Any:
-    """Draw the share of columns and of counts in each column group.
-
-    Parameters
-    ----------
-    model : ThreeCPO
-        A fitted model.
-    ax : matplotlib Axes or None, default=None
-        Where to draw; None makes a new figure.
-
-    Returns
-    -------
-    matplotlib Axes
-        Two bars, cut into relevant, shared and noise.
-
-    Examples
-    --------
-    >>> from threecpo import ThreeCPO
-    >>> from threecpo.datasets import make_synth
-    >>> from threecpo.plot import column_groups
-    >>> X, _ = make_synth(300, random_state=0)
-    >>> column_groups(ThreeCPO(3, random_state=0).fit(X)).get_xlabel()
-    'share in %'
-    """
-    from ..results import figure_data
-    from ..results.fitted import record_of
-
-    part = figure_data.column_groups(record_of(model))
-    ax = axes(ax, (6.4, 2.2))
-    whole = sum(part["columns"])
-    left = [0.0, 0.0]
-    for group, n_columns, counts in zip(
-        part["groups"], part["columns"], part["counts"], strict=True
-    ):
-        widths = [100 * counts, 100 * n_columns / whole]
-        ax.barh([0, 1], widths, left=left, color=GROUPS[group], label=group, height=0.6)
-        left = [a + b for a, b in zip(left, widths, strict=True)]
-    ax.set_yticks([0, 1], ["counts", "columns"])
-    ax.set_xlim(0, 100)
-    ax.set_xlabel("share in %")
-    ax.legend(
-        loc="lower center",
-        bbox_to_anchor=(0.5, 1.0),
-        ncols=3,
-        frameon=False,
-        borderpad=0,
-    )
     return ax

@@ -21,7 +21,6 @@ CLUSTERS = (
 MARKERS = "os^DvPX<>*"
 # More names than these leave no room for the figure.
 MOST_NAMED = 25
-GROUPS = {"relevant": BLUE, "shared": ORANGE, "noise": GREY}
 # What the axis of a criterion is called.
 CRITERION_TITLES = {
     "mdl": "loss + v(K)",

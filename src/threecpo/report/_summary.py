@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import OUTLIER, RELEVANT
+from .._core.codes import OUTLIER
 from .._plain import plain
 from ..results import figure_data
 from ..results.fitted import (
@@ -227,15 +227,12 @@ def _names(record: FitRecord, given: Iterable[Any] | None, noun: Noun) -> list[s
 
 
 def _columns(record: FitRecord, names: list[str]) -> Part:
-    """All columns: group, evidence that they mark a cluster, typical counts."""
+    """All columns: group, how well they mark a cluster, typical counts."""
     expected = expected_counts(record)
-    evidence = np.where(
-        record.groups == RELEVANT, record.markers.evidence.max(axis=0), 0.0
-    )
     return {
         "names": names,
         "groups": record.groups.tolist(),
-        "evidence": pack(evidence),
+        "strength": pack(record.markers.strength.max(axis=0)),
         "overall": pack(expected.overall),
         "rates": [pack(rates) for rates in expected.clusters],
     }

@@ -335,7 +335,10 @@ def tree(part: dict[str, Any]) -> str:
                 f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{css}"/>'
             )
         x, y = at(node["place"], node["height"])
-        numbers.append(f'<text x="{x}" y="{y}" class="node">{node["node"]}</text>')
+        text = (
+            f'<text x="{x}" y="{y}" dx="4" dy="-4" class="node">{node["node"]}</text>'
+        )
+        numbers.append(text)
     return (
         '<svg aria-hidden="true" focusable="false">'
         f"{''.join(lines)}{''.join(numbers)}</svg>"
@@ -350,7 +353,6 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
     """SVG text of every figure that the summary has numbers for."""
     words = {key: escape(word["many"]) for key, word in summary["words"].items()}
     drawings: dict[str, Draw] = {
-        "groups": _groups,
         "map": lambda part, _: row_map(part, summary["order"]),
         "outliers": _outliers,
         "path": path_figure,
@@ -363,31 +365,11 @@ def figures(summary: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _groups(part: dict[str, Any], words: Words) -> str:
-    room = min(max(76, 8 * len(words["columns"]) + 16), 200)
-    chart = Chart(130, (0, 100), (0, 1), left=room, bottom=44)
-    chart.x_axis("share in %", [0, 20, 40, 60, 80, 100])
-    n_columns = sum(part["columns"])
-    shares = [
-        (words["columns"], [n / n_columns for n in part["columns"]]),
-        ("counts", part["counts"]),
-    ]
-    for line, (title, widths) in enumerate(shares):
-        top, left = 8 + 38 * line, 0.0
-        chart.text(chart.left - 10, top + 19, title, "end")
-        for css, width in zip(("first", "second", "gone"), widths, strict=True):
-            if width > 0:
-                start, stop = chart.at_x(100 * left), chart.at_x(100 * (left + width))
-                chart.bar(start, stop - 1, top, top + 28, css)
-            left += width
-    return chart.svg()
-
-
 def _outliers(part: dict[str, Any], words: Words) -> str:
     edges, counts = part["edges"], part["counts"]
     chart = Chart(240, (edges[0], edges[-1]), around(counts, zero=True))
     chart.y_axis(words["rows"], ticks(*chart.y, most=5, least=1.0))
-    chart.x_axis("outlier score in nats", ticks(*chart.x, most=8))
+    chart.x_axis("outlier score", ticks(*chart.x, most=8))
     for left, right, count in zip(edges[:-1], edges[1:], counts, strict=True):
         if count:
             css = "second" if left >= part["threshold"] else "first"

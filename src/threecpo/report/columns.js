@@ -24,7 +24,7 @@
     }
     return values;
   };
-  const evidence = numbers(data.evidence);
+  const strength = numbers(data.strength);
   const overall = numbers(data.overall);
   const rates = data.rates.map(numbers);
   const strongest = new Float64Array(n);
@@ -52,7 +52,6 @@
   const fields = [
     { title: words.columns.one[0].toUpperCase() + words.columns.one.slice(1), css: "name" },
     { title: "Group", css: "kind", values: Float64Array.from(data.groups, (group) => -group) },
-    { title: "Evidence", values: evidence, down: true },
     { title: "Highest in", values: strongest, text: (k) => `cluster ${k}` },
     { title: "Ratio there", values: ratio, down: true, text: (value) => (Number.isNaN(value) ? "–" : `× ${format(value)}`) },
     { title: "Overall count", values: overall, down: true },
@@ -60,7 +59,7 @@
   ];
 
   const base = Array.from({ length: n }, (_, j) => j).sort((a, b) => (
-    data.groups[b] - data.groups[a] || evidence[b] - evidence[a] || a - b));
+    data.groups[b] - data.groups[a] || strength[b] - strength[a] || a - b));
   const baseRank = new Int32Array(n);
   base.forEach((j, rank) => { baseRank[j] = rank; });
   let lowered = null;

@@ -35,25 +35,53 @@
 
   const KEPT = ["fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "opacity",
     "font-size", "font-weight", "font-family", "text-anchor", "paint-order", "visibility"];
-  const drawing = (figure) => {
-    const source = figure.querySelector("svg");
+  const svg = (name, attributes, ...children) => {
+    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.append(...children);
+    return made;
+  };
+  // A drawing that needs no style sheet, at its place in the figure.
+  const copied = (source, frame) => {
     const box = source.getBoundingClientRect();
     const copy = source.cloneNode(true);
-    const [from, to] = [source, copy].map((svg) => [svg, ...svg.querySelectorAll("*")]);
+    const [from, to] = [source, copy].map((each) => [each, ...each.querySelectorAll("*")]);
     from.forEach((element, i) => {
       const style = getComputedStyle(element);
       to[i].removeAttribute("class");
       for (const name of KEPT) to[i].setAttribute(name, style.getPropertyValue(name));
     });
-    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    copy.setAttribute("width", box.width);
-    copy.setAttribute("height", box.height);
-    const paper = document.createElementNS(source.namespaceURI, "rect");
-    paper.setAttribute("width", "100%");
-    paper.setAttribute("height", "100%");
-    paper.setAttribute("fill", getComputedStyle(document.body).backgroundColor);
-    copy.prepend(paper);
-    return { blob: new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }), box };
+    for (const key of ["width", "height"]) copy.setAttribute(key, box[key]);
+    copy.setAttribute("x", box.left - frame.left);
+    copy.setAttribute("y", box.top - frame.top);
+    return copy;
+  };
+  // A line of a list or a cell of a table: its colour, and its text.
+  const written = (item, frame) => {
+    const { left, top, width, height } = item.getBoundingClientRect();
+    const { backgroundColor, color, fontSize, fontFamily, textAlign } = getComputedStyle(item);
+    const middle = textAlign === "center";
+    const at = { x: left - frame.left, y: top - frame.top };
+    const mark = item.querySelector(".mark") && !middle ? 20 : 0;
+    const rest = middle && item.querySelector(".mark") ? height / 4 : 0;
+    return [
+      svg("rect", { ...at, width, height, fill: backgroundColor }),
+      svg("text", { x: at.x + (middle ? width / 2 : mark), y: at.y + height / 2 + 5 + rest, fill: color,
+        "font-size": fontSize, "font-family": fontFamily, "text-anchor": middle ? "middle" : "start" },
+      item.textContent.trim().replace(/\s+/g, " ")),
+    ];
+  };
+  const drawing = (figure) => {
+    // The names of a tree are text of the page beside its drawing.
+    const place = figure.matches("table") ? figure : figure.querySelector(".tree") ?? figure.querySelector("svg");
+    const box = place.getBoundingClientRect();
+    const texts = [...place.querySelectorAll("li, th, td")].flatMap((item) => written(item, box));
+    const parts = place.matches("svg") ? [place] : place.querySelectorAll("svg");
+    const paper = svg("rect", { width: "100%", height: "100%",
+      fill: getComputedStyle(document.body).backgroundColor });
+    const whole = svg("svg", { width: box.width, height: box.height }, paper, ...texts,
+      ...[...parts].map((part) => copied(part, box)));
+    return { blob: new Blob([new XMLSerializer().serializeToString(whole)], { type: "image/svg+xml" }), box };
   };
   const picture = (figure, name) => {
     const { blob, box } = drawing(figure);
@@ -67,13 +95,16 @@
     };
     image.src = URL.createObjectURL(blob);
   };
-  document.querySelectorAll("figure[data-name]").forEach((figure) => {
+  document.querySelectorAll("figure[data-name], table.heat").forEach((figure) => {
     const { name } = figure.dataset;
-    const line = document.createElement("p");
-    line.className = "takes";
+    let line = figure.closest(".scroll")?.nextElementSibling;
+    if (!line) {
+      line = document.createElement("p");
+      line.className = "takes";
+      figure.append(line);
+    }
     line.append(
-      button("SVG", () => save(drawing(figure).blob, `${name}.svg`)), " ",
-      button("PNG", () => picture(figure, name)));
-    figure.append(line);
+      " ", button("SVG", () => save(drawing(figure).blob, `${name}.svg`)),
+      " ", button("PNG", () => picture(figure, name)));
   });
 }
