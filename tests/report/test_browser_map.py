@@ -78,6 +78,33 @@ def test_colours_switch_between_clusters_labels_confidence_and_columns(visit):
     assert page.locator("#points path").count() == 4
 
 
+def test_a_column_without_single_counts_shows_what_is_expected(visit):
+    page = visit("wide")
+    name, expected = page.evaluate(
+        """() => {
+            const data = JSON.parse(document.getElementById("data").textContent);
+            const packed = new Set(data.map.by_column.columns);
+            const j = data.columns.names.findIndex((_, j) => !packed.has(j)
+                && data.columns.groups[j] === 1);
+            const rate = (text) => {
+                const [low, high] = [0, 1].map((k) => atob(text).charCodeAt(2 * j + k));
+                const code = low + 256 * high;
+                return (code >> 6) * 10 ** ((code & 63) - 32);
+            };
+            const rates = data.columns.rates.map(rate);
+            const best = rates.indexOf(Math.max(...rates));
+            return [data.columns.names[j],
+                data.map.cluster.filter((k) => rates[k] === rates[best]).length];
+        }"""
+    )
+    page.fill("#colour-column", name)
+    expect(page.locator("#map-status")).to_contain_text("expected count in each")
+    most = page.locator("#points path.s8").get_attribute("d")
+    assert most.count("M") == expected
+    page.fill("#colour-column", "")
+    expect(page.locator("#map-status")).to_be_hidden()
+
+
 def test_map_and_table_are_linked_both_ways(visit):
     page = visit("labelled")
     row = page.locator("#overview tr[data-cluster='1']")

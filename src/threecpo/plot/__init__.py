@@ -1,7 +1,6 @@
 """Figures, as functions that return matplotlib Axes."""
 
-from ._clusters import dendrogram, heat_map
-from ._paths import cluster_path, k_path
+from ._clusters import cluster_path, dendrogram, heat_map, k_path
 from ._rows import cluster_shares, outliers, row_map
 
 __all__ = [

@@ -1,7 +1,7 @@
 
 // The map: what a point is, groups by themselves, colours by cluster, label, confidence or column.
 {
-  const { map: data, clusters, columns } = JSON.parse(document.getElementById("data").textContent);
+  const { map: data, clusters, columns, words } = JSON.parse(document.getElementById("data").textContent);
   if (data) {
     const byId = (id) => document.getElementById(id);
     const area = byId("map-area");
@@ -30,10 +30,26 @@
     const ring = svg("circle", { r: 8, class: "ring", visibility: "hidden" });
     drawing.append(ring);
 
-    const packed = new Map((data.by_column?.columns ?? []).map((j, place) => [columns.names[j].toLowerCase(), place]));
-    const steps = (place) => {
-      const bytes = atob(data.by_column.values[place]);
-      return Int16Array.from({ length: n }, (_, i) => Math.ceil((bytes.charCodeAt(i) * STEPS) / 255));
+    const packed = new Map((data.by_column?.columns ?? []).map((j, place) => [j, place]));
+    let byName = null;
+    const named = (text) => {
+      byName ??= new Map(columns.names.map((name, j) => [name.toLowerCase(), j]));
+      return byName.get(text.trim().toLowerCase()) ?? -1;
+    };
+    // Counts of the points, or of most columns only what is expected in their clusters.
+    const steps = (j) => {
+      if (packed.has(j)) {
+        const bytes = atob(data.by_column.values[packed.get(j)]);
+        return Int16Array.from({ length: n }, (_, i) => Math.ceil((bytes.charCodeAt(i) * STEPS) / 255));
+      }
+      const rates = columns.rates.map((text) => {
+        const at = Math.floor((2 * j) / 3);  // three bytes are four letters
+        const bytes = atob(text.slice(4 * at, 4 * at + 8));
+        const code = bytes.charCodeAt(2 * j - 3 * at) + 256 * bytes.charCodeAt(2 * j - 3 * at + 1);
+        return (code >> 6) * 10 ** ((code & 63) - 32);
+      });
+      const most = Math.max(...rates) || 1;
+      return data.cluster.map((k) => (k < 0 ? 0 : Math.ceil((STEPS * rates[k]) / most)));
     };
     const clusterName = (k) => (k < 0 ? "outlier" : `${k} ${clusters[k]}`);
     const labelName = (label, k) => (k < 0 ? "no value" : label.values[k]);
@@ -225,8 +241,10 @@
     if (typed) {
       const typing = () => {
         const before = column;
-        column = packed.get(typed.value.trim().toLowerCase()) ?? -1;
+        column = named(typed.value);
         if (column !== before) recolour();
+        status.textContent = column < 0 || packed.has(column) ? ""
+          : `${columns.names[column]}: expected count in each cluster; the page has single counts of the best ${words.columns.many} only.`;
       };
       typed.addEventListener("input", () => {
         typing();

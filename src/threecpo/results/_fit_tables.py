@@ -16,6 +16,7 @@ from ..cluster.naming import (
     clearest_rows,
     cluster_names_of,
     least_clear_rows,
+    names_array,
 )
 from ..table import CountTable
 from .fitted import (
@@ -24,7 +25,6 @@ from .fitted import (
     in_own_units,
     mean_confidence,
     named_columns,
-    names_array,
     record_of,
     row_names_of,
     rows_of,

@@ -13,10 +13,10 @@ from .._core.workers import Workers
 from .._options import resolve_n_jobs
 from .._validation import check_counts
 from ..cluster.fitting import info_of_new_rows
+from ..cluster.naming import names_array
 from ..table import CountTable, find_columns
 from .fitted import (
     in_words,
-    names_array,
     record_of,
     row_confidence,
     row_names_of,

@@ -9,12 +9,10 @@ import numpy as np
 
 from .._core.model import log
 from .._options import check_integer, check_robust
-from .fitted import named_columns, record_of, rows_of
+from .fitted import lightest, named_columns, record_of, rows_of
 from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from .._fit.stability import Stability
     from ..cluster import ThreeCPO
     from .table_files import Table
@@ -48,12 +46,6 @@ def downweighted_rows(model: ThreeCPO) -> Table:
             for i in lightest(weights)
         ],
     )
-
-
-def lightest(weights: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Places of weights below 1, the least first."""
-    order = np.argsort(weights, kind="stable")
-    return order[weights[order] < 1]
 
 
 def batch_table(model: ThreeCPO, n: int = 10) -> Table:

@@ -28,26 +28,6 @@ if TYPE_CHECKING:
 # What stands for a name where a row is in no cluster.
 OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 
-__all__ = [
-    "column_names_of",
-    "expected_counts",
-    "held_columns",
-    "in_own_units",
-    "in_words",
-    "mean_confidence",
-    "named_columns",
-    "names_array",
-    "names_of_rows",
-    "record_of",
-    "row_confidence",
-    "row_names_of",
-    "rows_of",
-    "shown_labels",
-    "sizes_of",
-    "table_of_rows",
-    "with_rows_of_record",
-]
-
 
 def record_of(model: ThreeCPO) -> FitRecord:
     """Return the record of a fitted model, which ``set_params`` does not change."""
@@ -209,9 +189,11 @@ def row_names_of(
 
 def held_columns(record: FitRecord) -> list[str]:
     """Names of the columns that are held back, the least weight first."""
-    weights = record.sums.column_weights
-    if weights is None:
-        return []
+    weights, names = record.sums.column_weights, column_names_of(record, None)
+    return [] if weights is None else names[lightest(weights)].tolist()
+
+
+def lightest(weights: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Places of weights below 1, the least first."""
     order = np.argsort(weights, kind="stable")
-    names = column_names_of(record, None)
-    return [str(names[j]) for j in order[weights[order] < 1]]
+    return order[weights[order] < 1]
