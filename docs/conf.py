@@ -33,6 +33,8 @@ extensions = [
     "links",
 ]
 exclude_patterns = ["_made", "_build"]
+# Quotes alone: two dashes begin an option.
+smartquotes_action = "q"
 templates_path = ["_templates"]
 
 myst_enable_extensions = ["amsmath", "colon_fence", "dollarmath"]

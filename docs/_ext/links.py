@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import command_pages
+from sphinx.util import inspect
 
 LINK = re.compile(r"(?<!\!)(\[[^]]*\])\(([^)\s]+)\)")
 # The whole text of such a page is: <!-- from: CHANGELOG.md -->
@@ -70,8 +71,20 @@ def skip_what_is_not_ours(app, what, name, item, skip, options):
     return True if not home.startswith("threecpo") else None
 
 
+def signature_of_init(app, what, name, item, options, signature, returned):
+    """Show the parameters of a class, also where ``__new__`` takes anything."""
+    if what != "class" or signature is None:
+        return None
+    found = inspect.signature(item.__init__, bound_method=True)
+    shown = inspect.stringify_signature(
+        found, show_return_annotation=False, unqualified_typehints=True
+    )
+    return shown, None
+
+
 def setup(app):
     app.add_config_value("repository", "", "env")
     app.connect("source-read", on_source_read)
     app.connect("autodoc-skip-member", skip_what_is_not_ours)
+    app.connect("autodoc-process-signature", signature_of_init)
     return {"parallel_read_safe": True}
