@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import pty
 import re
 import sys
@@ -12,8 +13,15 @@ import pytest
 from running import X, assert_one_line, everything, started, table, written_csv
 
 import threecpo
+from threecpo._errors import DataFormatError, parameter, shown
 from threecpo.cli import _main, main
-from threecpo.cli._printing import as_options, clean, print_json, print_table
+from threecpo.cli._printing import (
+    as_options,
+    clean,
+    in_options,
+    print_json,
+    print_table,
+)
 
 WRONG = {
     "text.csv": b",a,b\nr1,1,2\nr2,x,3\n",
@@ -222,3 +230,22 @@ def test_names_reach_a_terminal_as_they_are(tmp_path):
         shown = read_all(ours)
     assert process.returncode == 0
     assert "[bold]a[/bold], b, c" in shown
+
+
+def test_parameters_of_reading_are_spelled_as_options():
+    parts = [parameter("drop", ["a", "b"]), parameter("header", value=False)]
+    parts += [
+        parameter("triples", ["x", "y"]),
+        parameter("layer"),
+        parameter("scratch"),
+    ]
+    error = DataFormatError(" ".join([*parts, shown("\ue000")]))
+    assert str(error) == (
+        "drop=['a', 'b'] header=False triples=['x', 'y'] layer= scratch= '\\ue000'"
+    )
+    assert in_options(error) == (
+        "--drop 'a' --drop 'b' --no-header --triples 'x' 'y' --layer scratch= '\\ue000'"
+    )
+    # A long message may be cut in a parameter.
+    assert str(DataFormatError(f"use {parts[0][:-4]}")) == "use "
+    assert str(pickle.loads(pickle.dumps(error))) == str(error)
