@@ -38,7 +38,7 @@ _counts = option(
     "--counts",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The counts of the fit, to let rows move; read as they were then.",
+    help="File of the counts of the fit, to let rows move.",
     group=INPUT,
     shown=True,
 )
@@ -146,8 +146,8 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
 def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
     """Split a CLUSTER in DIR, by number or name, and write a folder of results.
 
-    DIR is a folder that `threecpo fit` wrote. The counts are read again, from the file
-    of the fit unless --counts names another. Other clusters may change a little.
+    DIR is a folder that `threecpo fit` wrote. The counts are read again from the file
+    of the fit, or from --counts. Other clusters may change a little.
     """
     if given["counts"] is None:
         given["counts"] = _file_of(folder)

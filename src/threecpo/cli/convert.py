@@ -48,7 +48,7 @@ def command(
     force: bool,
     as_json: bool,
 ) -> None:
-    """Write the counts of FILE to a file OUT of another kind."""
+    """Convert FILE to another format and write it to OUT."""
     from ..io import write_counts
     from ..io.write import check_target
 

@@ -58,13 +58,13 @@ def command(
     as_json: bool,
     **values: Any,
 ) -> None:
-    """Put the rows of FILE in the clusters of a fitted MODEL.
+    """Assign the rows of FILE to the clusters of a fitted MODEL.
 
-    MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are found by
-    their names; those that the model does not know are listed and left out; a FILE that
-    is read in blocks (--max-memory) must have just those of the model, unless --missing
-    is zero. Of texts the words of the model are counted. FILE is read as the table of
-    the fit was; options of reading given here override those of the fit.
+    MODEL is a folder that `threecpo fit` wrote, or its model.npz. Columns are matched
+    by name; columns that are not in the model are listed and ignored. A FILE that is
+    read in blocks (--max-memory) must have exactly the columns of the model, unless
+    --missing is zero. Texts are counted with the words of the model. FILE is read with
+    the options of the fit; options given here override them.
     """
     from ..persistence import load
 
