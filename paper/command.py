@@ -129,7 +129,7 @@ def _checked(options: Any) -> Any:
             continue
         whole = isinstance(number, Integral) and not isinstance(number, bool)
         if not whole or number < 1:
-            message = f"{name}={number!r} must be a whole number of 1 or more."
+            message = f"{name}={number!r} must be an integer of 1 or more."
             raise ValueError(message)
     known = _known_methods()
     for name in options.methods:

@@ -57,9 +57,9 @@ def test_fractions_in_x_are_refused_with_what_to_pass():
 def test_fractions_are_used_with_a_warning_where_they_are_asked_for():
     ratios = np.round(X / 7, 2).astype(np.float32)
     adata = made(ratios, "dense")
-    with pytest.warns(UserWarning, match="not whole numbers"):
+    with pytest.warns(UserWarning, match="not integers"):
         cluster(adata, 3, layer="X")
-    with pytest.warns(UserWarning, match="not whole numbers"):
+    with pytest.warns(UserWarning, match="not integers"):
         check(adata, expected(array=ratios))
 
 

@@ -176,11 +176,11 @@ def test_all_entries_may_be_perturbed():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"n_rows": -1}, "n_rows=-1 must be a whole number"),
-        ({"noise_columns": -1}, "noise_columns=-1 must be a whole number"),
-        ({"shared_columns": 1.5}, "shared_columns=1.5 must be a whole number"),
-        ({"constant_columns": "x"}, "constant_columns='x' must be a whole number"),
-        ({"noise_high": -1}, "noise_high=-1 must be a whole number"),
+        ({"n_rows": -1}, "n_rows=-1 must be an integer"),
+        ({"noise_columns": -1}, "noise_columns=-1 must be an integer"),
+        ({"shared_columns": 1.5}, "shared_columns=1.5 must be an integer"),
+        ({"constant_columns": "x"}, "constant_columns='x' must be an integer"),
+        ({"noise_high": -1}, "noise_high=-1 must be an integer"),
         ({"perturbed": 1.1}, "perturbed=1.1 must be a share from 0 to 1"),
     ],
 )

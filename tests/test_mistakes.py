@@ -100,11 +100,11 @@ IN_PYTHON = {
     ),
     "counts as the number of clusters": (
         lambda: ThreeCPO(X).fit(X),
-        r"n_clusters=array\(.*… must be a whole number",
+        r"n_clusters=array\(.*… must be an integer",
     ),
     "a seed of text": (
         lambda: ThreeCPO(2, random_state="lucky").fit(X),
-        "random_state='lucky' is not a seed: pass a whole number .*, a RandomState",
+        "random_state='lucky' is not a seed: pass an integer .*, a RandomState",
         lambda: ThreeCPO(2, random_state=7).fit(X),
         lambda: ThreeCPO(2, random_state=np.random.RandomState(7)).fit(X),
         lambda: ThreeCPO(2, random_state=np.random.default_rng(7)).fit(X),

@@ -76,7 +76,7 @@ def test_the_pipeline_does_not_warn_of_fractions(function):
         pipeline = make_pipeline(first, ThreeCPO(3, random_state=0)).fit(X)
         assert np.array_equal(pipeline.predict(X), pipeline[-1].labels_)
     values = getattr(np, function)(X)
-    with pytest.warns(UserWarning, match="not whole numbers"):
+    with pytest.warns(UserWarning, match="not integers"):
         plain = ThreeCPO(3, random_state=0).fit(values)
     assert plain.loss_ == pipeline[-1].loss_
 

@@ -78,9 +78,9 @@ def test_what_does_not_fit_is_refused():
         ({"row_names": ["a", None]}, "row_names must be str; None is not."),
         ({"row_names": ["a", 1]}, "row_names must be str; 1 is not."),
         ({"labels": [0]}, r"labels has shape \(1,\), but X has 2 rows."),
-        ({"labels": [0, -2]}, "labels must be whole numbers from 0, or -1"),
-        ({"labels": [0.0, 1.0]}, "labels must be whole numbers"),
-        ({"labels": ["a", "b"]}, "labels must be whole numbers"),
+        ({"labels": [0, -2]}, "labels must be integers from 0, or -1"),
+        ({"labels": [0.0, 1.0]}, "labels must be integers"),
+        ({"labels": ["a", "b"]}, "labels must be integers"),
         ({"label_names": ["a"]}, "label_names are given without labels."),
         (
             {"labels": [0, 2], "label_names": ["a", "b"]},

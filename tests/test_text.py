@@ -215,7 +215,7 @@ def test_max_features_is_a_whole_number():
         "all",
         True,
     ):
-        with pytest.raises(ValueError, match=r"max_features=.* must be a whole number"):
+        with pytest.raises(ValueError, match=r"max_features=.* must be an integer"):
             count_terms(["words"], max_features)
 
 

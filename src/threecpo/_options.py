@@ -44,12 +44,12 @@ def check_choice(name: str, value: Any, allowed: Iterable[Any]) -> None:
 def check_integer(
     name: str, value: Any, least: int, choices: tuple[str | None, ...] = ()
 ) -> Any:
-    """Refuse what is neither a whole number of at least ``least`` nor a choice."""
+    """Refuse what is neither an integer of at least ``least`` nor a choice."""
     if isinstance(value, str) and value in choices:
         return value
     if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
         others = "".join(f", or {choice!r}" for choice in choices)
-        problem = f" must be a whole number of {least} or more{others}."
+        problem = f" must be an integer of {least} or more{others}."
         raise ParameterError(Given(name, value), problem)
     return int(value)
 
@@ -110,7 +110,7 @@ def resolve_penalty(penalty: Any) -> Price:
 
 
 def fixed_seed(random_state: Any) -> int:
-    """Return a whole number that stands for this seed in several fits."""
+    """Return an integer that stands for this seed in several fits."""
     if isinstance(random_state, Integral):
         return int(random_state)
     if isinstance(random_state, np.random.Generator):
@@ -130,7 +130,7 @@ def _random(random_state: Any) -> np.random.RandomState:
         generator: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError):
         problem = (
-            " is not a seed: pass a whole number from 0 to 2**32 - 1, a RandomState, "
+            " is not a seed: pass an integer from 0 to 2**32 - 1, a RandomState, "
             "a Generator or None."
         )
         given = Given("random_state", random_state)
@@ -143,7 +143,7 @@ def resolve_n_jobs(n_jobs: Any) -> int:
     if n_jobs is None:
         return 1 if _inside_a_worker() else joblib.cpu_count()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
-        problem = " must be None or a whole number other than 0."
+        problem = " must be None or an integer other than 0."
         raise ParameterError(Given("n_jobs", n_jobs), problem)
     asked = int(n_jobs)
     # As in joblib: -1 is all cores, -2 all but one.

@@ -283,20 +283,20 @@ def bad_entry_message(bad: tuple[int, int, float], name: str) -> str:
 
 
 def warn_if_fractional(counts: Counts, name: str) -> None:
-    """Warn once about values that are not whole numbers."""
+    """Warn once about values that are not integers."""
     if counts.fractional and not counts.transformed:
         warnings.warn(fractional_message(counts, name), UserWarning, stacklevel=3)
 
 
 def fractional_message(counts: Counts, name: str) -> str:
-    """What to say about values that are not whole numbers."""
+    """What to say about values that are not integers."""
     if looks_log_normalised(counts):
         return (
-            "X holds values that are not whole numbers, and this looks log-normalised: "
+            "X contains values that are not integers, and this looks log-normalised: "
             "pass the raw counts instead (for AnnData often layers['counts'] or raw.X)."
         )
     return (
-        f"X holds values that are not whole numbers; {name} models counts. "
+        f"X contains values that are not integers; {name} models counts. "
         "They are used as they are."
     )
 

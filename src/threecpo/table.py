@@ -399,7 +399,7 @@ def _labels(given: Any, n_rows: int) -> NDArray[np.int64] | None:
         return None
     labels = np.asarray(given)
     if labels.dtype.kind not in "iu" or (labels < -1).any():
-        message = "labels must be whole numbers from 0, or -1 for a row without one."
+        message = "labels must be integers from 0, or -1 for a row without one."
         raise ValueError(message)
     if labels.shape != (n_rows,):
         message = f"labels has shape {labels.shape}, but X has {n_rows} rows."

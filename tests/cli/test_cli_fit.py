@@ -211,10 +211,10 @@ def test_warnings_are_one_line_each_and_kept(run, tmp_path):
     assert done.code == 0
     assert done.err.count("\n") == 1
     assert "threecpo: note:" in done.err
-    assert "not whole numbers" in done.err
+    assert "not integers" in done.err
     facts = json.loads(Path("out/run.json").read_text())
     assert len(facts["warnings"]) == 1
-    assert "not whole numbers" in facts["warnings"][0]
+    assert "not integers" in facts["warnings"][0]
 
 
 def test_without_a_report(run, npz, monkeypatch, tmp_path):

@@ -78,7 +78,7 @@ class TestInfo:
         ("array", "warning"),
         [
             (LOG_NORMALISED, "look log-normalised"),
-            (X / 3, "not whole numbers"),
+            (X / 3, "not integers"),
             (X * (np.arange(len(X)) > 1)[:, None], "2 rows have no counts"),
             (X * (np.arange(X.shape[1]) > 0), "1 column with no counts"),
         ],

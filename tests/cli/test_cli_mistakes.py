@@ -19,7 +19,7 @@ TOWN = ("--metadata", "few.csv", "--labels", "town")
 ON_THE_COMMAND_LINE = {
     "no clusters": (
         ["fit", "t.csv", "-k", "0"],
-        "'0' is not a whole number of 1 or more or 'auto'.",
+        "'0' is not an integer of 1 or more or 'auto'.",
         ["fit", "t.csv", *K],
     ),
     "a typing error in an option": (

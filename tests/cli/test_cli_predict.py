@@ -152,7 +152,7 @@ def test_fractions_are_reported(run, tmp_path):
     written_csv(tmp_path / "half.csv", X / 2)
     done = run("predict", "model", "half.csv", "-o", "new.csv")
     assert done.code == 0
-    assert "not whole numbers" in done.err
+    assert "not integers" in done.err
 
 
 @st.composite

@@ -171,7 +171,7 @@ def test_fit_predict_and_pipelines():
 
 
 def test_other_words_are_refused():
-    message = r"^n_clusters='Auto' must be a whole number of 1 or more, or 'auto'\.$"
+    message = r"^n_clusters='Auto' must be an integer of 1 or more, or 'auto'\.$"
     with pytest.raises(ValueError, match=message):
         ThreeCPO("Auto").fit(X)
 
@@ -181,9 +181,9 @@ def test_other_words_are_refused():
     [
         (
             {"max_clusters": 0},
-            r"^max_clusters=0 must be a whole number of 1 or more\.$",
+            r"^max_clusters=0 must be an integer of 1 or more\.$",
         ),
-        ({"max_clusters": 2.5}, r"^max_clusters=2\.5 must be a whole number"),
+        ({"max_clusters": 2.5}, r"^max_clusters=2\.5 must be an integer"),
         (
             {"criterion": "bic"},
             r"^criterion='bic' is not one of 'mdl-dispersion', 'mdl'",

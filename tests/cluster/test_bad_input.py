@@ -173,7 +173,7 @@ def test_other_column_names_are_refused():
 
 @pytest.mark.parametrize("make", [np.array, sp.csr_array])
 def test_values_that_are_not_whole_give_one_warning(make):
-    with pytest.warns(UserWarning, match="not whole numbers") as caught:
+    with pytest.warns(UserWarning, match="not integers") as caught:
         model = fit(make(X / 4))
     assert len(caught) == 1
     assert "log-normalised" not in str(caught[0].message)
@@ -195,7 +195,7 @@ def test_other_values_are_not_called_log_normalised():
     shares = counts / counts.sum(axis=1, keepdims=True)
     weighted = counts * np.log(1 + np.arange(1, 61))
     for values in (shares, counts / 3, np.sqrt(counts), weighted):
-        with pytest.warns(UserWarning, match="not whole numbers") as caught:
+        with pytest.warns(UserWarning, match="not integers") as caught:
             fit(values, n_clusters=1)
         assert "log-normalised" not in str(caught[0].message)
 
@@ -221,6 +221,6 @@ def test_errors_carry_the_name_of_their_parameter():
         fit(max_iter=0)
     error = pickle.loads(pickle.dumps(caught.value))
     assert error.parameter == "max_iter"
-    assert str(error) == "max_iter=0 must be a whole number of 1 or more."
+    assert str(error) == "max_iter=0 must be an integer of 1 or more."
     spelled = error.spelled(lambda given: f"--{given.name} {given.value}")
-    assert spelled == "--max_iter 0 must be a whole number of 1 or more."
+    assert spelled == "--max_iter 0 must be an integer of 1 or more."

@@ -32,7 +32,7 @@ def test_the_data_are_cut_into_several_blocks(large):
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
+@pytest.mark.filterwarnings("ignore:X contains values:UserWarning")
 @pytest.mark.parametrize(
     ("n_init", "outliers", "factor"),
     [(1, "iterative", 1), (5, None, 1), (4, None, 0.37)],

@@ -27,7 +27,7 @@ def expected_failures(estimator):
     return {name: EXPECTED_FAILURES[name] for name in names}
 
 
-@pytest.mark.filterwarnings("ignore:X holds values:UserWarning")
+@pytest.mark.filterwarnings("ignore:X contains values:UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
 @parametrize_with_checks(

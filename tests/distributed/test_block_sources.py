@@ -78,9 +78,9 @@ class TestAnnData:
     @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
     def test_x_that_holds_no_counts_is_refused_unless_named(self, save, X):
         path = save(adata_of(X * 0.7))
-        with pytest.raises(ValueError, match="not whole numbers, and no other matrix"):
+        with pytest.raises(ValueError, match="not integers, and no other matrix"):
             fit(path)
-        with pytest.warns(UserWarning, match="not whole numbers"):
+        with pytest.warns(UserWarning, match="not integers"):
             fit(path, fitting={"layer": "X"})
 
     @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::FutureWarning")
@@ -105,7 +105,7 @@ class TestAnnData:
         assert model.feature_names_in_.tolist() == NAMES
         adata.X = sp.csc_matrix(X * 0.7)
         path = save(adata)
-        with pytest.raises(ValueError, match="not whole numbers, and no other matrix"):
+        with pytest.raises(ValueError, match="not integers, and no other matrix"):
             fit(path)
 
     def test_what_is_no_anndata_is_refused(self, tmp_path):

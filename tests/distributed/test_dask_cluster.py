@@ -195,9 +195,9 @@ def test_known_clusters_on_a_cluster(client, X, folder):
 
 def test_fractions_give_the_same_answer(client):
     X, _ = counts_of(fractional=True)
-    with pytest.warns(UserWarning, match="not whole numbers"):
+    with pytest.warns(UserWarning, match="not integers"):
         expected = fit(X)
-    with pytest.warns(UserWarning, match="not whole numbers"):
+    with pytest.warns(UserWarning, match="not integers"):
         found = fit(evenly(X, 9), fitting={"client": client})
     assert_same_answer(found, expected)
 

@@ -31,7 +31,7 @@ OPTIONS = [
 ]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
-    "ignore:X holds values that are not whole",
+    "ignore:X contains values that are not integers",
 )
 
 

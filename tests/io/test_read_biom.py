@@ -69,7 +69,7 @@ def test_dense_tables_in_json(tmp_path):
         ({"data": [[0, 0, -3]]}, "row 's1', column 'o1' holds -3"),
         ({"data": [[0, 0, float("nan")]]}, "row 's1', column 'o1' holds NaN"),
         ({"data": [[0, 9, 3]]}, "damaged"),
-        ({"data": [[0, 0.5, 3]]}, "places that are not whole numbers"),
+        ({"data": [[0, 0.5, 3]]}, "places that are not integers"),
         ({"data": [[0, 0, "x"]]}, "damaged"),
         ({"data": 7}, "damaged"),
         ({"rows": [{"id": "o"}, {"id": "o"}]}, "columns 1 and 2 are both called 'o'"),

@@ -69,7 +69,7 @@ def test_raw_has_columns_of_its_own(write):
     path = write(part)
     assert read_counts(path, layer="raw").shape == (2, 3)
     assert read_counts(path, layer="X").shape == (2, 2)
-    reason = r"not whole numbers\. Pass layer='raw', which holds counts"
+    reason = r"not integers\. Pass layer='raw', which holds counts"
     with pytest.raises(DataFormatError, match=reason):
         read_counts(path)
 

@@ -100,7 +100,7 @@ def saved(path, **changes):
         ({"row_names": np.array(["a", "a"])}, "rows 1 and 2 are both called 'a'"),
         ({"labels": np.array([0])}, "labels"),
         ({"labels": np.array([0, 7]), "label_names": np.array(["a"])}, "labels go up"),
-        ({"labels": np.array([0.5, 1])}, "labels must be whole numbers"),
+        ({"labels": np.array([0.5, 1])}, "labels must be integers"),
     ],
 )
 def test_arrays_that_do_not_go_together_are_refused(changes, reason, tmp_path, refused):

@@ -11,7 +11,7 @@ from threecpo import ThreeCPO, read_counts
 from threecpo.io import DataFormatError
 
 
-@pytest.mark.filterwarnings("ignore:X holds values that are not whole")
+@pytest.mark.filterwarnings("ignore:X contains values that are not integers")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_file_is_read_or_its_advice_leads_to_a_fit(case, tmp_path):
     path = write(case, tmp_path)

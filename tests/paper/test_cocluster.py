@@ -210,14 +210,14 @@ def test_any_small_table_gives_defined_labels(cells, name):
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("CoclustMod", {"n_clusters": 0}, "n_clusters=0 must be a whole number"),
-        ("CoclustMod", {"n_init": 0}, "n_init=0 must be a whole number"),
-        ("CoclustSpecMod", {"max_iter": 0}, "max_iter=0 must be a whole number"),
+        ("CoclustMod", {"n_clusters": 0}, "n_clusters=0 must be an integer"),
+        ("CoclustMod", {"n_init": 0}, "n_init=0 must be an integer"),
+        ("CoclustSpecMod", {"max_iter": 0}, "max_iter=0 must be an integer"),
         ("SELBM", {"tol": -1.0}, "tol=-1.0 must be a finite number, 0 or more"),
         ("CoclustInfo", {"n_column_clusters": 0}, "n_column_clusters=0 must be"),
         ("ELBM", {"variant": "paper"}, "variant='paper' is not one of 'model', 'code'"),
         ("SELBM", {"variant": "paper"}, "variant='paper' is not one of"),
-        ("TauCC", {"n_start": 0}, "n_start=0 must be a whole number"),
+        ("TauCC", {"n_start": 0}, "n_start=0 must be an integer"),
         ("TauCC", {"init": "best"}, "init='best' is not one of 'prototypes', 'random'"),
         ("ELBM", {"n_clusters": 1000}, "should be >= n_clusters=1000"),
     ],

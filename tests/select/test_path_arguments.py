@@ -49,10 +49,10 @@ BAD = {
     ),
     "zero": (
         {"n_clusters": [0, 2]},
-        r"^n_clusters=0 must be a whole number of 1 or more\.$",
+        r"^n_clusters=0 must be an integer of 1 or more\.$",
     ),
-    "float": ({"n_clusters": [2.5]}, r"^n_clusters=2\.5 must be a whole number"),
-    "text": ({"n_clusters": ["auto"]}, r"^n_clusters='auto' must be a whole number"),
+    "float": ({"n_clusters": [2.5]}, r"^n_clusters=2\.5 must be an integer"),
+    "text": ({"n_clusters": ["auto"]}, r"^n_clusters='auto' must be an integer"),
     "runs": ({"n_init": 0}, r"^n_init=0 must be .* 1 or more, or 'auto'\.$"),
     "labels": (
         {"estimator": Restarted(init=TRUE)},
@@ -79,6 +79,6 @@ def test_bad_arguments_are_refused_in_one_clear_sentence(path):
 
 
 def test_values_that_are_not_whole_are_warned_of_once():
-    with pytest.warns(UserWarning, match="X holds values") as caught:
+    with pytest.warns(UserWarning, match="X contains values") as caught:
         path_of(X * 0.5, [1, 2, 3], n_init=1)
     assert len(caught) == 1

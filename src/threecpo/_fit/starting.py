@@ -149,7 +149,7 @@ def check_labels(
         or not (labels >= 0).any()
     ):
         message = (
-            f"init must be a name, a fitted model or one whole number from {least} to "
+            f"init must be a name, a fitted model or one integer from {least} to "
             f"{n_clusters - 1} for each of the {n_rows} rows."
         )
         raise ValueError(message)

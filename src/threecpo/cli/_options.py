@@ -147,7 +147,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             number = float("nan")
         if not self._least <= number <= self._most:
-            kind = "a whole number" if self._whole else "a number"
+            kind = "an integer" if self._whole else "a number"
             others = "".join(f" or {name!r}" for name in self._names)
             upper = "or more" if self._most == float("inf") else f"to {self._most}"
             self.fail(

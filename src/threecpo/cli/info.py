@@ -156,7 +156,7 @@ def _count_lines(facts: dict[str, Any]) -> dict[str, str]:
         "counts": f"{facts['stored']} not 0 ({100 * facts['density']:.3g} %), "
         f"sum {facts['total']:.15g}",
         "range": f"{facts['least']:g} to {facts['most']:g}"
-        + ("" if facts["whole"] else ", not whole numbers"),
+        + ("" if facts["whole"] else ", not integers"),
         "row sums": "{least:g} to {most:g}, median {median:g}".format(
             **facts["row_sums"]
         ),

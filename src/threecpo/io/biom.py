@@ -71,7 +71,7 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
         entries = np.array(table["data"], dtype=float).reshape(-1, 3)
         places = entries[:, :2].astype(np.int64)
         if (places != entries[:, :2]).any():
-            refuse("it has counts at places that are not whole numbers")
+            refuse("it has counts at places that are not integers")
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
     labels = _labels_of_samples(table["columns"], options)
     return FileContent(X, samples, observations, **labels)

@@ -77,7 +77,7 @@ def asked(
 
 def fractional_x(found: dict[str, Any]) -> str:
     """Say that X does not hold counts, and where they are."""
-    what = "X holds values that are not whole numbers"
+    what = "X contains values that are not integers"
     if layers := found.get("whole_layers"):
         choices = " or ".join(parameter("layer", name) for name in layers)
         return f"{what}. Pass {choices}, which holds counts"
@@ -192,7 +192,7 @@ def _layer_choices(file: Any) -> str:
 
 
 def _whole_layers(file: Any) -> list[str]:
-    """Names of layers that begin with whole numbers, as counts are."""
+    """Names of layers that begin with integers, as counts are."""
     elements = {
         name: item_of(file["layers"], name) for name in group_of(file, "layers")
     }
@@ -202,7 +202,7 @@ def _whole_layers(file: Any) -> list[str]:
 
 
 def _begins_whole(matrix: Any) -> bool:
-    """Whether the first values of a matrix are whole numbers."""
+    """Whether the first values of a matrix are integers."""
     if not is_array(matrix):
         matrix = numbers_of(matrix, "data", "biuf")
     elif len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":

@@ -90,7 +90,7 @@ def read_counts(
         One of the formats above; by default that of the suffix and of the content.
     layer : str, default=None
         Matrix of an h5ad file or zarr folder: the name of a layer, or "X" or "raw". By
-        default the layer "counts", or else X if it holds whole numbers. Of a 10x file
+        default the layer "counts", or else X if it holds integers. Of a 10x file
         in HDF5: the genome, or the kind of features, such as "Gene Expression"; all by
         default.
     labels : str or sequence of str, default=()

@@ -203,7 +203,7 @@ def value_lines(facts: dict[str, Any]) -> Iterator[str]:
     elif total := facts["proportions_of"]:
         yield f"rows sum to {total}: these are proportions. Use the original counts."
     elif not facts["whole"]:
-        yield "some values are not whole numbers. The model expects counts."
+        yield "some values are not integers. The model expects counts."
     if empty := facts["empty_rows"]:
         have = "row has" if empty == 1 else "rows have"
         yield f"{empty} {have} no counts and will be in no cluster."
