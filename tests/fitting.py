@@ -15,13 +15,9 @@ INITS = (
 )
 X, TRUE = planted(n_background=20)
 _PROBABILITIES = "takes all that has predict_proba for a classifier of four classes"
-_SHUFFLED = "shuffles the copies of rows, which runs of so few rows depend on"
 # Checks of scikit-learn that cannot pass; tests of our own do the same on counts.
 EXPECTED_FAILURES = {
-    "check_clustering": "feeds negative data, which are no counts",
-    # As in KMeans. Weights and copies in the same order give the same fit.
-    "check_sample_weight_equivalence_on_dense_data": _SHUFFLED,
-    "check_sample_weight_equivalence_on_sparse_data": _SHUFFLED,
+    "check_clustering": "feeds negative data, which are not counts",
     "check_estimator_sparse_array": _PROBABILITIES,
     "check_estimator_sparse_matrix": _PROBABILITIES,
 }
