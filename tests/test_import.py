@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import threecpo
+from threecpo import cli
 
 PUBLIC = {
     "KPath",
@@ -34,14 +35,45 @@ PUBLIC = {
 
 
 def modules_after(statement):
-    """Top-level modules that a new process has loaded after a statement."""
-    program = (
-        f"{statement}\nimport json, sys\n"
-        "print(json.dumps(sorted({name.partition('.')[0] for name in sys.modules})))"
-    )
+    """Modules that a new process has loaded after a statement."""
+    program = f"{statement}\nimport json, sys\nprint(json.dumps(sorted(sys.modules)))"
     command = [sys.executable, "-c", program]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return set(json.loads(out))
+    return set(json.loads(out.splitlines()[-1]))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A csv file, and a folder of results of it."""
+    folder = tmp_path_factory.mktemp("small")
+    X, labels = threecpo.datasets.make_synth(60, random_state=0)
+    table = threecpo.CountTable(X, labels=labels)
+    threecpo.write_counts(table, folder / "X.csv")
+    fit = ["fit", str(folder / "X.csv"), "-k", "3", "-o", str(folder / "out")]
+    assert cli.main(fit) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["info", "X.csv"],
+        ["info", "out"],
+        ["cut", "out", "-k", "2"],
+        ["merge", "out", "0,1"],
+        ["report", "out"],
+        ["convert", "X.csv", "X.npz"],
+    ],
+    ids=" ".join,
+)
+def test_commands_without_a_fit_do_not_load_scikit_learn(arguments, small):
+    program = (
+        f"import os; os.chdir({str(small)!r})\nfrom threecpo.cli import main\n"
+        f"assert main({arguments!r}) == 0"
+    )
+    loaded = modules_after(program)
+    assert "threecpo.cli" in loaded
+    assert not loaded & {"sklearn", "scipy.stats", "pandas", "joblib"}
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,7 @@ DOORS = {
     ("cluster/_tree.py", "_split_blocks", "distributed"),
     ("cluster/_threecpo.py", "_fit_auto", "select"),
     ("cluster/_threecpo.py", "save", "persistence"),
+    ("cluster/stored.py", "save", "persistence"),
     ("cluster/_tree.py", "tree_table", "results"),
     ("cluster/_described.py", "top_columns", "results"),
     ("cluster/_described.py", "batch_columns", "results"),

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import joblib
 import numpy as np
-from joblib.parallel import get_active_backend
-from sklearn.utils import check_random_state
 
 from ._core.codes import GROUPS, PRICES, RELEVANT, UserPrice
 from ._errors import Given, ParameterError
@@ -126,6 +123,8 @@ def entropy_of(random_state: Any) -> tuple[int, ...]:
 
 
 def _random(random_state: Any) -> np.random.RandomState:
+    from sklearn.utils import check_random_state
+
     try:
         generator: np.random.RandomState = check_random_state(random_state)
     except (TypeError, ValueError):
@@ -140,6 +139,8 @@ def _random(random_state: Any) -> np.random.RandomState:
 
 def resolve_n_jobs(n_jobs: Any) -> int:
     """Number of threads: None is all cores, or one inside a joblib or Dask worker."""
+    import joblib
+
     if n_jobs is None:
         return 1 if _inside_a_worker() else joblib.cpu_count()
     if not isinstance(n_jobs, Integral) or n_jobs == 0:
@@ -151,6 +152,8 @@ def resolve_n_jobs(n_jobs: Any) -> int:
 
 
 def _inside_a_worker() -> bool:
+    from joblib.parallel import get_active_backend
+
     backend, _ = get_active_backend()
     if backend.nesting_level:
         return True

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
-from sklearn.utils.validation import validate_data
 
 from ._core.counts import Counts
 from ._core.matrices import from_dense, from_sparse, plain_format
@@ -186,6 +184,10 @@ def check_counts(
     if sp.issparse(X):
         # Conversions of scikit-learn would follow indices before they are checked.
         X = plain_format(X)
+    # scikit-learn, which tables of files do without.
+    from sklearn.utils import check_array
+    from sklearn.utils.validation import validate_data
+
     checked: Any
     if estimator is None:
         checked = check_array(X, input_name="X", **_CHECKS)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from ._options import check_integer
 from .table import CountTable
@@ -114,6 +113,8 @@ def make_synth(
     >>> make_synth(6, noise_columns=50, constant_columns=0)[0].shape
     (6, 54)
     """
+    from sklearn.utils import check_random_state
+
     n_rows = check_integer("n_rows", n_rows, 0)
     shared_columns = check_integer("shared_columns", shared_columns, 0)
     noise_columns = check_integer("noise_columns", noise_columns, 0)

@@ -6,7 +6,7 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -16,7 +16,12 @@ from ._writing import replaced, write_arrays
 from .io.npz import open_npz
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .cluster import ThreeCPO
+    from .cluster.stored import StoredModel
+
+Made = TypeVar("Made")
 
 FORMAT = "threecpo-model"
 VERSION = 5
@@ -30,7 +35,9 @@ _DAMAGE = (
 )
 
 
-def save(model: ThreeCPO, path: str | os.PathLike[str], *, rows: bool = True) -> None:
+def save(
+    model: ThreeCPO | StoredModel, path: str | os.PathLike[str], *, rows: bool = True
+) -> None:
     """Write a fitted model to one file, as ``ThreeCPO.save`` does."""
     from ._fit.record_files import record_to_arrays
 
@@ -83,9 +90,19 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     >>> bool((again.predict(X) == model.labels_).all())
     True
     """
+    return _made_of(path, _restored)
+
+
+def load_stored(path: str | os.PathLike[str]) -> Any:
+    """Read a StoredModel, which stands for a ThreeCPO without scikit-learn."""
+    return _made_of(path, _stored)
+
+
+def _made_of(path: Any, make: Callable[[dict[str, Any], dict[str, Any]], Made]) -> Made:
+    """Make something of the arrays and the header of a model's file."""
     arrays, header = _read(path)
     try:
-        return _restored(arrays, header)
+        return make(arrays, header)
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
@@ -102,20 +119,26 @@ def is_model(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
+def _stored(arrays: dict[str, Any], header: dict[str, Any]) -> StoredModel:
     from ._fit.record_files import record_from_arrays
-    from .cluster import ThreeCPO
-    from .cluster.fitting import keep
+    from .cluster.stored import StoredModel
 
     parameters = {
         name: _given_again(name, value, arrays)
         for name, value in header["parameters"].items()
     }
     parameters["groups"] = tuple(parameters["groups"])
-    record = record_from_arrays(arrays, header["record"])
-    model = ThreeCPO(**parameters)
-    _check_parameters(model, record.settings.n_clusters)
-    return keep(model, record)
+    return StoredModel(record_from_arrays(arrays, header["record"]), parameters)
+
+
+def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
+    from .cluster import ThreeCPO
+    from .cluster.fitting import keep
+
+    stored = _stored(arrays, header)
+    model = ThreeCPO(**stored.parameters)
+    _check_parameters(model, stored.record_.settings.n_clusters)
+    return keep(model, stored.record_)
 
 
 def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:

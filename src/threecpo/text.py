@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import CountVectorizer
 
 from ._extras import missing
 from ._options import check_integer
@@ -196,6 +195,8 @@ def _words(
     texts: list[str], stop_words: Any, longest: int
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """Different words; the word at each place of all texts; where each text ends."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
     counter = CountVectorizer(stop_words=stop_words, ngram_range=(1, longest))
     analyze = counter.build_analyzer()
     number: defaultdict[str, int] = defaultdict()

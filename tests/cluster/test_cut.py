@@ -196,8 +196,8 @@ class TestCut:
     @pytest.mark.parametrize(
         ("options", "text"),
         [
-            ({}, "one of n_clusters and height"),
-            ({"n_clusters": 2, "height": 1.0}, "one of n_clusters and height"),
+            ({}, "needs either n_clusters or height"),
+            ({"n_clusters": 2, "height": 1.0}, "needs either n_clusters or height"),
             ({"n_clusters": 0}, "n_clusters=0"),
             ({"n_clusters": 9}, "more than the 4 clusters"),
             ({"n_clusters": 2.5}, r"n_clusters=2\.5"),

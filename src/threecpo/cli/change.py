@@ -84,7 +84,7 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
         raise click.UsageError(message)
 
     def change(old: _Old) -> ThreeCPO:
-        return old.model.cut(clusters, height=height, X=old.table, batch=old.batch)
+        return old.model.cut(clusters, height=height, **old.rows)
 
     _change(folder, "cut" if clusters is None else str(clusters), change, **given)
 
@@ -118,7 +118,7 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
                 f"{alone[0]!r} is a single cluster; separate several by commas: 0,3"
             )
             raise ValueError(message)
-        return old.model.merge(members, X=old.table, batch=old.batch)
+        return old.model.merge(members, **old.rows)
 
     _change(folder, "merged", change, **given)
 
@@ -176,6 +176,11 @@ class _Old(NamedTuple):
     table: CountTable | None
     batch: Any
 
+    @property
+    def rows(self) -> dict[str, Any]:
+        """Rows that may move."""
+        return {} if self.table is None else {"X": self.table, "batch": self.batch}
+
     def number(self, text: str) -> int:
         """Number of a cluster that is named, or numbered."""
         names = self.model.cluster_names_.tolist()
@@ -213,7 +218,7 @@ def _change(
 ) -> None:
     """Write and print the results of a changed model."""
     from .._core.overlaps import origins, shared_rows
-    from ..persistence import load
+    from ..persistence import load, load_stored
     from ..results import ROWS, read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import open_report, write_results
@@ -226,7 +231,7 @@ def _change(
     target = output or beside
     with new_folder(target, force=force) as new, remembered_warnings() as warned:
         started = time.perf_counter()
-        model = load(folder / "model.npz")
+        model = (load_stored if counts is None else load)(folder / "model.npz")
         given_names = names and read_names(
             names, model.n_clusters_, before["cluster_sizes"], several=True
         )

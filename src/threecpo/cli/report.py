@@ -100,7 +100,7 @@ def command(
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
     --names also names the clusters in its model and tables.
     """
-    from ..persistence import load
+    from ..persistence import load_stored
     from ..report.words import nouns
     from ..results import PATH, ROWS, read_table
     from ..results.label_comparison import labels_in
@@ -108,7 +108,10 @@ def command(
 
     facts = read_run(folder)
     path = folder / "k_path.csv"
-    model, table = load(folder / "model.npz"), read_table(folder / "labels.csv", ROWS)
+    model, table = (
+        load_stored(folder / "model.npz"),
+        read_table(folder / "labels.csv", ROWS),
+    )
     try:
         k_path = read_table(path, PATH) if path.exists() else None
         if names is not None:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
@@ -15,11 +13,13 @@ from .._extras import frame
 from .._validation import check_counts
 from ._base import PoissonClusterer
 from .fitting import fitted, warn_unless_converged, with_known_rows, with_rows_of_fit
+from .stored import checked_clusters, cut_into, merged_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from .._core.counts import Counts
@@ -102,23 +102,9 @@ class ClusterTree(PoissonClusterer):
         (3, True)
         """
         check_is_fitted(self)
-        tree = self.record_.tree
-        if (n_clusters is None) == (height is None):
-            message = "cut needs either n_clusters or height."
-            raise ValueError(message)
-        if height is not None:
-            height = _options.check_non_negative("height", height)
-            below = int(np.searchsorted(tree.heights, height, side="right"))
-            n_clusters = tree.n_clusters - below
-        n_left = _options.check_integer("n_clusters", n_clusters, 1)
-        if n_left > tree.n_clusters:
-            message = (
-                f"n_clusters={n_left} is more than the {tree.n_clusters} clusters of "
-                "this model; split divides a cluster."
-            )
-            raise ValueError(message)
         rows = {"sample_weight": sample_weight, "batch": batch}
-        return self._joined(tree.cut(n_left), X, rows)
+        into = cut_into(self.record_.tree, n_clusters, height)
+        return self._joined(into, X, rows)
 
     def merge(
         self,
@@ -153,7 +139,7 @@ class ClusterTree(PoissonClusterer):
         """
         check_is_fitted(self)
         rows = {"sample_weight": sample_weight, "batch": batch}
-        into = _checked_unions(clusters, self.n_clusters_)
+        into = merged_into(clusters, self.n_clusters_)
         return self._joined(into, X, rows)
 
     def split(
@@ -214,7 +200,7 @@ class ClusterTree(PoissonClusterer):
         check_is_fitted(self)
         self._check_batches_given(batch)
         _options.check_integer("into", into, 2)
-        _checked_clusters([cluster], self.record_.n_clusters)
+        checked_clusters([cluster], self.record_.n_clusters)
 
     def _joined(
         self, into: NDArray[np.int32], X: ArrayLike | Any, rows: dict[str, Any]
@@ -314,35 +300,3 @@ class ClusterTree(PoissonClusterer):
         if not isinstance(new.init, str):
             new.set_params(init="merge")
         return new
-
-
-def _checked_clusters(clusters: Iterable[Any], n_clusters: int) -> list[int]:
-    """Numbers of clusters, each once."""
-    numbers = []
-    for given in clusters:
-        number = int(given) if isinstance(given, Integral) else -1
-        if not 0 <= number < n_clusters:
-            message = f"{given!r} is not a cluster; they are 0 to {n_clusters - 1}."
-            raise ValueError(message)
-        numbers.append(number)
-    return numbers
-
-
-def _checked_unions(clusters: Sequence[Any], n_clusters: int) -> NDArray[np.int32]:
-    """Where each cluster goes; one that is in two unions is refused."""
-    from .._core.merging import without_gaps
-
-    if any(not np.iterable(union) or isinstance(union, str) for union in clusters):
-        message = f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
-        raise ValueError(message)
-    into = np.arange(n_clusters)
-    seen: set[int] = set()
-    for union in clusters:
-        members = _checked_clusters(union, n_clusters)
-        if seen.intersection(members) or len(set(members)) < len(members):
-            message = f"clusters={clusters!r} names a cluster twice."
-            raise ValueError(message)
-        seen.update(members)
-        if members:
-            into[members] = min(members)
-    return without_gaps(into)

@@ -25,7 +25,7 @@ from ._session import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
-    from ..select._path import FitEach
-    from ..select._poisson import PoissonFit
 
 
 def select_n_clusters(
@@ -162,7 +160,7 @@ def _fit_each(
     rows: BlockRows,
     largest: int,
     progress: Progress | None,
-) -> FitEach:
+) -> Callable[[Sequence[int], int | None], Iterable[Any]]:
     """Return what makes fits: of all rows in memory, where the sample is all."""
     fitter, sample_rows = path.fitter, rows.request.sample_rows
     if sample_rows is not None:
@@ -176,7 +174,7 @@ def _fit_each(
     source, fractional = session.source, rows.summary.fractional
     names = {"columns": source.column_names, "rows": source.row_names}
 
-    def fit_each(n_clusters: Sequence[int], n_init: int | None) -> list[PoissonFit]:
+    def fit_each(n_clusters: Sequence[int], n_init: int | None) -> list[Any]:
         asked = plan, n_clusters, rows, names, progress, n_init
         return list(fitter.fits(*asked, fractional=fractional))
 

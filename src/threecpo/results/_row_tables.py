@@ -12,7 +12,6 @@ from .._core.codes import NOISE, RELEVANT
 from .._core.workers import Workers
 from .._options import resolve_n_jobs
 from .._validation import check_counts
-from ..cluster.fitting import info_of_new_rows
 from ..cluster.naming import names_array
 from ..table import CountTable, find_columns
 from .fitted import (
@@ -258,6 +257,8 @@ def predicted_rows(
     >>> bool(rows["cluster"][0] == model.labels_[0])
     True
     """
+    from ..cluster.fitting import info_of_new_rows
+
     record = record_of(model)
     counts = check_counts(X, model, reset=False)
     if row_names is None and isinstance(X, CountTable):

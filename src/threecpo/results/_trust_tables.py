@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.model import log
 from .._options import check_integer, check_robust
 from .fitted import lightest, named_columns, record_of, rows_of
 from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
@@ -50,6 +49,8 @@ def downweighted_rows(model: ThreeCPO) -> Table:
 
 def batch_table(model: ThreeCPO, n: int = 10) -> Table:
     """Columns whose batches explain the most likelihood."""
+    from .._core.model import log  # compiled loops, which the other tables do without
+
     record, n = record_of(model), check_integer("n", n, 1)
     columns, kind = named_columns(record)
     kinds = {

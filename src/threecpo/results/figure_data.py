@@ -12,7 +12,6 @@ from scipy.spatial import cKDTree
 
 from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT
 from .._plain import plain
-from ..select import choice_of
 from .fitted import column_names_of, expected_counts, rows_of, shown_labels, sizes_of
 
 if TYPE_CHECKING:
@@ -259,6 +258,8 @@ def _limits(values: NDArray[np.float64], centres: list[float]) -> list[float]:
 
 def k_path(table: Table) -> Part:
     """Criterion over the number of clusters as people draw it, and the best."""
+    from ..select import choice_of
+
     totals = table["total"]
     best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
     choice = choice_of(table)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.codes import NO_COUNTS, OUTLIER
 from ..cluster.naming import cluster_names_of, names_array
@@ -23,15 +22,19 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
     from ..cluster import ThreeCPO
+    from ..cluster.stored import StoredModel
     from .table_files import Table
 
 # What stands for a name where a row is in no cluster.
 OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 
 
-def record_of(model: ThreeCPO) -> FitRecord:
+def record_of(model: ThreeCPO | StoredModel) -> FitRecord:
     """Return the record of a fitted model, which ``set_params`` does not change."""
-    check_is_fitted(model)
+    if not hasattr(model, "record_"):
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(model)
     return model.record_
 
 
