@@ -15,7 +15,7 @@ from threecpo.cli import main
 
 IMAGES = Path(__file__).parents[1] / "images"
 SIZE = {"width": 1400, "height": 900}
-CELLS = ["-k", "17", "--rows", "cells", "--columns", "genes"]
+CELLS = ["--rows", "cells", "--columns", "genes"]
 CUSTOMERS = ["--rows", "customers", "--columns", "products"]
 
 
