@@ -85,6 +85,13 @@ def fit(option):
     return estimator(option).fit(X, **rows_of(option))
 
 
+def calibrating(option, *n_clusters, **more):
+    """An estimator whose fits calibrate their confidence."""
+    model = estimator(option, *n_clusters, **more)
+    model.calibrates = True
+    return model
+
+
 def batch_of(option, rows=slice(None)):
     """What predict and its friends take beside the counts."""
     given = rows_of(option)
@@ -193,10 +200,11 @@ def without_confidence(model):
 @every_option
 @pytest.mark.parametrize("parameters", ["same", "changed"])
 def test_confidence_is_measured_as_in_the_fit(option, parameters):
-    model = fit(option)
+    model = calibrating(option).fit(X, **rows_of(option))
     bare = without_confidence(model)
     bare = bare if parameters == "same" else changed(bare)
     found = bare.measure_confidence(X)
+    assert found.temperature_ >= fit(option).temperature_
     np.testing.assert_allclose(found.temperature_, model.temperature_, rtol=1e-9)
     np.testing.assert_allclose(found.probabilities_, model.probabilities_, rtol=1e-9)
 
@@ -305,7 +313,7 @@ def test_more_rows_join_with_what_belongs_to_them(option):
 
 @every_option
 def test_auto_keeps_the_fit_of_its_path(option):
-    model = estimator(option, "auto", max_clusters=5).fit(X, **rows_of(option))
+    model = calibrating(option, "auto", max_clusters=5).fit(X, **rows_of(option))
     best = model.k_path_.best_estimator
     assert_same_fit(model, best)
     again = without_confidence(best).measure_confidence(X)

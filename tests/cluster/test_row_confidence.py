@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 import oracle
 import threecpo
 from fitting import X, fit
 from model_files import change_header, rewrite
 from threecpo import ThreeCPO, distributed, results
+from threecpo._core.overlaps import shared_rows
+from threecpo._fit import calibration
 
 OPTIONS = {
     "default": {},
@@ -71,6 +74,56 @@ def test_same_bits_for_any_threads_and_blocks():
         assert model.temperature_ == models[0].temperature_
         assert model.dispersion_ == pytest.approx(models[0].dispersion_, rel=1e-12)
         assert model.probabilities_.tobytes() == models[0].probabilities_.tobytes()
+
+
+def overlapping(distance, seed=0, n_rows=400, n_columns=30):
+    """Three Poisson clusters, and the cluster of each row."""
+    rng = np.random.default_rng(seed)
+    rates = 2 * np.exp(distance * rng.standard_normal((3, n_columns)))
+    true = np.arange(n_rows) % 3
+    return rng.poisson(rates[true]), true
+
+
+@pytest.mark.parametrize(
+    ("distance", "n_right"), [(0.0, 0.37), (0.2, 0.54), (0.5, 0.99)]
+)
+def test_calibrated_confidence_is_the_share_that_is_right(distance, n_right):
+    Y, true = overlapping(distance)
+    model = ThreeCPO(3, column_penalty=None, random_state=0).fit(Y)
+    shared = shared_rows(true, model.labels_)
+    right = shared[linear_sum_assignment(-shared)].sum() / len(Y)
+    assert right == pytest.approx(n_right, abs=0.05)
+    found = model.measure_confidence(Y)
+    every = np.arange(len(Y))
+    before, after = (
+        each.probabilities_[every, model.labels_] for each in (model, found)
+    )
+    assert after.mean() == pytest.approx(right, abs=0.08)
+    if distance < 0.5:
+        assert before.mean() > right + 0.1
+    # The order of the clusters of a row stays, and so does all else of the fit.
+    order = found.probabilities_.argsort(axis=1)
+    np.testing.assert_array_equal(order, model.probabilities_.argsort(axis=1))
+    np.testing.assert_array_equal(found.labels_, model.labels_)
+    assert found.predict_proba(Y[:5]).max() <= model.predict_proba(Y[:5]).max()
+
+
+def test_calibration_is_the_same_for_any_threads_and_blocks(monkeypatch):
+    """Of all rows, and of a sample."""
+    Y, _ = overlapping(0.3)
+    monkeypatch.setattr(calibration, "LEAST_ROWS", 100)
+    for most in (calibration.MOST_COUNTS, 4000):
+        monkeypatch.setattr(calibration, "MOST_COUNTS", most)
+        expected = ThreeCPO(3, n_init=3, random_state=0, n_jobs=1).fit(Y)
+        expected = expected.measure_confidence(Y)
+        threads = ThreeCPO(3, n_init=3, random_state=0, n_jobs=3)
+        blocks = ThreeCPO(3, n_init=3, random_state=0)
+        threads.calibrates = blocks.calibrates = True
+        threads.fit(Y)
+        distributed.fit(blocks, [lambda i=i: Y[i : i + 90] for i in range(0, 400, 90)])
+        for found in (threads, blocks):
+            assert found.temperature_ == expected.temperature_
+            assert found.probabilities_.tobytes() == expected.probabilities_.tobytes()
 
 
 def test_fits_of_a_path_are_measured_afterwards():

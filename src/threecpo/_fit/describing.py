@@ -49,6 +49,14 @@ class Confidence:
         if self.probabilities is not None:
             object.__setattr__(self, "probabilities", read_only(self.probabilities))
 
+    def at(self, temperature: float) -> Confidence:
+        """Return that at another T."""
+        found = self.probabilities
+        if found is not None:
+            found = found ** (self.temperature / temperature)
+            found /= found.sum(axis=1, keepdims=True)
+        return replace(self, temperature=temperature, probabilities=found)
+
     def taken(self, order: NDArray[np.intp]) -> Confidence:
         """Return the same with the clusters in this order."""
         if self.probabilities is None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -84,8 +84,8 @@ def division_result(
     return result
 
 
-def plan_of_drawn(plan: Plan, n_clusters: int, n_runs: int) -> Plan:
-    """Return the plan by which drawn tables are fitted: that of the fit, few runs."""
+def plan_of_drawn(plan: Plan, n_clusters: int, n_runs: Any) -> Plan:
+    """Return the plan by which drawn tables are fitted: that of the fit, other runs."""
     settings = replace(plan.settings, outliers=None, n_known=0)
     return replace(
         plan.by_name.with_clusters(n_clusters),
@@ -95,6 +95,7 @@ def plan_of_drawn(plan: Plan, n_clusters: int, n_runs: int) -> Plan:
         given_seeds=None,
         seed_columns=(),
         with_confidence=False,
+        calibrated=False,
     )
 
 

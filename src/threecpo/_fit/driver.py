@@ -58,8 +58,7 @@ def fit(
     made = _Fit.of(plan, [plan.settings.n_clusters], rows, progress).checked()
     (record,) = made.records()
     keep(made.finished(record))
-    found = made.rows.describe(record, with_confidence=plan.with_confidence)
-    return made.finished(found)
+    return made.described(record)
 
 
 def fit_path(
@@ -80,9 +79,7 @@ def fit_path(
 
 def describe(plan: Plan, record: FitRecord, rows: FitRows) -> FitRecord:
     """Return a finished fit with results of its rows, as its plan asks for them."""
-    made = _Fit.of(plan, [record.n_clusters], rows)
-    found = made.rows.describe(record, with_confidence=plan.with_confidence)
-    return made.finished(found)
+    return _Fit.of(plan, [record.n_clusters], rows).described(record)
 
 
 def refit(
@@ -133,6 +130,7 @@ def divide(
         init=MERGE,
         max_row_size=None,
         with_confidence=False,
+        calibrated=False,
     ).with_clusters(into)
     drawn, counts = weighted.drawn(members, alone)
     with Workers(plan.n_jobs) as workers:
@@ -215,6 +213,16 @@ class _Fit:
             yield from rows.search(
                 released, [n_asked], None, stage=stage, path=self.path
             )
+
+    def described(self, record: FitRecord) -> FitRecord:
+        """Return a fit with results of its rows."""
+        plan = self.plan
+        found = self.rows.describe(record, with_confidence=plan.with_confidence)
+        if plan.calibrated:
+            from .calibration import calibrated
+
+            found = calibrated(found, plan, self.rows)
+        return self.finished(found)
 
     def finished(self, record: FitRecord) -> FitRecord:
         """Return a fit with what was given of its rows, and what was made of that."""

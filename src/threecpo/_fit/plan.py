@@ -210,11 +210,11 @@ class Plan:
     the record of a fit to start from; ``n_init`` of "auto" goes on until two runs
     agree. ``entropy`` is all that is random. ``parameters`` are those of the estimator
     as plain values, for files and reports. ``with_confidence`` asks how sure the fit
-    is of its rows. Columns with a dispersion above ``max_dispersion`` are downweighted,
-    unless ``column_weights`` are given; so are rows above ``max_row_size`` times the
-    median. ``fixed_groups`` are columns, by name or number, that stay in their groups.
-    ``given_seeds`` are columns that clusters start from, ``seed_columns`` the same by
-    number.
+    is of its rows, ``calibrated`` that drawn tables tell how sure. Columns with a
+    dispersion above ``max_dispersion`` are downweighted, unless ``column_weights`` are
+    given; so are rows above ``max_row_size`` times the median. ``fixed_groups`` are
+    columns, by name or number, that stay in their groups. ``given_seeds`` are columns
+    that clusters start from, ``seed_columns`` the same by number.
     """
 
     name: str
@@ -229,6 +229,7 @@ class Plan:
     column_weights: NDArray[np.float64] | None = None
     max_row_size: float | None = None
     with_confidence: bool = False
+    calibrated: bool = False
     fixed_groups: Fixed | None = None
     given_seeds: GivenSeeds | None = None
     seed_columns: SeedColumns = ()

@@ -37,6 +37,7 @@ _OF_PLAN: dict[str, Any] = {
     "init": INITS,
     "column_init": COLUMN_INITS,
     "with_confidence": (True, False),
+    "calibrated": (True, False),
 }
 
 

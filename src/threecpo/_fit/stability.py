@@ -141,6 +141,7 @@ def _half(
         entropy=tuple(rng.integers(2**32, size=4).tolist()),
         n_jobs=1,
         with_confidence=False,
+        calibrated=False,
     )
     with Workers(1) as workers:
         half = driver.fit(half_plan, MemoryRows(counts.rows(chosen), workers))

@@ -150,6 +150,7 @@ def cluster(
         rows["known_labels"] = column_of(adata, "known_key", known_key)
     table = counts_of(adata, layer, use_raw=use_raw)
     fitted = ThreeCPO(n_clusters, random_state=random_state, **options)
+    fitted.calibrates = True
     fitted.fit(table, **rows, hold_labels=hold_labels)
     target = _copied(adata) if copy else adata
     write_model(target, fitted, table, key_added, batch_key)

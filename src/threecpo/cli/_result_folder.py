@@ -90,6 +90,7 @@ def fit_to_folder(
         counts, rows = source.read_rows()
         warn_of_problems(counts)
         read = time.perf_counter()
+        model.calibrates = True
         with watched() as progress:
             if isinstance(counts, FileInBlocks):
                 counts.fit(model, progress, rows)

@@ -60,6 +60,8 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     n_jobs: Any
     verbose: int
     record_: FitRecord
+    # Whether fits calibrate their confidence, which takes longer than many fits do.
+    calibrates = False
     _row_results: ClassVar[tuple[str, ...]] = ("labels", "row_scales")
 
     def __new__(cls, *_: Any, **given: Any) -> Self:
@@ -295,6 +297,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             max_row_size=limits.rows,
             given_seeds=check_seeds(self.seed_columns),
             with_confidence=hasattr(type(self), "predict_proba"),
+            calibrated=self.calibrates,
             fixed_groups=check_fixed(self.fixed_groups, settings.groups),
         )
 

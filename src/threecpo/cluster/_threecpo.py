@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import scipy.sparse as sp
@@ -325,7 +326,8 @@ default="information"
         assert best.plan is not None
         with self._workers() as workers:
             found = MemoryRows(table.counts, workers)
-            best = driver.describe(best.plan, best, found)
+            plan = replace(best.plan, calibrated=self.calibrates)
+            best = driver.describe(plan, replace(best, plan=plan), found)
         self._keep(best)
         self.k_path_ = path
         return self

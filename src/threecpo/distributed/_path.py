@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._core.workers import Workers
@@ -150,7 +151,8 @@ def fit_auto(
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None
         keep(estimator, best)
-        keep(estimator, driver.describe(best.plan, best, found))
+        plan = replace(best.plan, calibrated=estimator.calibrates)
+        keep(estimator, driver.describe(plan, replace(best, plan=plan), found))
     estimator.k_path_ = path
 
 
