@@ -1,7 +1,7 @@
 
 // The map: what a point is, groups by themselves, colours by cluster, label, confidence or column.
 {
-  const { map: data, clusters, columns, words } = JSON.parse(document.getElementById("data").textContent);
+  const { map: data, clusters, columns, words } = DATA;
   if (data) {
     const byId = (id) => document.getElementById(id);
     const area = byId("map-area");

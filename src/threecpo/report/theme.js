@@ -1,5 +1,7 @@
 "use strict";
 
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
 // Theme: follows the system until the button says otherwise.
 {
   const root = document.documentElement;
