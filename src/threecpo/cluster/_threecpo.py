@@ -168,14 +168,14 @@ default="information"
         Hierarchy of the clusters, a linkage matrix of ``scipy.cluster.hierarchy``. See
         ``tree_table``, ``cut``, ``merge`` and ``split``.
     probabilities_ : ndarray of shape (n_rows, n_clusters)
-        How sure the cluster of each row is: P(k|i), the row scored in its own cluster
-        as if it had not been in it, over ``temperature_``. See ``predict_proba``.
+        Posterior probability of each cluster for each row, scored as if the row had
+        not been part of the fit. See ``predict_proba`` and ``measure_confidence``.
     temperature_ : float
-        T, 1 or more: how many times more scores vary between clusters than those of
-        Poisson counts. Fits of a path have neither; see ``measure_confidence``.
+        T, at least 1: how many times more the scores of rows vary than those of Poisson
+        counts. Fits of a path do not have it; see ``measure_confidence``.
     dispersion_ : float or None
         φ: how many times more the counts of a column vary in the clusters than Poisson
-        counts, the median of the columns. None for clusters joined without counts.
+        counts, the median of the columns. None for clusters merged without counts.
     drift_ : ndarray of shape (n_calls,)
         Share of the rows of each :meth:`partial_fit` that fit no cluster.
     n_features_in_ : int
