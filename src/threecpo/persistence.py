@@ -234,4 +234,4 @@ def _read(path: Any) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _not_a_model(path: str | os.PathLike[str], why: str = "") -> ValueError:
-    return ValueError(f"{path} is not a model file written by ThreeCPO.save{why}.")
+    return DataFormatError(f"{path} is not a model file written by ThreeCPO.save{why}.")

@@ -46,7 +46,8 @@ class TestConvert:
         assert facts["rows"] == len(X)
 
     @pytest.mark.parametrize(
-        ("name", "reason"), [("a.docx", "none of csv"), ("cells.npz", "pass --force")]
+        ("name", "reason"),
+        [("a.docx", "not one of csv"), ("cells.npz", "pass --force")],
     )
     def test_nothing_is_read_that_cannot_be_written(
         self, name, reason, run, monkeypatch
