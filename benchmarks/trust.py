@@ -8,7 +8,7 @@ python benchmarks/trust.py calibration --kept c.jsonl --output \
 python benchmarks/trust.py labelled --folders ../shared/data ../shared/labelled \
     --kept labelled.jsonl --output benchmarks/results/confidence.md
 python benchmarks/trust.py auto --folders ../shared/data ../shared/labelled \
-    --kept auto.jsonl --output benchmarks/results/auto.md
+    --kept auto.jsonl --output benchmarks/results/first-division.md
 
 ``nulls``: divisions of tables without clusters that are called distinct.
 ``power``: divisions of planted clusters that are. ``noise``: clusters that "auto" finds

@@ -253,17 +253,19 @@ class DrawnTables:
         return data, row, column
 
     def _flat_cells(self, rng: np.random.Generator) -> Entries:
-        """Counts of columns that do not grow with the row, each row for itself."""
+        """Counts of columns that do not grow with the row, as groups in any rows."""
         flat = np.flatnonzero(self.flat)
-        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
         excess = np.maximum(self.dispersions[flat] - 1, 0.0)
-        for j, own in zip(flat, excess, strict=True):
-            rates = self.profiles[self.lines, j]
-            if own > POISSON:
-                rates = rng.standard_gamma(rates / own) * own
-            drawn = rng.poisson(rates)
-            rows = np.flatnonzero(drawn)
-            found.append((drawn[rows].astype(float), rows, np.full(len(rows), j)))
+        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
+        for line in np.unique(self.lines) if len(flat) else ():
+            rows = np.flatnonzero(self.lines == line)
+            rates = self.profiles[line, flat] * _group_rate(excess)
+            place = np.repeat(np.arange(len(flat)), rng.poisson(len(rows) * rates))
+            groups, own = np.ones(len(place)), excess[place]
+            several = own > POISSON
+            groups[several] = rng.logseries(own[several] / (1 + own[several]))
+            row = rows[rng.integers(len(rows), size=len(place))]
+            found.append((groups, row, flat[place]))
         data, row, column = (np.concatenate(each) for each in zip(*found, strict=True))
         return data, row, column
 
@@ -325,10 +327,11 @@ def _power(
     observed = sizes * (profiles @ weights)[lines]
     observed = (observed + np.bincount(row, terms, counts.n_rows))[filled]
     relative = sizes[filled] / sizes[filled].mean()
+    least, excess = weights.sum(), weights @ (spread - 1)
 
     def deviance(power: float) -> float:
         factors = relative**power
-        expected = weights.sum() + weights @ (spread - 1) * factors / factors.mean()
+        expected = least + excess * factors / factors.mean()
         return float((np.log(expected) + observed / expected).sum())
 
     nearest = min(np.linspace(0.0, 1.0, 21).tolist(), key=deviance)
