@@ -13,6 +13,7 @@ from containers import write_matrix
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
+import _compare_sets
 import _compare_tables
 import _compare_tools
 import compare
@@ -118,3 +119,20 @@ def test_the_pages_follow_from_the_cells():
         assert _compare_tables.with_tables(text, cells) == text
     keys = [tuple(cell[key] for key in compare.KEY) for cell in cells]
     assert len(set(keys)) == len(keys)
+
+
+def test_readme_and_summary_have_the_means_of_the_cells():
+    cells = _compare_tables.Cells(compare.read(compare.CELLS))
+    sets = _compare_sets.CLASSES
+    readme = (compare.HERE.parent / "README.md").read_text(encoding="utf-8")
+    page = compare.PAGES[0].read_text(encoding="utf-8")
+    for k, tools in (
+        ("known", ("3cpo", "bm25-skm", "leiden")),
+        ("own", ("3cpo", "leiden")),
+    ):
+        found = _compare_tables.means(cells, tools, sets, k, "")
+        said = [f"0.{value}" for value in found]
+        words = " ".join(readme.split())
+        assert all(re.search(rf"\b{value}\b", words) for value in said), (k, said)
+        short = " ".join(page.partition("## Known")[0].split())
+        assert all(re.search(rf"\b{value}\b", short) for value in found), (k, found)
