@@ -31,7 +31,13 @@ def write_report(path):
 
     table = load_austen()
     model = ThreeCPO(random_state=0).fit(table)
-    report.write(model, table, path, labels=table, title=table.name)
+    report.write(
+        *(model, table, path),
+        labels=table,
+        title=table.name,
+        row_noun="chapters",
+        column_noun="words",
+    )
 
 
 def notebook(page):
