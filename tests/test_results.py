@@ -220,6 +220,16 @@ class TestMap:
             expected = results.row_map(model, X)
             assert results.row_map(model, make(X)).tobytes() == expected.tobytes()
 
+    def test_impossible_clusters_without_a_prior_are_far(self):
+        """Their scores are -inf where the row has a count that they lack."""
+        rates = np.kron(np.eye(3), np.full(5, 4.0))
+        counts = np.random.default_rng(0).poisson(np.repeat(rates, 20, axis=0))
+        model = fit(counts, 3, prior=0)
+        assert np.isneginf(model.row_scores(counts)).any()
+        places = results.row_map(model, counts)
+        nearest = NearestNeighbors(n_neighbors=5).fit(places).kneighbors()[1]
+        assert (model.labels_[nearest] == model.labels_[:, None]).mean() > 0.95
+
     def test_one_cluster_is_one_place(self):
         assert not results.row_map(fit(X, 1), X).any()
 

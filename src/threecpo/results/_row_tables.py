@@ -136,6 +136,13 @@ def _scores_per_count(
         # The background, and how many shared counts a row has, tell batches apart.
         used = (record.groups == RELEVANT).astype(np.float64)
     sizes = counts.matrix() @ used + record.settings.prior * used.sum()
+    finite = np.isfinite(scores)
+    if not finite.all():
+        # Without a prior, clusters that lack a count of the row are impossible: a nat
+        # for each count below the lowest that is possible.
+        lowest = np.where(finite, scores, np.inf).min(axis=1, initial=np.inf)
+        lowest = np.where(np.isfinite(lowest), lowest, 0.0)
+        scores = np.where(finite, scores, (lowest - sizes)[:, None])
     scores -= scores.mean(axis=1, keepdims=True)
     some = sizes > 0
     scores[some] /= sizes[some, None]
