@@ -46,7 +46,7 @@ class TestLabels:
         compared = results.label_tables(model, ["a"] * 12 + ["b"] * 7 + ["c"])["label"]
         assert compared.sentences == ["cluster 0: 60 % a, 35 % b"]
         many = results.label_tables(model, [f"{i:02d}" for i in range(20)])["label"]
-        assert many.sentences == ["cluster 0: 5 % 00"]
+        assert many.sentences == ['cluster 0: 5.0 % "00"']
 
     def test_rows_without_a_label_do_not_count(self):
         model = ThreeCPO(1, random_state=0).fit(X[:5])

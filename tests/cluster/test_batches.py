@@ -57,7 +57,7 @@ def test_predict_gives_the_labels_again_for_any_part_of_the_rows(data, fitted):
     unknown = fitted.predict(X)
     assert adjusted_rand_score(labels, unknown) > 0.5
     new = np.full(len(part), "lab z")
-    with pytest.warns(UserWarning, match="28 of 28 rows are of batches"):
+    with pytest.warns(UserWarning, match="28 of 28 rows come from batches"):
         found = fitted.predict(X[part], batch=new)
     np.testing.assert_array_equal(found, unknown[part])
     assert fitted.score(X, batch=batch) == pytest.approx(-fitted.loss_, rel=1e-9)

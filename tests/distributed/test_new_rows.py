@@ -41,9 +41,9 @@ def test_batches_are_given_for_all_rows():
     model, X = fitted("batches")
     batch = np.array(["b", "a", "other"], dtype=object)[np.arange(X.shape[0]) % 3]
     blocks = evenly(X, 3)
-    with pytest.warns(UserWarning, match="133 of 400 rows are of batches"):
+    with pytest.warns(UserWarning, match="133 of 400 rows come from batches"):
         expected = model.predict(X, batch=batch)
-    with pytest.warns(UserWarning, match="133 of 400 rows are of batches"):
+    with pytest.warns(UserWarning, match="133 of 400 rows come from batches"):
         found = distributed.predict(model, blocks, batch=batch)
     np.testing.assert_array_equal(found, expected)
     batch[batch == "other"] = "a"

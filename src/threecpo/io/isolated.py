@@ -260,13 +260,13 @@ class _Pool:
             with self._lock:
                 server = self.idle.pop() if self.idle else None
             server = server or _Server()
-            try:
-                server.ask(request)
-            except OSError:
-                # It waited for too long and has ended meanwhile.
-                server.end()
-            else:
-                return server
+            # It may have ended since: it waited for too long, or was killed. A copy of
+            # it that still exits can hold the pipe open, so that writing is no proof.
+            if server.alive:
+                with suppress(OSError):
+                    server.ask(request)
+                    return server
+            server.end()
 
     def give_back(self, server: _Server) -> None:
         if server.idle and server.alive:
