@@ -5,11 +5,15 @@ import click
 from threecpo.cli import _main, _options
 
 
+def top():
+    """Return the context of ``threecpo``, whose names of --help commands inherit."""
+    group = _main.commands
+    return click.Context(group, info_name="threecpo", **group.context_settings)
+
+
 def commands():
     """Return the commands by name, in the order of ``threecpo --help``."""
-    group = _main.commands
-    context = click.Context(group, info_name="threecpo")
-    return {name: group.get_command(context, name) for name in _main.COMMANDS}
+    return {name: _main.commands.get_command(top(), name) for name in _main.COMMANDS}
 
 
 def page():
@@ -25,7 +29,7 @@ def section(title, command, fit):
 
     Options that ``threecpo fit`` has as well are only named.
     """
-    context = click.Context(command, info_name=title)
+    context = click.Context(command, info_name=title, parent=top())
     usage = " ".join(command.collect_usage_pieces(context))
     parts = [f"## {title}", f"```text\nthreecpo {title} {usage}\n```"]
     parts.append(about(command))

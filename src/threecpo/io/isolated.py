@@ -261,7 +261,7 @@ class _Pool:
                 server = self.idle.pop() if self.idle else None
             server = server or _Server()
             # It may have ended since: it waited for too long, or was killed. A copy of
-            # it that still exits can hold the pipe open, so that writing is no proof.
+            # it that still exits can hold the pipe open, and writing proves nothing.
             if server.alive:
                 with suppress(OSError):
                     server.ask(request)
