@@ -149,7 +149,7 @@ def null_table(
 
 def of_null(cell: Any, seed: int) -> dict[str, Any]:
     *table, price = cell
-    X = null_table(np.random.default_rng([seed, 1]), *table)
+    X = null_table(np.random.default_rng([seed, 5]), *table)
     model = ThreeCPO(FITTED, random_state=seed, n_jobs=1, column_penalty=price)
     model, fit = seconds_of(lambda: model.fit(X))
     tested, test = seconds_of(lambda: model.stability(X, n_resamples=0))
@@ -229,7 +229,7 @@ def planted_table(
 
 
 def of_planted(cell: Any, seed: int) -> dict[str, Any]:
-    X, k = planted_table(np.random.default_rng([seed, 2]), *cell), cell[-2]
+    X, k = planted_table(np.random.default_rng([seed, 6]), *cell), cell[-2]
     model = ThreeCPO(k, random_state=seed, n_jobs=1).fit(X)
     distinct = np.asarray(model.stability(X, n_resamples=0)["distinct"])
     return {"share": float(distinct[model.n_clusters_ :].sum() / (k - 1))}
