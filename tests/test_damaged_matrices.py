@@ -69,7 +69,7 @@ def test_columns_are_chosen_of_sound_matrices_alone(fitted):
     [
         (
             "csr_array of 32 bits: pointers fall",
-            "X is a damaged sparse matrix: its row pointers fall behind row 3; build",
+            "X is a damaged sparse matrix: its row pointers decrease after row 3;",
         ),
         (
             "csc_array of 64 bits: pointers start at 2",

@@ -1,4 +1,4 @@
-"""Libraries that only some users need, loaded when they are."""
+"""Optional dependencies, imported when they are needed."""
 
 from __future__ import annotations
 

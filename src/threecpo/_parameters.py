@@ -73,7 +73,7 @@ _ALL = (
         choices=("auto",),
         least=1,
     ),
-    Parameter("max_iter", "integer", 300, "Most iterations of one run.", least=1),
+    Parameter("max_iter", "integer", 300, "Maximum number of iterations.", least=1),
     Parameter(
         *("column_penalty", "choice", "mdl", "Price of a relevant column."),
         choices=("mdl", "bic", None),
@@ -103,7 +103,7 @@ _ALL = (
     ),
     Parameter(
         *("criterion", "choice", CRITERIA[0]),
-        "How auto chooses the number of clusters.",
+        "Criterion for the number of clusters.",
         choices=CRITERIA,
     ),
     Parameter(

@@ -1,4 +1,4 @@
-"""Values as JSON holds them."""
+"""Conversion of values to JSON types."""
 
 from __future__ import annotations
 

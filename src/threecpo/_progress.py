@@ -1,4 +1,4 @@
-"""Bars and lines for people who wait."""
+"""Progress bars and lines."""
 
 from __future__ import annotations
 

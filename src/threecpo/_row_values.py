@@ -1,4 +1,4 @@
-"""What users give of rows beside counts, checked: weights, batches, known clusters.
+"""Checks of row weights, batches and known labels.
 
 A value that cannot be used is refused with its row and the parameter's name.
 """

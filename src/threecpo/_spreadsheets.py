@@ -1,4 +1,4 @@
-"""Names that a spreadsheet would run as a formula, made harmless and back.
+"""Escapes for names that a spreadsheet would run as a formula.
 
 An apostrophe in front makes a spreadsheet take a cell for text. Names that begin with
 apostrophes before such a character get one more, so that it can be taken away again.

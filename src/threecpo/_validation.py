@@ -1,4 +1,4 @@
-"""Checks of what users hand over: kinds of input, counts, rows."""
+"""Input validation: types, counts, rows."""
 
 from __future__ import annotations
 

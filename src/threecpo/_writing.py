@@ -214,7 +214,7 @@ def _open_elsewhere(path: Path) -> Iterator[None]:
         yield
     except PermissionError as error:
         reason = (
-            "may not be replaced; if it, or a file in it, is open in another program "
+            "cannot be replaced; if it, or a file in it, is open in another program "
             "such as Excel, close that and try again"
         )
         raise PermissionError(errno.EACCES, reason, f"{path}") from error

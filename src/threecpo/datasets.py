@@ -1,4 +1,4 @@
-"""Data to try things on: the novels of Jane Austen, and synthetic counts."""
+"""Example data: the novels of Jane Austen, and synthetic counts."""
 
 from __future__ import annotations
 

@@ -171,8 +171,8 @@ class TestFits:
         done = run("info", "cells.threecpo")
         lines = dict(line.strip().split("  ", 1) for line in done.out.splitlines()[1:])
         assert done.out.startswith("cells.threecpo: a fit of ")
-        assert lines["dispersion φ"].strip().startswith(f"{model.dispersion_:.3g}: in")
-        assert lines["temperature T"].strip().startswith(f"{model.temperature_:.3g}: s")
+        assert lines["dispersion φ"].strip().startswith(f"{model.dispersion_:.3g}: f")
+        assert lines["temperature T"].strip().startswith(f"{model.temperature_:.3g}: f")
         assert lines["chosen"].strip() == facts["choice"]["sentence"]
         assert lines["confidence"].count("0.") + lines["confidence"].count(
             "1.00"

@@ -51,7 +51,7 @@ def test_groups_are_given_by_name(path, tmp_path, run):
     assert model.column_groups_[[0, 6]].tolist() == [-1, 1]
     page = (target / "report.html").read_text()
     said = f"{COLUMNS[0]} (noise), {COLUMNS[6]} (relevant)"
-    assert f"2 columns have groups that were given: {said}." in page
+    assert f"2 columns have fixed groups: {said}." in page
     done = run("fit", path, "-k", "3", "--fix-group", "reads", "-o", tmp_path / "no")
     assert done.code == 2
     assert "'reads' is not a column and its group" in done.err
@@ -108,7 +108,8 @@ def test_the_number_of_clusters(path, run):
     np.testing.assert_allclose(done.json["path"]["total"], expected.totals, rtol=1e-12)
     done = run("select-k", path, "--known", "habitat", "--min", "1", "--max", "3")
     assert done.code == 2
-    assert "n_clusters=1, but 2 clusters are known: cluster 'moss' has row" in done.err
+    assert "n_clusters=1, but 2 clusters are known; for example, row " in done.err
+    assert "is in cluster 'moss'." in done.err
 
 
 def test_files_in_blocks(tmp_path, run):

@@ -87,7 +87,9 @@ def test_every_row_needs_a_batch(study, capsys):
     done = run(*fit, *beside)
     assert done.code == 2
     assert "2 rows of 80 without a batch in" in done.err
-    sentence = "(s0, s1): write one there for each, such as unknown, or leave out what"
+    sentence = (
+        "(s0, s1): fill it in, for example with 'unknown', or leave these rows out"
+    )
     assert sentence in done.err
     assert "; leave rows without metadata out by --only-matched." in done.err
     assert run(*fit, *beside, "--only-matched").code == 0
@@ -108,7 +110,7 @@ def test_a_report_of_a_fit_that_did_not_know_labels(study, capsys):
     assert "lab 0" in (out / "report.html").read_text()
     done = run("report", out, "--labels", "lab")
     assert done.code == 2
-    assert "of their own go by --metadata" in done.err
+    assert "in a separate file with --metadata" in done.err
 
 
 @pytest.mark.parametrize("name", ["counts.h5ad", "counts"])

@@ -100,7 +100,7 @@ ON_THE_COMMAND_LINE = {
     ),
     "a row without a batch": (
         ["fit", "batches.csv", *K, "--batch", "day"],
-        "1 row of 30 without a batch in batches.csv (0): write one there for each",
+        "1 row of 30 without a batch in batches.csv (0): fill it in, for example",
         ["fit", "t.csv", *K, "--metadata", "names.csv", "--batch", "town"],
     ),
     "a table in blocks": (

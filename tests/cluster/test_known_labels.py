@@ -137,7 +137,7 @@ CONTRADICTIONS = [
     (put(7, 0.5), "known_labels of row 7 is 0.5"),
     (put(7, True), "known_labels of row 7 is True"),
     (put(7, "moss"), "has names, but that of row 20 is 2"),
-    (put(7, 3), "n_clusters=3, but 4 clusters are known: cluster 3 has row 7"),
+    (put(7, 3), "4 clusters are known; for example, row 7 is in cluster 3"),
     (put(7, 5), "is 5, but no row has 3"),
 ]
 

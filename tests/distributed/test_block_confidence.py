@@ -43,7 +43,7 @@ def test_without_room_t_is_the_same_and_probabilities_are_elsewhere(
     found = fit(evenly(X, 5), sample_rows=400, fitting=rows, **options)
     assert found.temperature_ == whole.temperature_
     assert found.dispersion_ == pytest.approx(whole.dispersion_, rel=1e-12)
-    with pytest.raises(AttributeError, match="no room for the probabilities"):
+    with pytest.raises(AttributeError, match="did not keep the probabilities"):
         found.probabilities_  # noqa: B018
     joined = found.cut(2)
     assert joined.temperature_ == whole.temperature_

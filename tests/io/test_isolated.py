@@ -79,8 +79,8 @@ WHY_ENDED = {
     "SIGSEGV": "crash",
     "SIGABRT": "gave up",
     "SIGPROF": "takes more than 600 s of processor time",
-    "SIGKILL": "ended from outside",
-    "SIGTERM": "ended from outside",
+    "SIGKILL": "was killed",
+    "SIGTERM": "was killed",
 }
 
 

@@ -156,7 +156,7 @@ def test_a_table_that_lies_on_its_side(tmp_path):
     path.write_text("#OTU ID\ts1\ts2\ttaxonomy\no1\t4\t0\tFungi\no2\t1\t2\tAlgae\n")
     metadata.write_text("#SampleID\tsite\ns2\tskin\ns1\tgut\n")
     options = {"transpose": True, "drop": "taxonomy", "labels": "site"}
-    with pytest.raises(DataFormatError, match="becomes rows go by metadata="):
+    with pytest.raises(DataFormatError, match="the new rows with metadata="):
         read_counts(path, **options)
     table = read_counts(path, metadata=metadata, **options)
     assert list(table.label_kinds["site"]) == ["gut", "skin"]
@@ -250,5 +250,5 @@ def test_other_files_are_no_metadata(tmp_path, counts):
     with pytest.raises(ValueError, match="metadata=, which is not given"):
         read_counts(counts, metadata_index="n")
     write_counts(PLAIN, tmp_path / "t.mtx")
-    with pytest.raises(DataFormatError, match="of their own go by metadata="):
+    with pytest.raises(DataFormatError, match="in a separate file with metadata="):
         read_counts(tmp_path / "t.mtx", labels="site")

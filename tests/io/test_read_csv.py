@@ -180,7 +180,7 @@ def test_what_is_wrong_is_told_with_its_line_and_column(text, reason, refused):
         ({"triples": ("a", "b", "c", "d")}, "must be three column names"),
         ({"triples": ("plot", "ants", "x")}, "it has no column 'x' for triples="),
         ({"triples": True, "index": "ants"}, "cannot be combined with"),
-        ({"labels": "ants", "transpose": True}, "rows go by metadata="),
+        ({"labels": "ants", "transpose": True}, "the new rows with metadata="),
         ({"layer": "counts"}, "layer= does not apply to csv, only to 10x-h5, h5ad"),
         ({"text_options": {"stem": None}}, "stem= applies to texts, but"),
         ({"format": "word"}, "format='word' is not one of csv, "),

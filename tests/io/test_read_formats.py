@@ -45,7 +45,7 @@ def test_text_of_another_suffix_is_refused(tmp_path):
         path = tmp_path / f"counts{suffix}"
         path.write_text("a,b\n1,2\n")
         with pytest.raises(
-            DataFormatError, match=r"another kind|line 1 is not that of"
+            DataFormatError, match=r"another format|line 1 is not a supported"
         ):
             read_counts(path)
 

@@ -146,7 +146,7 @@ def test_other_encodings(encoding, tmp_path):
 @pytest.mark.parametrize("encoding", ["latin-99", "base64"])
 def test_an_unknown_encoding_is_told(encoding, tmp_path):
     (tmp_path / "t.csv").write_text("id,a\nx,1\n")
-    with pytest.raises(DataFormatError, match=f"encoding='{encoding}' is not known"):
+    with pytest.raises(DataFormatError, match=f"encoding='{encoding}' is not a known"):
         read_counts(tmp_path / "t.csv", encoding=encoding)
     (tmp_path / "t.csv").write_bytes(b"id,a\n\x81\xff,1\n")
     with pytest.raises(DataFormatError, match="it is not in cp1252"):

@@ -196,7 +196,7 @@ def check_pointers(matrix: Any) -> None:
     pointed, _ = _axes(matrix)
     falls = np.flatnonzero(matrix.indptr[1:] < matrix.indptr[:-1])
     if len(falls):
-        reason = f"its {pointed} pointers fall behind {pointed} {falls[0]}"
+        reason = f"its {pointed} pointers decrease after {pointed} {falls[0]}"
         raise DamagedMatrixError(reason)
 
 
@@ -224,7 +224,7 @@ def check_lists(matrix: Any) -> None:
     lengths = ([len(row) for row in lists] for lists in (matrix.rows, matrix.data))
     columns, values = lengths
     if len(columns) != matrix.shape[0] or columns != values:
-        reason = "a row has other numbers of column indices and of values"
+        reason = "a row has different numbers of column indices and values"
         raise DamagedMatrixError(reason)
 
 
@@ -236,7 +236,7 @@ def check_diagonals(matrix: Any) -> None:
         reason = f"it has {len(offsets)} offsets for diagonals of shape {data.shape}"
         raise DamagedMatrixError(reason)
     if len(np.unique(offsets)) < len(offsets):
-        reason = "some of its offsets are the same"
+        reason = "some of its offsets are duplicates"
         raise DamagedMatrixError(reason)
 
 

@@ -73,8 +73,8 @@ class MemoryBudget:
             sentence = (
                 f"A block holds {largest} counts, which take about "
                 f"{as_text(largest * IN_BLOCK)}, more than half of max_memory="
-                f"{as_text(self.limit)}: write smaller blocks, or allow {{needed}} and "
-                "what is needed besides."
+                f"{as_text(self.limit)}: write smaller blocks, or allow "
+                "{needed} or more."
             )
             raise ShortMemoryError(sentence, 2 * largest * IN_BLOCK)
         return min(n_jobs, fit)
@@ -93,7 +93,7 @@ class MemoryBudget:
             sentence = (
                 f"The sums of {n_clusters} clusters{in_batches} in "
                 f"{n_columns} columns take about "
-                f"{as_text(one)} while a run goes on, more than a quarter of "
+                f"{as_text(one)} during a run, more than a quarter of "
                 f"max_memory={as_text(self.limit)}: allow {{needed}}."
             )
             raise ShortMemoryError(sentence, 4 * one)

@@ -336,8 +336,8 @@ def _check_known_clusters(
     if n_known > n_clusters:
         row = int(np.flatnonzero(held == n_clusters)[0])
         message = (
-            f"n_clusters={n_clusters}, but {n_known} clusters are known: "
-            f"{_called(names, n_clusters)} has row {row}, for one."
+            f"n_clusters={n_clusters}, but {n_known} clusters are known; for example, "
+            f"row {row} is in {_called(names, n_clusters)}."
         )
         raise ValueError(message)
     sizes = np.bincount(held[held >= 0], minlength=n_known)

@@ -153,7 +153,7 @@ def cells_of_fit(model: ThreeCPO, table: CountTable) -> NDArray[np.int64]:
     if (found < 0).any() or len(places) < len(names):
         message = (
             f"This AnnData has {int((found >= 0).sum())} of the {len(fitted)} cells "
-            "that the model was fitted on, or equal names of cells; use the AnnData of "
+            "that the model was fitted on, or duplicate cell names; use the AnnData of "
             "the fit."
         )
         raise ValueError(message)

@@ -128,7 +128,7 @@ class InputFile(NamedTuple):
         }
         if "batch" in given:
             beside = "metadata" in self.options and "only_matched" not in self.options
-            leave_out = ", or leave out what it lacks by --only-matched"
+            leave_out = ", or leave these rows out with --only-matched"
             where = leave_out if beside else ""
             self.check_batch(given["batch"], table.row_names, where)
         labels = {name: kinds[name] for name in self.options.get("labels", ())}
@@ -144,8 +144,8 @@ class InputFile(NamedTuple):
             where = self.options.get("metadata", self.path)
             message = (
                 f"{number_of(len(lacking), 'row')} of {len(batch)} without a batch in "
-                f"{where} ({listed(some, 3)}): write one there for each, such as "
-                f"unknown{leave_out}."
+                f"{where} ({listed(some, 3)}): fill it in, for example with "
+                f"'unknown'{leave_out}."
             )
             raise ValueError(message)
 

@@ -136,7 +136,7 @@ class Commands(click.Group):
 )
 @click.option("--version", is_flag=True, help="Show the version and exit.")
 @click.option(
-    "--verbose", is_flag=True, help="With --version: also those of libraries."
+    "--verbose", is_flag=True, help="With --version, also show library versions."
 )
 @click.pass_context
 def commands(ctx: click.Context, *, version: bool, verbose: bool) -> None:

@@ -270,7 +270,7 @@ _DECLARED: dict[str, Decorator] = {
         type=FixedGroup(),
         multiple=True,
         metavar="COLUMN=GROUP",
-        help="Keep a column relevant, shared or noise. Repeats.",
+        help="Keep a column relevant, shared or noise. Can be repeated.",
         group=CLUSTERS,
     ),
     "criterion": _parameter("criterion", group=SEARCH, shown=True),
@@ -287,7 +287,8 @@ _DECLARED: dict[str, Decorator] = {
     "labels": _read(
         "--labels",
         "COLUMN",
-        "Column to compare clusters with, such as cell type; not clustered. Repeats.",
+        "Column to compare clusters with, such as cell type; not clustered. Can be "
+        "repeated.",
         shown=True,
         **_MANY,
     ),
@@ -307,13 +308,13 @@ _DECLARED: dict[str, Decorator] = {
         "--only-matched", None, "Leave out rows that --metadata lacks.", **_FLAG
     ),
     "drop": _read(
-        "--drop", "COLUMN", "Column to leave out. Repeats.", shown=True, **_MANY
+        "--drop", "COLUMN", "Column to leave out. Can be repeated.", shown=True, **_MANY
     ),
     "triples": _read(
         "--triples/--wide",
         None,
-        "Lines are row, column, count [default: detected]; name the columns by "
-        "--triples ROW COLUMN [COUNT].",
+        "Read one count per line: row, column, count [default: detected]. --triples "
+        "ROW COLUMN [COUNT] names these columns.",
         default=None,
         shown=True,
     ),
@@ -373,7 +374,7 @@ _DECLARED: dict[str, Decorator] = {
     "text": _text(
         "--text",
         "COLUMN",
-        "Column or field of texts. Repeats. [default: detected]",
+        "Column or field of texts. Can be repeated. [default: detected]",
         **_MANY,
     ),
     "language": _text(
@@ -382,7 +383,7 @@ _DECLARED: dict[str, Decorator] = {
     "max_words": _text(
         "--max-words",
         "N",
-        "Most frequent words to keep. [default: 2000]",
+        "Number of words to keep, most frequent first. [default: 2000]",
         type=Number(1),
     ),
     "max_memory": _large(
@@ -399,13 +400,13 @@ _DECLARED: dict[str, Decorator] = {
     "sample_rows": _large(
         "--sample-rows",
         "N",
-        "Rows that a fit in blocks starts from. [default: 20000]",
+        "Number of sampled rows that a fit in blocks starts from. [default: 20000]",
         type=Number(1),
     ),
     "workers": _large(
         "--workers",
         "N",
-        "Processes to work in, or the address of a Dask scheduler (tcp://…).",
+        "Number of worker processes, or the address of a Dask scheduler (tcp://…).",
     ),
     "title": _write(
         "--title", "TEXT", "Heading of the report. [default: the name of the table]"
@@ -425,7 +426,7 @@ _DECLARED: dict[str, Decorator] = {
     "write": _write(
         "--write",
         None,
-        "Also write segments.xlsx, or segments.h5ad for scanpy. Repeats.",
+        "Also write segments.xlsx, or segments.h5ad for scanpy. Can be repeated.",
         type=click.Choice(["xlsx", "h5ad"]),
         **_MANY,
     ),

@@ -38,7 +38,7 @@ _counts = option(
     "--counts",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File of the counts of the fit, to let rows move.",
+    help="File with the counts of the fit.",
     group=INPUT,
     shown=True,
 )
@@ -66,7 +66,7 @@ _last_options = options("max_unpacked", "names", "no_report", "open", "force", "
     "--height",
     type=Number(0, whole=False),
     metavar="NUMBER",
-    help="Merge what the tree joins up to this height.",
+    help="Merge clusters that the tree joins up to this height.",
     **_SHOWN,
 )
 @_counts
@@ -76,8 +76,8 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
     """Merge the clusters in DIR along their tree, and write a folder of results.
 
     DIR is a folder that `threecpo fit` wrote. Its counts are not needed: rows stay
-    together. With --counts rows move to where they fit best. --names names clusters
-    by their numbers in DIR.
+    together. With --counts, rows move to where they fit best. The numbers of clusters
+    in --names are those in DIR.
     """
     if (clusters is None) == (height is None):
         message = "cut needs either -k or --height."
@@ -105,8 +105,8 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
 
     DIR is a folder that `threecpo fit` wrote. 0,3 1,2 merges clusters 0 and 3, and 1
     and 2; names work as well as numbers. The counts are not needed: rows stay
-    together. With --counts rows move to where they fit best. --names names clusters
-    by their numbers in DIR.
+    together. With --counts, rows move to where they fit best. The numbers of clusters
+    in --names are those in DIR.
     """
 
     def change(old: _Old) -> ThreeCPO:

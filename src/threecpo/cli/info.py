@@ -27,11 +27,11 @@ _OF_THE_RUN = (
 
 
 _DISPERSION = (
-    "in the clusters a typical column varies so many times more than Poisson counts"
+    "factor by which a typical column varies more than Poisson counts in clusters"
 )
 _TEMPERATURE = (
-    "scores vary so many times more between clusters than those of Poisson counts; "
-    "confidence divides by it"
+    "factor by which row scores vary more than those of Poisson counts; confidence "
+    "divides by it"
 )
 
 

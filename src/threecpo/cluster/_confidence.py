@@ -55,8 +55,8 @@ class RowConfidence(ClusterTree):
             raise AttributeError(NO_ROWS)
         if found is None:
             message = (
-                "This fit over blocks had no room for the probabilities of its rows; "
-                "threecpo.distributed.predict_proba finds those of rows in blocks."
+                "This fit over blocks did not keep the probabilities of its rows, to "
+                "save memory; use threecpo.distributed.predict_proba."
             )
             raise AttributeError(message)
         return found
@@ -218,8 +218,8 @@ class RowConfidence(ClusterTree):
             dispersion, how many deviations ``z`` lie between, ``p_value`` and
             ``p_adjusted`` for the whole tree (nan where a division above is not
             distinct, and where rows have fewer than two counts each on average: too
-            few to tell). ``distinct`` says whether the division below a join is, and
-            for a cluster whether it is set apart by one that is.
+            few to tell). ``distinct`` says whether the two branches of a join are
+            distinct, and for a cluster whether the join next above it is.
 
         Examples
         --------

@@ -192,11 +192,11 @@ def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
     settings = record.settings
     message = None
     if not record.converged and record.n_iter == settings.max_iter:
-        message = f"No fixed point within max_iter={settings.max_iter} iterations."
+        message = f"Not converged after max_iter={settings.max_iter} iterations."
     elif not record.converged:
         message = (
-            "The assignment rule came back to an earlier state and was stopped there, "
-            f"in iteration {record.n_iter}."
+            "The assignment rule returned to an earlier state; the run was stopped in "
+            f"iteration {record.n_iter}."
         )
     elif record.n_clusters < settings.n_clusters:
         message = (

@@ -1,4 +1,4 @@
-"""Rows that come in blocks, from disk or from Dask: fits of them, and results."""
+"""Fits and results over blocks of rows, from disk or Dask."""
 
 from .._fit.row_results import read_rows
 from ._dask import ClusterLostError

@@ -50,7 +50,7 @@ class FileContent:
 def check_size(shape: tuple[int, ...], stored: int) -> None:
     """Refuse empty tables, and sizes that only a damaged header can have."""
     if len(shape) != 2:
-        refuse(f"it holds {len(shape)} dimensions; a table has rows and columns")
+        refuse(f"it has {len(shape)} dimensions; a table has rows and columns")
     for size, of in zip(shape, ("rows", "columns"), strict=True):
         if size < 1:
             refuse(f"it has no {of}")

@@ -188,7 +188,7 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
     delimiter = options.delimiter or _delimiter(line, second, usual)
     if len(delimiter) != 1 or delimiter in '"\r\n':
         wrong = parameter("delimiter", delimiter)
-        refuse(f"{wrong} must be one character, no quote or line end")
+        refuse(f"{wrong} must be one character other than a quote or line end")
     records = lines.records(delimiter)
     header = next(records, None)
     while options.header is None and header is not None and _is_title(header):

@@ -60,5 +60,5 @@ def _named(path: Path | str, error: Exception) -> DataFormatError:
     described = error.reason if isinstance(error, DamagedMatrixError) else error
     reason = one_line(described)[:_LONGEST_REASON] or type(error).__name__
     return DataFormatError(
-        f"{path} cannot be read, it is damaged or of another kind: {reason}."
+        f"{path} cannot be read; it is damaged or in another format: {reason}."
     )

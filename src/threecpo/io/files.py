@@ -191,8 +191,8 @@ def recoded(file: IO[bytes], encoding: str | None) -> IO[bytes]:
         "".encode(encoding)
     except LookupError:
         message = (
-            f"{parameter('encoding', encoding)} is not known; files of Windows are "
-            "mostly in 'cp1252' or 'utf-16', old ones of macOS in 'mac-roman'"
+            f"{parameter('encoding', encoding)} is not a known encoding; Windows "
+            "files are mostly in 'cp1252' or 'utf-16', old macOS files in 'mac-roman'"
         )
         raise DataFormatError(message) from None
     pieces = _recoded(file, encoding)

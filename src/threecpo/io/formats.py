@@ -118,8 +118,8 @@ class ReadOptions:
         if transpose and self.labels:
             refuse(
                 f"{parameter('labels')} are labels of lines, which "
-                f"{parameter('transpose', value=True)} makes columns; labels of what "
-                f"becomes rows go by {parameter('metadata')}"
+                f"{parameter('transpose', value=True)} makes columns; pass labels of "
+                f"the new rows with {parameter('metadata')}"
             )
         of_any = {"max_unpacked", "metadata", "metadata_index"}
         if self.metadata is not None:
@@ -136,7 +136,7 @@ class ReadOptions:
                 advice = f"leave it out or pass another {parameter('format')}"
                 if field.name == "labels":
                     beside = parameter("metadata")
-                    advice = f"labels in a file of their own go by {beside}"
+                    advice = f"pass labels in a separate file with {beside}"
                 refuse(
                     f"{parameter(field.name)} does not apply to {name}, only to "
                     f"{', '.join(fit)}; {advice}"
@@ -223,7 +223,7 @@ def _of_text(start: bytes) -> str:
         return "jsonl"
     if b"\x00" in start:
         one = f"{parameter('format')} (one of {', '.join(FORMATS)})"
-        refuse(f"it is of no known kind; pass {one}")
+        refuse(f"its format was not recognised; pass {one}")
     return "csv"
 
 

@@ -174,7 +174,7 @@ def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
     """Rows and columns, and whether it is stored by rows."""
     if is_array(matrix):
         if len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
-            refuse(f"its matrix is {matrix.dtype} of shape {matrix.shape}, no table")
+            refuse(f"its matrix is {matrix.dtype} of shape {matrix.shape}, not a table")
         n_rows, n_columns = map(int, matrix.shape)
         return (n_rows, n_columns), True
     kind = attribute(matrix, "encoding-type", "h5sparse_format")

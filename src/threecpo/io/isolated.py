@@ -226,8 +226,7 @@ def _ended(status: int, limits: Limits) -> DataFormatError:
         )
     if number in (signal.SIGTERM, getattr(signal, "SIGKILL", None)):
         return DataFormatError(
-            f"the process that reads it was ended from outside (signal {number}); try "
-            "again"
+            f"the process that reads it was killed (signal {number}); try again"
         )
     if number == signal.SIGABRT:
         return DataFormatError(

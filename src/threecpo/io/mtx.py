@@ -92,15 +92,17 @@ def _header(lines: Lines) -> Header:
     )
     if not known:
         refuse(
-            "line 1 is not that of a MatrixMarket file of coordinates with integer, "
-            "real or pattern numbers, general or symmetric"
+            "line 1 is not a supported MatrixMarket header (coordinate; integer, real "
+            "or pattern; general or symmetric)"
         )
     line = lines.line()
     while line.startswith(b"%") or line.isspace():
         line = lines.line()
     sizes = decoded(line, lines.number).split()
     if len(sizes) != 3 or not all(size.isdecimal() for size in sizes):
-        refuse(f"line {lines.number} is not one of sizes, but {shown(str(line))}")
+        refuse(
+            f"line {lines.number} holds {shown(str(line))}, not the size of the matrix"
+        )
     n_rows, n_columns, n_entries = (int(size) for size in sizes)
     check_size((n_rows, n_columns), n_entries)
     width = 2 + (words[3] != "pattern")

@@ -90,7 +90,7 @@ class NpzArrays:
             refuse(f"it lacks the array {name!r}")
         info = self._members[name]
         if info.compress_type not in _KNOWN:
-            refuse(f"its array {name!r} is compressed in a way that is not known")
+            refuse(f"its array {name!r} has an unsupported compression")
         with self._archive.open(info) as file:
             shape, in_columns, dtype = _header(file)
             # Values of no bytes at all could be any number.
@@ -123,7 +123,7 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
             return np.lib.format.read_array_header_1_0(file)
         if version == (2, 0):
             return np.lib.format.read_array_header_2_0(file)
-    refuse(f"its arrays are of version {version}, which is not known")
+    refuse(f"its arrays have version {version}, which is not supported")
 
 
 def _fill(view: memoryview, file: IO[bytes], name: str) -> None:

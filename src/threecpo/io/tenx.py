@@ -65,7 +65,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     if X.shape != (len(cells), len(genes)):
         refuse(
             f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
-            f"{len(genes)} genes and {len(cells)} cells; the files do not go together"
+            f"{len(genes)} genes and {len(cells)} cells; the files do not match"
         )
     return FileContent(X, cells, genes)
 

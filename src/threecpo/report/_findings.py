@@ -61,8 +61,8 @@ def _held_rows(record: FitRecord, rows: Noun) -> str:
     if weights is None:
         return known
     n_held = int((weights < 1).sum())
-    verb = "counts" if n_held == 1 else "count"
-    return f"{known} {rows.count(n_held)} of many counts {verb} for less."
+    verb = "is" if n_held == 1 else "are"
+    return f"{known} {rows.count(n_held)} with many counts {verb} downweighted."
 
 
 def _known_rows(record: FitRecord, rows: Noun) -> str:
@@ -71,7 +71,7 @@ def _known_rows(record: FitRecord, rows: Noun) -> str:
     if not facts["rows"]:
         return ""
     verb = "was" if facts["rows"] == 1 else "were"
-    against = f"; {whole(facts['against'])} of them would fit another better"
+    against = f"; {whole(facts['against'])} of them would fit another cluster better"
     return (
         f" {rows.count(facts['rows'])} {verb} held in known clusters"
         f"{against if facts['against'] else ''}."
@@ -88,7 +88,7 @@ def _held_columns(record: FitRecord, columns: Noun) -> str:
     verb = "varies" if len(held) == 1 else "vary"
     return (
         f" {columns.count(len(held))} {verb} too much and "
-        f"{'counts' if len(held) == 1 else 'count'} for less: {listed}"
+        f"{'is' if len(held) == 1 else 'are'} downweighted: {listed}"
         f"{more if len(held) > HELD_LISTED else ''}.{fixed}"
     )
 
@@ -100,9 +100,9 @@ def _fixed_columns(record: FitRecord, columns: Noun) -> str:
         return ""
     listed = ", ".join(f"{shown(name)} ({kind})" for name, kind in fixed[:HELD_LISTED])
     more = f" and {whole(len(fixed) - HELD_LISTED)} more"
-    have = "has a group that was" if len(fixed) == 1 else "have groups that were"
+    have = "has a fixed group" if len(fixed) == 1 else "have fixed groups"
     return (
-        f" {columns.count(len(fixed))} {have} given: {listed}"
+        f" {columns.count(len(fixed))} {have}: {listed}"
         f"{more if len(fixed) > HELD_LISTED else ''}."
     )
 

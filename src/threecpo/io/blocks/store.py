@@ -92,7 +92,7 @@ def counts_of(block: Any) -> Counts:
     if array.ndim != 2 or array.dtype.kind not in "biuf":
         refuse(
             f"a block is {array.dtype} of shape {array.shape}; it must be a table of "
-            "numbers, best a scipy.sparse.csr_array"
+            "numbers, preferably a scipy.sparse.csr_array"
         )
     return from_dense(array)
 
