@@ -287,7 +287,7 @@ class TestClusters:
         k = any_model.n_clusters_
         assert list(table) == [
             *("cluster", "name", "size", "share", "confidence"),
-            *("kinship", "joins", "join_height", "markers"),
+            *("tree_order", "joins", "join_height", "markers"),
         ]
         assert table["cluster"].tolist() == list(range(k))
         sizes = [(any_model.labels_ == c).sum() for c in range(k)]

@@ -81,5 +81,5 @@ def test_the_table_of_clusters_says_what_each_is_joined_with(model):
     assert table["joins"][left] == right
     assert table["joins"][right] == left
     assert table["join_height"][left] == model.tree_[0, 2]
-    order = np.argsort(table["kinship"]).tolist()
+    order = np.argsort(table["tree_order"]).tolist()
     assert order == model.record_.tree.leaves

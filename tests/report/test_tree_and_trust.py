@@ -93,7 +93,7 @@ def test_stability_stands_on_the_cards_and_in_the_tree(measured):
     text = page_of(model, results.row_table(model), stability=table)
     again = f"{table['jaccard'][0]:.2f}, stable"
     assert f"stable{again}distinct from its nearest cluster" in text
-    assert text.count("; more than chance (adjusted p ") == 3
+    assert text.count("; more than independent columns would give (adjusted p ") == 3
     assert "Found again" in text
     assert report.Report(model, X, stability=table).summary["clusters"][0]["trusted"]
 

@@ -176,7 +176,7 @@ class Tree(NamedTuple):
 
     @property
     def leaves(self) -> list[int]:
-        """Clusters by kinship: in the order of the drawn tree."""
+        """Clusters in the order of the drawn tree."""
         return self.members[-1]
 
     def cut(self, n_clusters: int) -> Ints:

@@ -185,7 +185,7 @@ def _agreement(compared: LabelComparison, rows: Noun) -> str:
 def tree_part(
     model: ThreeCPO, names: list[str], trusted: list[Part] | None
 ) -> Part | None:
-    """Clusters by kinship and the joins, the highest first; None for one cluster."""
+    """Clusters in tree order and the joins, the highest first; None for one cluster."""
     if model.n_clusters_ < 2:
         return None
     figure = tree_figure(model, column_names=names)

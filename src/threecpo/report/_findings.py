@@ -194,7 +194,8 @@ def _division(p_value: float, *, distinct: bool) -> str:
     if math.isnan(p_value):
         return "not tested: a division above may be chance, or counts are too few"
     chance = f"adjusted p {number(p_value)}"
-    return f"{'more than chance' if distinct else 'may be chance'} ({chance})"
+    found = "more than independent columns would give" if distinct else "may be chance"
+    return f"{found} ({chance})"
 
 
 def how_sure(record: FitRecord, rows: Noun, columns: Noun) -> Part | None:
@@ -205,9 +206,7 @@ def how_sure(record: FitRecord, rows: Noun, columns: Noun) -> Part | None:
     words = [in_words(p) for p in own[~np.isnan(own)].tolist()]
     counts = {word: words.count(word) for word in SURE}
     times = f"T = {number(found.temperature)}"
-    notes = [
-        f"Confidence is calibrated for the extra variability of real counts ({times})."
-    ]
+    notes = [f"Confidence allows for the extra variability of real counts ({times})."]
     if found.dispersion is not None:
         notes.append(
             f"Within clusters, the counts of a typical {columns.one} vary "

@@ -198,7 +198,7 @@ def cluster_table(
     dict of str to ndarray
         ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows), mean
         ``confidence`` in its rows (NaN where it was not measured); of the tree the
-        ``kinship`` (its place in the drawn tree), ``joins`` (the node or cluster
+        ``tree_order`` (its place in the drawn tree), ``joins`` (the node or cluster
         that it is joined with; -1 for a single cluster) and ``join_height``; and
         ``markers``, up to ten columns that mark the cluster, the best first.
 
@@ -239,7 +239,7 @@ def _in_the_tree(record: FitRecord) -> Table:
             if one < n:
                 joins[one], heights[one] = other, height
     return {
-        "kinship": np.argsort(record.tree.leaves),
+        "tree_order": np.argsort(record.tree.leaves),
         "joins": joins,
         "join_height": heights,
     }
