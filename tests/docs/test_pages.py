@@ -38,6 +38,8 @@ def called(path):
     return path.relative_to(ROOT).as_posix()
 
 
+# Another cluster may be running, such as one of a test beside this.
+@pytest.mark.filterwarnings("ignore:(?s).*Port 8787 is already in use:UserWarning")
 @pytest.mark.parametrize("path", RUN, ids=called)
 def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
     for library in ("anndata", "pandas", "pyarrow"):
