@@ -4,6 +4,7 @@ import inspect
 import operator
 import re
 import sys
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -38,10 +39,14 @@ def called(path):
     return path.relative_to(ROOT).as_posix()
 
 
-# Another cluster may be running, such as one of a test beside this.
-@pytest.mark.filterwarnings("ignore:(?s).*Port 8787 is already in use:UserWarning")
 @pytest.mark.parametrize("path", RUN, ids=called)
 def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
+    if "LocalCluster" in path.read_text(encoding="utf-8"):
+        # A test beside this may have a cluster whose dashboard has the usual port.
+        distributed = pytest.importorskip("distributed")
+        on_free_port = partial(distributed.LocalCluster, dashboard_address=":0")
+        for module in ("distributed", "dask.distributed"):
+            monkeypatch.setattr(f"{module}.LocalCluster", on_free_port)
     for library in ("anndata", "pandas", "pyarrow"):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
