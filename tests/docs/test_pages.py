@@ -4,7 +4,6 @@ import inspect
 import operator
 import re
 import sys
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -41,12 +40,6 @@ def called(path):
 
 @pytest.mark.parametrize("path", RUN, ids=called)
 def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
-    if "LocalCluster" in path.read_text(encoding="utf-8"):
-        # A test beside this may have a cluster whose dashboard has the usual port.
-        distributed = pytest.importorskip("distributed")
-        on_free_port = partial(distributed.LocalCluster, dashboard_address=":0")
-        for module in ("distributed", "dask.distributed"):
-            monkeypatch.setattr(f"{module}.LocalCluster", on_free_port)
     for library in ("anndata", "pandas", "pyarrow"):
         pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
