@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.merging import Tree
     from .._core.split_test import SplitResult
     from .plan import Plan, Progress
     from .record import FitRecord
@@ -98,8 +99,11 @@ def measure(
         for found in workers.map(one, resampling.spawn(n_resamples)):
             jaccards.append(found)
             heard()
-        splits, adjusted = _tested_tree(
-            record, counts, plan, level, testing, workers, heard
+        used = counts.with_column_weights(record.sums.column_weights)
+        used = used.columns(record.groups != NOISE)
+        test = partial(_division, plan, workers)
+        splits, adjusted = tested_tree(
+            record.tree, labels, used, test, level, testing, heard=heard
         )
     rows = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
     return Stability(
@@ -152,23 +156,39 @@ def _half(
     return found
 
 
-def _tested_tree(
-    record: FitRecord,
-    counts: Counts,
+def _division(
     plan: Plan,
+    workers: Workers,
+    counts: Counts,
+    _: NDArray[np.int32],
+    inside: NDArray[np.bool_],
     level: float,
     seed: np.random.SeedSequence,
-    workers: Workers,
-    heard: Heard,
+) -> SplitResult:
+    return division_result(counts, inside, plan, level, seed, workers)
+
+
+def tested_tree(
+    tree: Tree,
+    labels: NDArray[np.int32],
+    counts: Counts,
+    test: Callable[..., SplitResult],
+    level: float,
+    seed: np.random.SeedSequence,
+    *,
+    times: float = 1.0,
+    heard: Heard = lambda: None,
 ) -> tuple[list[SplitResult | None], NDArray[np.float64]]:
-    """Results and adjusted p-values of the divisions, from the top of the tree down."""
-    tree, n, labels = record.tree, record.n_clusters, record.labels_of_rates
-    counts = counts.with_column_weights(record.sums.column_weights)
-    members, counts = tree.members, counts.columns(record.groups != NOISE)
+    """Results and adjusted p-values of the divisions, from the top of the tree down.
+
+    ``test`` is given the counts of a sample of the joined rows (``times`` as many as
+    else), their labels, which of them are in the left branch, a level and a seed.
+    """
+    members, n = tree.members, tree.n_clusters
     splits: list[SplitResult | None] = [None] * len(members)
     adjusted = np.full(len(members), np.nan)
     most = READ_TIMES * len(counts.data) / max(1, n - 1)
-    most = min(MOST_COUNTS, max(FEWER_COUNTS, most))
+    most = times * min(MOST_COUNTS, max(FEWER_COUNTS, most))
     above = np.zeros(len(members))  # adjusted p-value of the join above each node
     for node in range(len(members) - 1, n - 1, -1):
         left, right = tree.linkage[node - n, :2].astype(int)
@@ -184,8 +204,8 @@ def _tested_tree(
             work = work_of(stored, len(rows), counts.n_columns)
             rng = np.random.default_rng(own)
             rows = thinned(rows, inside, most / max(1, work), rng)
-            part = counts.rows(rows), inside[rows]
-            result = division_result(*part, plan, level * share, own, workers)
+            part = counts.rows(rows), labels[rows], inside[rows]
+            result = test(*part, level * share, own)
             splits[node] = result
             # NaN where there are too few counts to tell, and nothing below is tested.
             adjusted[node] = np.maximum(
