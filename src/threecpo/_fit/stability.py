@@ -102,7 +102,7 @@ def measure(
         used = counts.with_column_weights(record.sums.column_weights)
         used = used.columns(record.groups != NOISE)
         test = partial(_division, plan, workers)
-        splits, adjusted = tested_tree(
+        splits, adjusted = top_down_tests(
             record.tree, labels, used, test, level, testing, heard=heard
         )
     rows = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
@@ -168,7 +168,7 @@ def _division(
     return division_result(counts, inside, plan, level, seed, workers)
 
 
-def tested_tree(
+def top_down_tests(
     tree: Tree,
     labels: NDArray[np.int32],
     counts: Counts,
