@@ -5,11 +5,10 @@ import numpy as np
 from strategies import Labelled
 from threecpo._core import model
 from threecpo._core.codes import inner_labels
-from threecpo._core.loops import rows as row_loops
-from threecpo._core.loops.records import Workspace, loadable, rows_of
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import EXACT, PAPER
+from threecpo._core.rules import EXACT, PAPER, describe
 from threecpo._core.sums import sum_by_labels
+from threecpo._core.workers import SERIAL
 from threecpo._options import resolve_penalty
 
 ALL_GROUPS = (1, 0, -1)
@@ -41,9 +40,7 @@ def scores_of_profile(case, prior, *, exact, background):
     rule = EXACT if exact else PAPER
     profile = rule.profile(sums_of(case, prior), case.groups, background=background)
     out = np.empty((counts.n_rows, case.n_clusters + background))
-    block = (0, counts.n_rows)
-    how = loadable(profile), Workspace.of(counts.longest, profile)
-    row_loops.score_rows(rows_of(counts), block, *how, out)
+    describe(counts, profile, SERIAL, row_scores=out)
     return out
 
 

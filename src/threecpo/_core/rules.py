@@ -269,7 +269,7 @@ def describe(
     clusters: Ints | None = None,
     row_scores: Floats | None = None,
 ) -> RowDescription:
-    """Describe every row by a profile that has a background.
+    """Describe every row by a profile, which has a background for outlier scores.
 
     ``clusters`` is what each cluster of the profile is called; several may share one.
     ``row_scores`` takes the score of every row in every cluster, if it is given.
@@ -298,12 +298,5 @@ def describe(
 def scores(counts: Counts, profile: Profile, workers: Workers) -> Floats:
     """Score of every row in every cluster."""
     out = np.empty((counts.n_rows, profile.n_clusters))
-    rows, profile = rows_of(counts), loadable(profile)
-
-    def one(block: tuple[int, int]) -> None:
-        workspace = Workspace.of(counts.longest, profile)
-        row_loops.score_rows(rows, block, profile, workspace, out)
-
-    for _ in workers.map(one, counts.blocks):
-        pass
+    describe(counts, profile, workers, row_scores=out)
     return out

@@ -8,6 +8,8 @@ counted either, which would take longer for a short row than its scores.
 
 from __future__ import annotations
 
+import gc
+from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +17,22 @@ import numba as nb
 from numba import types
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 i1, i4, i8, f8 = types.int8, types.int32, types.int64, types.float64
 u4, u8, f4 = types.uint32, types.uint64, types.float32
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "error_model": "numpy",
+    "_nrt": False,
+    "no_cfunc_wrapper": True,  # C never calls them
+}
 _LOCK = Lock()
 
-# For functions that loops call.
-inner = nb.njit(**_OPTIONS)
-inlined = nb.njit(inline="always", **_OPTIONS)
+# For functions that only loops call. LLVM inlines them: numba would take longer.
+inner = nb.njit(no_cpython_wrapper=True, **_OPTIONS)
+inlined = nb.njit(forceinline=True, no_cpython_wrapper=True, **_OPTIONS)
 
 
 def array_type(dtype: types.Type, ndim: int = 1, *, write: bool = False) -> types.Array:
@@ -36,6 +43,18 @@ def array_type(dtype: types.Type, ndim: int = 1, *, write: bool = False) -> type
 def record_type(cls: type, *fields: types.Type) -> types.BaseTuple:
     """Type of a NamedTuple; its arrays must be read-only where their types are."""
     return types.BaseTuple.from_types(fields, cls)
+
+
+@contextmanager
+def _without_gc() -> Iterator[None]:
+    """Keep the garbage collector from searching what a compiler makes and keeps."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class Loop:
@@ -49,7 +68,7 @@ class Loop:
     @property
     def dispatcher(self) -> Any:
         """Numba's function, with a cache where one can be written."""
-        with _LOCK:
+        with _LOCK, _without_gc():
             if self._compiled is None:
                 given = self._function, self._signature
                 try:

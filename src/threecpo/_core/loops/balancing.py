@@ -74,7 +74,7 @@ def _fit_batches(sums, first, width, scales, clusters, batches, line):
     return off
 
 
-@compiled(_IN_TABLE, _IN_TABLE, _IN_TABLE, _TABLE, _TABLE, f8, i8, _LINE)
+@compiled(_IN_TABLE, _IN_TABLE, _TABLE, _TABLE, _TABLE, f8, i8, _LINE)
 def fit_columns(by_cluster, by_batch, scales, clusters, batches, tolerance, most, line):
     """Fit the rates of each column, in cluster and batch, to its sums; scales held."""
     n_columns = by_cluster.shape[1]

@@ -150,7 +150,7 @@ def join_cheapest(merging, start, end):
     values, own, costs, into = merging.values, merging.own, merging.costs, merging.into
     empty = n = len(own)
     for step in range(start, end):
-        a, b = 0, 1
+        a, b = i8(0), i8(1)  # a literal would compile _union again
         for first in range(n):
             for second in range(first + 1, n):
                 if costs[first, second] < costs[a, b]:

@@ -143,7 +143,8 @@ def _fill_size_weights(profile, size_weights, size_ranges):
         low, high = np.inf, -np.inf
         for k in range(len(profile.ranks)):
             value = profile.size_weights[b, k]
-            low, high = min(low, value), max(high, value)
+            low = value if value < low else low
+            high = value if value > high else high
         for k in range(size_weights.shape[1]):
             size_weights[b, k] = 0.0
         for k in range(len(profile.ranks)):
@@ -176,7 +177,8 @@ def fill_quick(profile, places, table, offsets, size_weights, size_ranges):
         low, high = np.inf, -np.inf
         for k in range(n_clusters):
             value = _rate(profile, row, n_slots, k)
-            low, high = min(low, value), max(high, value)
+            low = value if value < low else low
+            high = value if value > high else high
         for k in range(width):
             table[row, k] = 0.0
         for k in range(n_clusters):

@@ -250,6 +250,7 @@ def describe_rows(
     ``clusters`` names those of the profile; the second best has another name. ``out``
     takes the scores of all clusters, unless it has no columns. A row that is held in a
     cluster has that for its nearest; its margin is below 0 where another is better.
+    Without a background there is no excess.
     """
     n_clusters = len(profile.ranks)
     several = False
@@ -272,19 +273,8 @@ def describe_rows(
         margins[i] = scores[best] - second if several else np.inf
         if several and scores[best] == second:
             margins[i] = 0.0
-        outlier_scores[i] = _excess(scores, best, U(n_clusters) + batch, size)
-        for k in range(out.shape[1]):
-            out[i, k] = scores[k]
-
-
-@compiled(ROWS, BLOCK, PROFILE, WORKSPACE, array_type(f8, 2, write=True))
-def score_rows(rows, block, profile, workspace, out):
-    """Write the score of every row in every cluster."""
-    scores = workspace.scores
-    log_rates = profile.log_rates.reshape(profile.log_rates.size)
-    for i in range(U(block[0]), U(block[1])):
-        batch = row_batch(rows, i)
-        _score_row(rows, i, batch, profile, log_rates, workspace)
+        if profile.background:
+            outlier_scores[i] = _excess(scores, best, U(n_clusters) + batch, size)
         for k in range(out.shape[1]):
             out[i, k] = scores[k]
 
