@@ -257,11 +257,15 @@ def test_whether_clusters_are_real(run, npz):
     read = results.read_table("out/stability.csv", results.STABILITY)
     assert read["distinct"].tolist() == expected["distinct"].tolist()
     np.testing.assert_allclose(read["jaccard"], expected["jaccard"], rtol=1e-5)
-    n_distinct = int(np.sum(expected["distinct"][3:]))
     header, *lines = done.out.splitlines()[1:5]
-    assert header.split() == ["cluster", "size", "name", "main", "label", "stability"]
-    for line, jaccard in zip(lines, expected["jaccard"], strict=False):
-        assert line.endswith(f"  {jaccard:.2f}     ")
+    assert header.split() == ["cluster", "size", "name", "main", "label", "verdict"]
+    for line, verdict in zip(lines, expected["verdict"], strict=False):
+        assert line.split()[-1] == verdict
     facts = json.loads(Path("out/run.json").read_text(encoding="utf-8"))
-    assert facts["stability"]["distinct"] == n_distinct
+    assert facts["stability"]["verdicts"] == expected["verdict"][:3].tolist()
     assert "stability.csv" in facts["files"]
+    Path("n.txt").write_text("a\nb\nc\n", encoding="utf-8")
+    assert run("report", "out", "--names", "n.txt").code == 0
+    named = results.read_table("out/clusters.csv")
+    assert named["name"].tolist() == ["a", "b", "c"]
+    assert named["verdict"].tolist() == expected["verdict"][:3].tolist()

@@ -177,7 +177,7 @@ class TestFits:
         assert lines["confidence"].count("0.") + lines["confidence"].count(
             "1.00"
         ) == len(facts["cluster_sizes"])
-        assert "divisions distinct" in lines["stability"]
+        assert lines["verdicts"].strip() == f"{len(facts['cluster_sizes'])} stable"
 
     def test_what_was_not_measured_is_said(self, run):
         path = threecpo.select_n_clusters(X, [2], n_init=2, random_state=0)

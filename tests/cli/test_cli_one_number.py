@@ -19,7 +19,7 @@ OPTIONS = {
     "known": ["-k", 4, "--known", "kind"],
     "batch": ["-k", 3, "--batch", "lab", "--stability"],
     "fixed": ["-k", 3, "--fix-group", "g0=noise", "--outliers", "final"],
-    "log1p": ["-k", 3, "--transform", "log1p"],
+    "log1p": ["-k", 5, "--transform", "log1p", "--stability"],
     "sqrt": ["-k", 3, "--transform", "sqrt", "--labels", "lab"],
 }
 
@@ -136,11 +136,29 @@ def test_every_place_says_the_same(name, run, tmp_path):
         means = [labels["confidence"][labels["cluster"] == k].mean() for k in range(n)]
         close(clusters["confidence"], means)
         close(facts["confidence"], means)
-        shown = re.findall(r"mean confidence >?([\d.]+) \(", unescape(page))
+        shown = re.findall(r"mean confidence >?([\d.]+)(?: \(|; )", unescape(page))
         close(np.minimum(means, 0.99), [float(x) for x in shown], rel=0.02)
         for word in ("clear", "likely", "doubtful"):
             counted = int((labels["sure"] == word).sum())
             assert not counted or f"{counted} row" in page
+
+    # Verdicts.
+    measured = out / "stability.csv"
+    assert measured.exists() == ("verdict" in clusters) == ("stability" in facts)
+    if measured.exists():
+        verdicts = results.read_table(measured)["verdict"][:n].tolist()
+        assert {*verdicts} <= {"stable", "doubtful", "not distinct"}
+        assert clusters["verdict"].tolist() == facts["stability"]["verdicts"]
+        assert clusters["verdict"].tolist() == sheet(book, "clusters")["verdict"]
+        assert clusters["verdict"].tolist() == list(adata.uns["threecpo"]["verdicts"])
+        assert [row[-1] for row in overview[:n]] == verdicts
+        lines = done.out.splitlines()[2 : 2 + n]
+        ends = zip(lines, verdicts, strict=True)
+        assert all(line.rstrip().endswith(word) for line, word in ends)
+        cards = re.findall(r"mean confidence >?[\d.]+; ([a-z ]+)<", unescape(page))
+        assert cards == verdicts == clusters["verdict"].tolist()
+        counted = run("info", "out").out
+        assert all(f"{verdicts.count(word)} {word}" in counted for word in verdicts)
 
     # Columns: groups and expected counts.
     groups = {"relevant": "1", "shared": "0", "noise": "-1"}

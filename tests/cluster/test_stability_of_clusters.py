@@ -1,10 +1,12 @@
 """Clusters that are there are stable and distinct; those of chance are not."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from threecpo import ThreeCPO
+from threecpo import ThreeCPO, results
 from threecpo._fit import stability as measured
 from threecpo._fit.distinct import thinned
 from threecpo.results import STABILITY, read_table, write_table
@@ -21,6 +23,7 @@ COLUMNS = [
     "p_value",
     "p_adjusted",
     "distinct",
+    "verdict",
 ]
 
 
@@ -57,6 +60,7 @@ def test_planted_clusters_are_found_again_and_real(fitted):
     assert table["distinct"].all()
     assert (table["p_adjusted"][3:] <= 0.05).all()
     assert np.isnan(table["p_value"][:3]).all()
+    assert table["verdict"].tolist() == ["stable"] * 3 + ["", ""]
 
 
 def test_a_divided_cluster_is_neither(fitted):
@@ -68,6 +72,51 @@ def test_a_divided_cluster_is_neither(fitted):
     assert table["jaccard"][:4].min() < 0.8
     apart = np.asarray(table["distinct"][:4])
     assert apart.sum() == 2  # the two halves of one planted cluster are not
+    verdicts = np.where(apart, "stable", "not distinct").tolist()
+    assert table["verdict"].tolist() == verdicts + [""] * 3
+
+
+def test_verdicts_weigh_all_evidence():
+    """A join of 0 and 1 below the one with 2; each piece of evidence can fail."""
+
+    def verdicts(p_values, jaccards, confidence):
+        found = measured.Stability(
+            members=[[0], [1], [2], [0, 1], [0, 1, 2]],
+            sizes=np.ones(5, int),
+            jaccards=np.array(jaccards, float).reshape(-1, 5),
+            splits=[None] * 5,
+            adjusted=np.array(p_values),
+            level=0.05,
+        )
+        record = SimpleNamespace(n_clusters=3, confidence=None, rows=None)
+        if confidence is not None:
+            record.rows = SimpleNamespace(labels=np.arange(3))
+            record.rows.nearest_labels = record.rows.labels
+            record.empty_rows = np.zeros(3, bool)
+            record.confidence = SimpleNamespace(probabilities=np.diag(confidence))
+        return results.stability_table(found, record)["verdict"].tolist()[:3]
+
+    clear, again = [0.01] * 5, [0.9] * 5
+    assert verdicts(clear, again, [0.9, 0.7, 0.6]) == ["stable"] * 3
+    assert verdicts(clear, again, None) == ["stable"] * 3
+    assert verdicts(clear, again, [0.9, 0.59, 0.9]) == ["stable", "doubtful", "stable"]
+    halves = [[0.9, 0.74, np.nan, 1, 1]]
+    assert verdicts(clear, halves, None) == ["stable", "doubtful", "doubtful"]
+    some = [0.3, 0.3, 0.01, 0.3, 0.01]
+    assert verdicts(some, again, None) == ["not distinct"] * 2 + ["stable"]
+    untold = [np.nan, np.nan, 0.01, np.nan, 0.01]
+    assert verdicts(untold, again, None) == ["doubtful"] * 2 + ["stable"]
+    assert verdicts(some, [], None) == ["not distinct"] * 2 + [""]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("mean", [3.0, 0.2])
+def test_no_cluster_of_noise_is_stable(mean):
+    X = np.random.default_rng(1).poisson(mean, (200, 30))
+    model = ThreeCPO(4, random_state=0).fit(X)
+    verdicts = model.stability(X)["verdict"][: model.n_clusters_]
+    assert len(verdicts) == 4
+    assert "stable" not in verdicts.tolist()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -155,6 +204,7 @@ def test_one_cluster_has_nothing_to_test(X):
         model = ThreeCPO(k, random_state=0).fit(X)
         table = model.stability(X)
         assert len(table["node"]) == 2 * model.n_clusters_ - 1
+        assert model.n_clusters_ > 1 or table["verdict"].tolist() == [""]
 
 
 def test_bad_input_is_refused(fitted):

@@ -91,9 +91,9 @@ def measured(four):
 def test_stability_stands_on_the_cards_and_in_the_tree(measured):
     model, X, table = measured
     text = page_of(model, results.row_table(model), stability=table)
-    again = f"{table['jaccard'][0]:.2f}, stable"
-    assert f"stable{again}distinct from its nearest cluster" in text
-    assert text.count("; more than independent columns would give (adjusted p ") == 3
+    assert f"stable{table['jaccard'][0]:.2f}p < 0.001" in text
+    assert text.count("; branches distinct (p < 0.001), found again ") == 3
+    assert text.count("; stable") == 4
     assert "Found again" in text
     assert report.Report(model, X, stability=table).summary["clusters"][0]["trusted"]
 
@@ -101,22 +101,24 @@ def test_stability_stands_on_the_cards_and_in_the_tree(measured):
 def test_what_may_be_chance_is_said_and_dashed(measured):
     model, _, table = measured
     table = {name: np.array(table[name]) for name in table}
-    table["distinct"][[0, 5]], table["p_adjusted"][5] = False, 0.4
+    table["distinct"][5], table["p_adjusted"][[0, 5]] = False, 0.4
     table["distinct"][4], table["p_adjusted"][4] = False, np.nan
+    table["verdict"][:3] = ["not distinct", "doubtful", ""]
     table["jaccard"][:3] = [0.6, 0.3, np.nan]
     summary = report.summarise(model, results.row_table(model), stability=table)
     json.dumps(summary, allow_nan=False)
     text = " ".join(report.render(summary).split())
     assert [cluster["trusted"]["verdict"] for cluster in summary["clusters"]] == [
+        "not distinct",
         "doubtful",
-        "doubtful",
-        "doubtful",
+        "",
         "stable",
     ]
-    assert "<td>0.60, between stable and dissolved</td><td>not shown to be" in text
-    assert "<td>0.30, dissolves</td><td>distinct from its nearest cluster</td>" in text
-    assert "; may be chance (adjusted p 0.400)" in text
-    assert "; not tested: a division above may be chance" in text
+    cell = '</td><td class="n">'
+    assert f"<td>not distinct{cell}0.60{cell}p = 0.400{cell}" in text
+    assert f"<td>doubtful{cell}0.30{cell}p &lt; 0.001{cell}" in text
+    assert "; branches not shown to be distinct (p = 0.400)" in text
+    assert "; branches not shown to be distinct (not tested)" in text
     assert text.count('class="branch chance"') == 6
 
 

@@ -38,8 +38,9 @@ if TYPE_CHECKING:
 
     Heard = Callable[[], None]
 
-# Runs from which each half of the rows is clustered.
-RUNS_OF_HALF = 2
+# Runs from which each half of the rows is clustered: with two, halves of clear clusters
+# end in poor local minima.
+RUNS_OF_HALF = 4
 # A division is tested on at most so many counts, or on fewer if all divisions together
 # would then read the table more than this often.
 MOST_COUNTS = 100_000
@@ -52,8 +53,9 @@ class Stability:
     """What was measured of the nodes of a tree: the clusters, then the joins.
 
     ``members`` are the clusters below each node. ``jaccards`` has a line for each half
-    of the rows. ``splits`` and ``adjusted`` (p-values for the whole tree) have None and
-    nan for clusters and where nothing was tested.
+    of the rows. ``splits`` is None for clusters and where nothing was tested.
+    ``adjusted`` are p-values for the whole tree, nan where there is none: a cluster has
+    that of the lowest join above it that was tested.
     """
 
     members: list[list[int]]
@@ -66,14 +68,7 @@ class Stability:
     @property
     def distinct(self) -> NDArray[np.bool_]:
         """Joins: is the division below distinct? Clusters: that which sets it apart."""
-        distinct = np.nan_to_num(self.adjusted, nan=1.0) <= self.level
-        n_clusters = (len(self.members) + 1) // 2
-        for k in range(n_clusters):
-            above = [
-                i for i in range(n_clusters, len(distinct)) if k in self.members[i]
-            ]
-            distinct[k] = bool(above) and distinct[above[0]]
-        return distinct
+        return np.nan_to_num(self.adjusted, nan=1.0) <= self.level
 
 
 def measure(
@@ -211,6 +206,6 @@ def top_down_tests(
             adjusted[node] = np.maximum(
                 above[node], np.minimum(1.0, result.p_value / share)
             )
-            above[[left, right]] = adjusted[node]
+            above[[left, right]] = adjusted[members[node]] = adjusted[node]
         heard()
     return splits, adjusted

@@ -119,11 +119,15 @@ def _write_also(
     if "xlsx" in also:
         from ..results import workbook, write_workbook
 
-        write_workbook(workbook(model, rows, counts), folder / "segments.xlsx")
+        sheets = workbook(model, rows, counts, read_stability(folder))
+        write_workbook(sheets, folder / "segments.xlsx")
     if "h5ad" in also:
         from ..anndata import to_anndata
 
-        to_anndata(model, counts).write_h5ad(folder / "segments.h5ad")
+        adata, found = to_anndata(model, counts), read_stability(folder)
+        if found is not None:
+            adata.uns["threecpo"]["verdicts"] = found["verdict"][: model.n_clusters_]
+        adata.write_h5ad(folder / "segments.h5ad")
 
 
 def warn_of_problems(counts: CountTable | FileInBlocks) -> None:
@@ -193,7 +197,7 @@ def write_tables(
     tables = {
         "columns.csv": results.column_table(model),
         "top_columns.csv": results.top_table(model),
-        "clusters.csv": results.cluster_table(model),
+        "clusters.csv": results.cluster_table(model, stability=read_stability(folder)),
     }
     path = None
     if hasattr(model, "k_path_"):
@@ -253,11 +257,19 @@ def write_stability(
     write_rounded(table, folder / STABILITY)
     return {
         "stability": {
-            "divisions": n - 1,
-            "distinct": int(table["distinct"][n:].sum()),
+            "verdicts": table["verdict"][:n],
             "jaccard": table["jaccard"][:n],
         }
     }
+
+
+def read_stability(folder: Path) -> Table | None:
+    """Read what ``write_stability`` wrote."""
+    from ..results import STABILITY as COLUMNS
+    from ..results import read_table
+
+    measured = folder / STABILITY
+    return read_table(measured, COLUMNS) if measured.exists() else None
 
 
 def write_run(folder: Path, facts: dict[str, Any]) -> None:
@@ -275,9 +287,8 @@ def write_report(
     facts: dict[str, Any],
 ) -> None:
     """Write report.html from what the other files hold."""
-    from .. import report, results
+    from .. import report
 
-    measured = folder / STABILITY
     title = facts.get("title", facts["input"].get("name", ""))
     run = {name: facts[name] for name in REPORTED if facts.get(name)}
     summary = report.summarise(
@@ -288,9 +299,7 @@ def write_report(
         title=title,
         **facts.get("nouns", {}),
         choice=facts.get("choice"),
-        stability=results.read_table(measured, results.STABILITY)
-        if measured.exists()
-        else None,
+        stability=read_stability(folder),
         map_counts=_read_map_counts(folder, model),
     )
     report.write_page(summary, folder / REPORT)

@@ -70,9 +70,8 @@ def _clusters(facts: dict[str, Any]) -> dict[str, list[Any]]:
     columns |= {"size": list(sizes), "name": list(facts["cluster_names"])}
     for kind, texts in list(facts.get("main_labels", {}).items())[:1]:
         columns["main label" if kind == LABEL else f"main {kind}"] = list(texts)
-    if "stability" in facts:
-        found = facts["stability"]["jaccard"]
-        columns["stability"] = ["" if j is None else f"{j:.2f}" for j in found]
+    if any(facts.get("stability", {}).get("verdicts", ())):
+        columns["verdict"] = list(facts["stability"]["verdicts"])
     others = {"outliers": facts["outliers"], "empty": facts["rows_without_counts"]}
     for name, size in others.items():
         if size:

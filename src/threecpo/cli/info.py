@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -77,10 +78,9 @@ def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
         lines["separation"] = line
     if "choice" in facts:
         lines["chosen"] = str(facts["choice"].get("sentence"))
-    if "stability" in facts:
-        found = facts["stability"]
-        distinct, divisions = found.get("distinct"), found.get("divisions")
-        lines["stability"] = f"{distinct} of {divisions} divisions distinct"
+    verdicts = Counter(filter(None, facts.get("stability", {}).get("verdicts", ())))
+    if verdicts:
+        lines["verdicts"] = ", ".join(f"{n} {word}" for word, n in verdicts.items())
     return lines
 
 

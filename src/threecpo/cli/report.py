@@ -32,6 +32,7 @@ def rename(
     """
     from .. import results
     from ..results.fitted import names_of_rows
+    from ._result_folder import read_stability
 
     model = model.name_clusters(names)
     name = {"name": names_of_rows(model.record_, rows["cluster"])}
@@ -39,7 +40,7 @@ def rename(
     rows = rows | name
     tables = {
         "labels.csv": rows,
-        "clusters.csv": results.cluster_table(model),
+        "clusters.csv": results.cluster_table(model, stability=read_stability(folder)),
         "top_columns.csv": results.top_table(model),
     }
     digests = facts.get("files", {})

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.describing import Confidence
     from .._fit.plan import Progress
+    from .._fit.record import FitRecord
     from .._fit.stability import Stability
 
 
@@ -183,8 +184,7 @@ class RowConfidence(ClusterTree):
 
         Half of the rows are clustered again, and each cluster and join is compared
         with the nearest one found there: ``jaccard`` is the share of rows in both among
-        those in either. Above 0.75 a cluster is usually
-        called stable, below 0.5 it dissolves (Hennig, 2007).
+        those in either (Hennig, 2007).
 
         Each division of the tree is also tested: does a mixture of its two parts gain
         more likelihood over one cluster than in tables that have no clusters, drawn
@@ -193,6 +193,11 @@ class RowConfidence(ClusterTree):
         chance that *any* division is called distinct where there are no clusters is at
         most ``alpha``. Distinct means: more than independent columns of this dispersion
         would give. A continuous gradient, or columns that vary together, do so, too.
+
+        The ``verdict`` of a cluster follows from both: *not distinct* where the test
+        does not tell it from its nearest cluster, *stable* where it does, ``jaccard``
+        is at least 0.75 and the mean confidence of its rows, if measured, at least
+        0.6, and *doubtful* otherwise.
 
         Parameters
         ----------
@@ -218,8 +223,11 @@ class RowConfidence(ClusterTree):
             dispersion, how many deviations ``z`` lie between, ``p_value`` and
             ``p_adjusted`` for the whole tree (nan where a division above is not
             distinct, and where rows have fewer than two counts each on average: too
-            few to tell). ``distinct`` says whether the two branches of a join are
-            distinct, and for a cluster whether the join next above it is.
+            few to tell). A cluster has the ``p_adjusted`` of the lowest join above it
+            that was tested. ``distinct`` says whether the two branches of a join are
+            distinct, and for a cluster whether the join next above it is. ``verdict``
+            is a word for each cluster, empty for joins, for a single cluster and for
+            distinct clusters with ``n_resamples=0``.
 
         Examples
         --------
@@ -227,8 +235,8 @@ class RowConfidence(ClusterTree):
         >>> from threecpo.datasets import make_synth
         >>> X, _ = make_synth(300, random_state=0)
         >>> table = ThreeCPO(3, random_state=0).fit(X).stability(X)
-        >>> table["distinct"].tolist()
-        [True, True, True, True, True]
+        >>> table["verdict"].tolist()
+        ['stable', 'stable', 'stable', '', '']
         """
         from .._fit.stability import measure
 
@@ -260,7 +268,7 @@ class RowConfidence(ClusterTree):
                 level=alpha,
                 progress=progress,
             )
-        return _stability_frame(found)
+        return _stability_frame(found, self.record_)
 
     def _own_rows(self, X: ArrayLike | Any) -> Counts:
         """Counts of the rows of the fit, with what belonged to them there."""
@@ -290,7 +298,7 @@ class RowConfidence(ClusterTree):
         return found
 
 
-def _stability_frame(found: Stability) -> Any:
+def _stability_frame(found: Stability, record: FitRecord) -> Any:
     from ..results import stability_table
 
-    return frame(stability_table(found))
+    return frame(stability_table(found, record))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..results import figure_data
+from ..results import cluster_verdicts, figure_data
 from ..results.dominance import separation, separation_line
 from ..results.facts import known_facts
 from ..results.fitted import SURE, held_columns, in_words, row_confidence
 from ..results.label_comparison import percent
-from .words import finite, number, shown, whole
+from .words import number, shown, whole
 
 if TYPE_CHECKING:
     from .._fit.record import FitRecord
@@ -130,72 +130,27 @@ def about_separation(record: FitRecord, columns: Noun) -> list[str]:
     return [f"{shown(line[0].upper() + line[1:])}."] if line else []
 
 
-# Jaccard indices of clusters that are called stable, and that dissolve (Hennig, 2007).
-STABLE, DISSOLVES = 0.75, 0.5
-
-
 def trusted_nodes(record: FitRecord, table: Table | None) -> list[Part] | None:
     """What ``ThreeCPO.stability`` found for each cluster, and then for each join."""
-    if table is None:
+    if table is None or record.n_clusters == 1:
         return None
-    n_clusters, n_nodes = record.n_clusters, 2 * record.n_clusters - 1
-    if len(table["node"]) != n_nodes:
-        message = (
-            f"stability has {len(table['node'])} lines, but {n_clusters} clusters and "
-            f"their joins are {n_nodes}: pass that of this fit."
-        )
-        raise ValueError(message)
-    lines = zip(
-        *(table[name] for name in ("jaccard", "p_adjusted", "distinct")), strict=True
-    )
+    verdicts = [*cluster_verdicts(record, table), *[""] * (record.n_clusters - 1)]
+    measured = (table[name] for name in ("jaccard", "p_adjusted", "distinct"))
     return [
-        _node(
-            float(jaccard),
-            float(p_value),
-            distinct=bool(distinct),
-            join=i >= n_clusters,
-        )
-        for i, (jaccard, p_value, distinct) in enumerate(lines)
+        {
+            "verdict": verdict,
+            "again": "" if math.isnan(jaccard) else f"{jaccard:.2f}",
+            "distinct": bool(distinct),
+            "test": _adjusted(float(p_value)),
+        }
+        for verdict, jaccard, p_value, distinct in zip(verdicts, *measured, strict=True)
     ]
 
 
-def _node(jaccard: float, p_value: float, *, distinct: bool, join: bool) -> Part:
-    return {
-        "jaccard": finite(jaccard),
-        "again": _found_again(jaccard),
-        "distinct": distinct,
-        "verdict": "stable" if distinct and jaccard >= STABLE else "doubtful",
-        "division": _division(p_value, distinct=distinct)
-        if join
-        else _set_apart(distinct=distinct),
-    }
-
-
-def _found_again(jaccard: float) -> str:
-    if math.isnan(jaccard):
-        return ""
-    verdict = "between stable and dissolved"
-    if jaccard >= STABLE:
-        verdict = "stable"
-    elif jaccard < DISSOLVES:
-        verdict = "dissolves"
-    return f"{jaccard:.2f}, {verdict}"
-
-
-def _set_apart(*, distinct: bool) -> str:
-    return (
-        "distinct from its nearest cluster"
-        if distinct
-        else "not shown to be distinct from its nearest cluster"
-    )
-
-
-def _division(p_value: float, *, distinct: bool) -> str:
+def _adjusted(p_value: float) -> str:
     if math.isnan(p_value):
-        return "not tested: a division above may be chance, or counts are too few"
-    chance = f"adjusted p {number(p_value)}"
-    found = "more than independent columns would give" if distinct else "may be chance"
-    return f"{found} ({chance})"
+        return "not tested"
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
 
 
 def how_sure(record: FitRecord, rows: Noun, columns: Noun) -> Part | None:

@@ -21,6 +21,7 @@ from ._row_tables import predicted_rows, row_table
 from ._row_tables import row_map as row_map
 from ._trust_tables import STABILITY as STABILITY
 from ._trust_tables import batch_table as batch_table
+from ._trust_tables import cluster_verdicts as cluster_verdicts
 from ._trust_tables import downweighted_columns as downweighted_columns
 from ._trust_tables import downweighted_rows as downweighted_rows
 from ._trust_tables import stability_table as stability_table

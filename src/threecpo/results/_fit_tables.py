@@ -19,6 +19,7 @@ from ..cluster.naming import (
     names_array,
 )
 from ..table import CountTable
+from ._trust_tables import cluster_verdicts
 from .fitted import (
     column_names_of,
     expected_counts,
@@ -182,7 +183,10 @@ MARKERS_LISTED = 10
 
 
 def cluster_table(
-    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+    model: ThreeCPO,
+    *,
+    column_names: Iterable[Any] | None = None,
+    stability: Any = None,
 ) -> Table:
     """Table of the clusters of a fitted model.
 
@@ -192,12 +196,15 @@ def cluster_table(
         A fitted model.
     column_names : sequence of str, default=None
         Names of the columns; None takes those of the fit, or their numbers, from 0.
+    stability : dict of str to ndarray or frame, default=None
+        What ``model.stability(X)`` returned: adds the column ``verdict``.
 
     Returns
     -------
     dict of str to ndarray
         ``cluster``, ``name``, ``size`` (rows), ``share`` (of all rows), mean
-        ``confidence`` in its rows (NaN where it was not measured); of the tree the
+        ``confidence`` in its rows (NaN where it was not measured) and ``verdict``
+        (stable, doubtful or not distinct); of the tree the
         ``tree_order`` (its place in the drawn tree), ``joins`` (the node or cluster
         that it is joined with; -1 for a single cluster) and ``join_height``; and
         ``markers``, up to ten columns that mark the cluster, the best first.
@@ -219,12 +226,16 @@ def cluster_table(
         SEPARATOR.join(columns[markers.best(k, MARKERS_LISTED)])
         for k in range(record.n_clusters)
     )
+    judged = {}
+    if stability is not None:
+        judged["verdict"] = column_of(cluster_verdicts(record, stability), TEXT)
     return {
         "cluster": np.arange(record.n_clusters),
         "name": cluster_names_of(record, given),
         "size": sizes,
         "share": sizes / record.n_rows,
         "confidence": np.array(mean_confidence(record), dtype=np.float64),
+        **judged,
         **_in_the_tree(record),
         "markers": column_of(listed, TEXT),
     }
@@ -413,7 +424,9 @@ def _parts(
 MOST_CELLS = 2_000_000
 
 
-def workbook(model: ThreeCPO, rows: Table, X: Any = None) -> dict[str, Table]:
+def workbook(
+    model: ThreeCPO, rows: Table, X: Any = None, stability: Table | None = None
+) -> dict[str, Table]:
     """Sheets of what a fit found: rows, clusters, their columns, and the own table."""
     record = record_of(model)
     names = column_names_of(record)
@@ -424,7 +437,7 @@ def workbook(model: ThreeCPO, rows: Table, X: Any = None) -> dict[str, Table]:
     }
     sheets = {
         "rows": rows,
-        "clusters": cluster_table(model),
+        "clusters": cluster_table(model, stability=stability),
         "profile": profile | {"overall": expected.overall},
         "markers": top_table(model),
         "columns": column_table(model),

@@ -8,10 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._options import check_integer, check_robust
-from .fitted import lightest, named_columns, record_of, rows_of
+from .fitted import (
+    in_words,
+    lightest,
+    mean_confidence,
+    named_columns,
+    record_of,
+    rows_of,
+)
 from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from .._fit.record import FitRecord
     from .._fit.stability import Stability
     from ..cluster import ThreeCPO
     from .table_files import Table
@@ -89,10 +101,14 @@ STABILITY = {
     "p_value": NUMBER,
     "p_adjusted": NUMBER,
     "distinct": FLAG,
+    "verdict": TEXT,
 }
+# Clusters are stable from this Jaccard index on (Hennig, 2007).
+STABLE = 0.75
+DOUBTFUL = "doubtful"
 
 
-def stability_table(found: Stability) -> Table:
+def stability_table(found: Stability, record: FitRecord) -> Table:
     """What was measured of each cluster and join, as ``ThreeCPO.stability`` says."""
     splits = found.splits
     missing = np.full(len(found.members), np.nan)
@@ -119,4 +135,32 @@ def stability_table(found: Stability) -> Table:
         "p_value": of_splits("p_value"),
         "p_adjusted": found.adjusted,
         "distinct": found.distinct,
+        "verdict": column_of(_verdicts(found, mean, record), TEXT),
     }
+
+
+def _verdicts(
+    found: Stability, jaccards: NDArray[np.float64], record: FitRecord
+) -> list[str]:
+    """One word for each cluster from test, halves and confidence; none for joins."""
+    verdicts, n = [""] * len(found.members), record.n_clusters
+    for k, confidence in enumerate(mean_confidence(record) if n > 1 else ()):
+        sure = in_words(confidence) != DOUBTFUL
+        if found.adjusted[k] > found.level:
+            verdicts[k] = "not distinct"
+        elif len(found.jaccards):
+            stable = found.distinct[k] and jaccards[k] >= STABLE and sure
+            verdicts[k] = "stable" if stable else DOUBTFUL
+    return verdicts
+
+
+def cluster_verdicts(record: FitRecord, table: Mapping[str, Any]) -> list[str]:
+    """Verdicts of the clusters in what ``ThreeCPO.stability`` returned for this fit."""
+    n_clusters, n_nodes = record.n_clusters, 2 * record.n_clusters - 1
+    if len(table["node"]) != n_nodes:
+        message = (
+            f"stability has {len(table['node'])} lines, but {n_clusters} clusters and "
+            f"their joins are {n_nodes}: pass that of this fit."
+        )
+        raise ValueError(message)
+    return list(table["verdict"][:n_clusters])
