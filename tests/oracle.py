@@ -289,15 +289,27 @@ def expected(X, labels, groups):
     return out
 
 
-def dispersions(X, labels, groups):
-    """Pearson's statistic over n - K, over 1 + mean of (X - μ)/μ (Fletcher, 2012).
+def dispersions(X, labels, groups, prior=None, mu=None, n_lost=None):
+    """Pearson's statistic over its degrees of freedom, over 1 + mean of (X - μ)/μ.
 
-    A count that must be 0 (no prior, μ = 0) says nothing: 0 / 0 = 0.
+    (Fletcher, 2012.) Of a row, a column in use that is a share p of its size has 1 - p
+    degrees; a row without counts in use, which is all prior, has none. A count that
+    must be 0 (no prior, μ = 0) says nothing: 0 / 0 = 0.
     """
-    mu = expected(X, labels, groups)
-    seen = mu > 0
-    safe = np.where(seen, mu, 1.0)
-    pearson = np.where(seen, (X - mu) ** 2 / safe, 0.0).sum(axis=0)
-    free = max(1, len(X) - n_clusters(labels))
-    excess = np.where(seen, X / safe, 0.0).mean(axis=0)
-    return np.array([ratio(p / free, e) for p, e in zip(pearson, excess, strict=True)])
+    mu = expected(X, labels, groups) if mu is None else mu
+    n_lost = n_clusters(labels) if n_lost is None else n_lost
+    used = groups != -1
+    least = X[:, used].min(initial=np.inf) if prior is None else prior
+    sizes = X[:, used].sum(axis=1)
+    counted = sizes > least * used.sum() * (1 + 1e-12) if used.any() else sizes > 0
+    found = []
+    for j, in_use in enumerate(used):
+        rows = counted if in_use else np.ones(len(X), dtype=bool)
+        x, m = X[rows, j], mu[rows, j]
+        safe = np.where(m > 0, m, 1.0)
+        pearson = np.where(m > 0, (x - m) ** 2 / safe, 0.0).sum()
+        share = (m / sizes[rows]).mean() if in_use and len(x) else 0.0
+        free = max(1, len(x) - n_lost) * (1 - share)
+        excess = np.where(m > 0, x / safe, 0.0).sum() / max(1, len(x))
+        found.append(ratio(pearson / free, excess) if free > 1e-6 else 0.0)
+    return np.array(found)

@@ -85,27 +85,30 @@ def overlapping(distance, seed=0, n_rows=400, n_columns=30):
 
 
 @pytest.mark.parametrize(
-    ("distance", "n_right"), [(0.0, 0.37), (0.2, 0.54), (0.5, 0.99)]
+    ("distance", "n_right"), [(0.0, 0.37), (0.2, 0.66), (0.5, 0.99)]
 )
 def test_calibrated_confidence_is_the_share_that_is_right(distance, n_right):
-    Y, true = overlapping(distance)
-    model = ThreeCPO(3, column_penalty=None, random_state=0).fit(Y)
-    shared = shared_rows(true, model.labels_)
-    right = shared[linear_sum_assignment(-shared)].sum() / len(Y)
+    """On average over tables: that of one hangs on chance."""
+    shares = []
+    for seed in range(4):
+        Y, true = overlapping(distance, seed)
+        model = ThreeCPO(3, column_penalty=None, random_state=0).fit(Y)
+        shared = shared_rows(true, model.labels_)
+        right = shared[linear_sum_assignment(-shared)].sum() / len(Y)
+        found = model.measure_confidence(Y)
+        every = np.arange(len(Y)), model.labels_
+        before, after = (each.probabilities_[every].mean() for each in (model, found))
+        shares.append((right, before, after))
+        # The order of the clusters of a row stays, and so does all else of the fit.
+        order = found.probabilities_.argsort(axis=1)
+        np.testing.assert_array_equal(order, model.probabilities_.argsort(axis=1))
+        np.testing.assert_array_equal(found.labels_, model.labels_)
+        assert found.predict_proba(Y[:5]).max() <= model.predict_proba(Y[:5]).max()
+    right, before, after = np.mean(shares, axis=0)
     assert right == pytest.approx(n_right, abs=0.05)
-    found = model.measure_confidence(Y)
-    every = np.arange(len(Y))
-    before, after = (
-        each.probabilities_[every, model.labels_] for each in (model, found)
-    )
-    assert after.mean() == pytest.approx(right, abs=0.08)
+    assert after == pytest.approx(right, abs=0.05)
     if distance < 0.5:
-        assert before.mean() > right + 0.1
-    # The order of the clusters of a row stays, and so does all else of the fit.
-    order = found.probabilities_.argsort(axis=1)
-    np.testing.assert_array_equal(order, model.probabilities_.argsort(axis=1))
-    np.testing.assert_array_equal(found.labels_, model.labels_)
-    assert found.predict_proba(Y[:5]).max() <= model.predict_proba(Y[:5]).max()
+        assert before > right + 0.1
 
 
 def test_calibration_is_the_same_for_any_threads_and_blocks(monkeypatch):
@@ -161,7 +164,9 @@ def test_damaged_confidence_is_refused(tmp_path):
 
 def test_the_dispersion_is_the_median_of_the_columns():
     model = fit()
-    expected = oracle.dispersions(X + 1e-3, model.labels_, model.column_groups_)
+    expected = oracle.dispersions(
+        X + 1e-3, model.labels_, model.column_groups_, prior=1e-3
+    )
     assert model.dispersion_ == pytest.approx(np.median(expected), rel=1e-6)
     varied = np.random.default_rng(0).negative_binomial(X + 1, 0.2)
     assert fit(varied).dispersion_ > 3 > model.dispersion_

@@ -9,6 +9,7 @@ from planted_runs import settings_of
 
 from strategies import planted
 from threecpo._core import crossing, search, seeding
+from threecpo._core.codes import all_relevant
 from threecpo._core.crossing import best_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.run import Run, Settings, run
@@ -32,7 +33,8 @@ def starts_of(Y, first_columns=None):
         information = seeding.column_information(counts, 1e-3)
         first_columns = seeding.most_informative(information)
     make = partial(seeding.poisson_plus_plus, prior=1e-3)
-    return Starts(counts, first_columns, make)
+    every = partial(all_relevant, Y.shape[1])
+    return Starts(counts, first_columns, make, of_one_cluster=every)
 
 
 def found_by(find, Y, settings, n_seeds=4, n_jobs=1, seed=0, report=None, **start):

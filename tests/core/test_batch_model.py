@@ -97,10 +97,9 @@ def test_dispersions_use_the_expected_counts_of_the_model(given_case, prior):
     labels = inner_labels(case.labels, case.n_clusters)
     X = case.Y + prior
     mu = oracle_batches.expected(X, case.labels, case.groups, batches)
-    pearson = ((X - mu) ** 2 / mu).sum(axis=0)
-    n_batches = batches.max() + 1
-    free = max(1, len(X) - case.n_clusters - n_batches + 1)
-    expected = pearson / free / (X / mu).mean(axis=0)
+    n_lost = case.n_clusters + batches.max()
+    facts = X, case.labels, case.groups, prior
+    expected = oracle.dispersions(*facts, mu=mu, n_lost=n_lost)
     found = dispersions(counts, labels, sums, case.groups)
     np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 

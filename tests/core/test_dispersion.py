@@ -38,7 +38,7 @@ def size_of_sums(X, labels, groups):
 def check(case, prior, **options):
     X = case.Y + prior
     found, n_blocks = dispersions_of(case, prior, **options)
-    expected = oracle.dispersions(X, case.labels, case.groups)
+    expected = oracle.dispersions(X, case.labels, case.groups, prior)
     assert_agrees(found, expected, size_of_sums(X, case.labels, case.groups))
     return n_blocks
 

@@ -205,7 +205,7 @@ class TestFixedColumns:
         starts = Starts(counts, first, None, also_all_columns=True, fixed_groups=fixed)
         assert starts.columns(rng, 2).tolist() == [-1, -1, 0, 1]
         assert starts.wide_columns(rng, 8, 2).tolist() == [-1, 1, 0, 1]
-        assert first_groups(first, rng, 1, 4, fixed).tolist() == [-1, 1, 0, 1]
+        assert first_groups(first, rng, fixed).tolist() == [-1, -1, 0, 1]
 
     def test_a_start_is_never_without_c1(self):
         groups = np.array([1, -1, -1], dtype=np.int8)

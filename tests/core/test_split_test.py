@@ -53,7 +53,7 @@ def test_short_rows_of_one_cluster_gain_little_however_they_are_divided(seed):
     inside = Y[:, :10].sum(axis=1) > Y[:, 10:].sum(axis=1) / 2
     assert gain(Y, inside) < 40
     planted = rng.poisson(0.1 * np.exp(np.outer(inside, rng.normal(size=30)))) * 1.0
-    assert gain(planted, inside) > 100
+    assert gain(planted, inside) > 90
 
 
 def test_rows_of_weight_two_are_two_rows(seed):

@@ -124,7 +124,9 @@ def test_dispersions_are_those_of_the_model_and_its_outliers(outliers):
     for fit in path._fits.values():
         model = path.estimator(fit.n_clusters)
         labels = model.nearest_labels_ if outliers == "final" else model.labels_
-        expected = oracle.dispersions(data + 1e-3, labels, model.column_groups_)
+        expected = oracle.dispersions(
+            data + 1e-3, labels, model.column_groups_, prior=1e-3
+        )
         np.testing.assert_allclose(fit.dispersions, expected, rtol=1e-9)
     assert (path.estimator(3).labels_ == -1).any()
 

@@ -60,13 +60,13 @@ def all_held(known: Ints) -> Ints:
 
 
 def with_fixed(groups: Groups, fixed: Sequence[tuple[int, int]]) -> Groups:
-    """Groups with these columns in theirs; if C1 is empty then, others go there."""
+    """Groups with these columns in theirs; if that empties C1, others go there."""
     if not fixed:
         return groups
-    groups = groups.copy()
+    had_relevant, groups = (groups == RELEVANT).any(), groups.copy()
     columns, held = np.array(fixed, dtype=np.int64).T
     groups[columns] = held
-    if not (groups == RELEVANT).any():
+    if had_relevant and not (groups == RELEVANT).any():
         groups[np.setdiff1d(np.arange(len(groups)), columns)] = RELEVANT
     return groups
 

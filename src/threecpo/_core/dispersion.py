@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .model import SmoothedSums
 
 DIGITS = 2.0**12
+# A column that is nearly all of the rows' sizes has no dispersion around them.
+LEAST_FREE = 1e-9
 
 
 def dispersions(
@@ -27,8 +29,10 @@ def dispersions(
     """φ_j of each column: Pearson's statistic over its degrees of freedom.
 
     Divided by 1 plus the mean of (X - μ)/μ, which takes most of the noise out where
-    expected counts are small (Fletcher, 2012). Labels number the clusters of the sums,
-    -1 or the number after the last are the outliers. Only stored counts are visited.
+    expected counts are small (Fletcher, 2012). A column is itself a share p of the row
+    sizes that it is expected from: of each row it has 1 - p degrees, and none of a row
+    without counts in use. Labels number the clusters of the sums, -1 or the number
+    after the last are the outliers. Only stored counts are visited.
     """
     terms = RatioTerms.of(sums, groups)
     return terms.dispersions(terms.ratio_sums(counts, labels))
@@ -41,7 +45,8 @@ class RatioTerms:
     ``shares`` has a line for each cluster, and last for the outliers (with batches: one
     for each of these in every batch): μ_ij over the row's size, in C- μ_ij itself.
     ``totals`` and ``expected`` are the sums of X and of μ, ``inverses_of_noise`` those
-    of 1 / μ in C-. ``used_weight`` is that of all columns outside of C-.
+    of 1 / μ in C-. ``used_weight`` is that of all columns outside of C-; ``n_lost``
+    degrees of freedom went into the rates of a column.
     """
 
     shares: Floats
@@ -51,8 +56,9 @@ class RatioTerms:
     inverses_of_noise: Floats
     prior: float
     used_weight: float
+    column_weights: Floats | float
     n_rows: float
-    n_free: float
+    n_lost: float
     n_batches: int
 
     @classmethod
@@ -78,8 +84,9 @@ class RatioTerms:
             inverses_of_noise=of_noise,
             prior=sums.prior,
             used_weight=weight_of(weights, ~noise),
+            column_weights=1.0 if weights is None else weights,
             n_rows=sums.n_rows,
-            n_free=max(1, sums.n_rows - sums.n_clusters - n_batches + 1),
+            n_lost=sums.n_clusters + n_batches - 1,
             n_batches=n_batches,
         )
 
@@ -92,7 +99,7 @@ class RatioTerms:
             labels = labels * np.int32(self.n_batches) + counts.batches
         slots = np.empty(n_columns, dtype=np.int32)
         column_loops.fill_slots(self.groups, slots)
-        found = RatioSums(np.zeros(n_columns), np.zeros(n_columns), np.zeros(n_lines))
+        found = RatioSums(*map(np.zeros, (n_columns, n_columns, *[n_lines] * 3)))
         prior_size = self.prior * self.used_weight
         options = (slots, self.prior, prior_size, _inverse(self.shares))
         rows = rows_of(counts)
@@ -102,18 +109,22 @@ class RatioTerms:
 
     def dispersions(self, found: RatioSums) -> Floats:
         """φ_j from the sums over all rows."""
-        prior, inverse_shares = self.prior, _inverse(self.shares)
+        prior, noise = self.prior, self.groups == NOISE
         inverses = np.where(
-            self.groups == NOISE,
-            self.inverses_of_noise,
-            found.inverse_sizes @ inverse_shares,
+            noise, self.inverses_of_noise, found.inverse_sizes @ _inverse(self.shares)
         )
+        n_empty, n_rows = found.empty_rows.sum(), found.rows.sum()
+        empty_sizes = prior * self.used_weight * found.empty_rows
+        totals = self.totals - np.where(noise, 0.0, prior * n_empty)
+        expected = self.expected - np.where(noise, 0.0, empty_sizes @ self.shares)
         # A product: a power too large for a number would be an error.
-        pearson = found.squares + prior * prior * inverses - 2 * self.totals
-        pearson += self.expected
-        excess = (found.ratios + prior * inverses) / self.n_rows
+        pearson = found.squares + prior * prior * inverses - 2 * totals + expected
+        rows = np.where(noise, self.n_rows, n_rows)
+        own = np.where(noise, 0.0, found.rows @ self.shares * self.column_weights)
+        free = np.maximum(1.0, rows - self.n_lost) * (1 - own / np.maximum(rows, 1.0))
+        excess = (found.ratios + prior * inverses) * free / np.maximum(rows, 1.0)
         out = np.zeros(len(self.totals))
-        return np.divide(pearson / self.n_free, excess, out=out, where=excess > 0)
+        return np.divide(pearson, excess, out=out, where=excess > LEAST_FREE * rows)
 
 
 def added(a: RatioSums, b: RatioSums) -> RatioSums:

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import islice, product
 from typing import TYPE_CHECKING
 
@@ -84,19 +84,22 @@ class Starts:
         *,
         also_all_columns: bool = False,
         fixed_groups: tuple[tuple[int, int], ...] = (),
+        of_one_cluster: Callable[[], Groups] | None = None,
     ) -> None:
         self.counts = counts
         self.first_columns = first_columns
         self.make_start = make_start
         self.also_all_columns = also_all_columns
         self.fixed_groups = fixed_groups
+        # First groups of one cluster, where they are not given as those of others.
+        self._of_one_cluster = of_one_cluster and cache(of_one_cluster)
         self._ready: Start | None = None
 
     def columns(self, rng: np.random.Generator, n_clusters: int) -> Groups:
         """First groups of a run."""
-        n_columns = self.counts.n_columns
-        sizes = n_clusters, n_columns, self.fixed_groups
-        return first_groups(self.first_columns, rng, *sizes)
+        if n_clusters == 1 and self._of_one_cluster is not None:
+            return self._of_one_cluster()
+        return first_groups(self.first_columns, rng, self.fixed_groups)
 
     def wide_columns(
         self, rng: np.random.Generator, n_clusters: int, index: int
@@ -132,18 +135,12 @@ class Starts:
 def first_groups(
     first_columns: FirstColumns | Groups,
     rng: np.random.Generator,
-    n_clusters: int,
-    n_columns: int,
     fixed_groups: tuple[tuple[int, int], ...] = (),
 ) -> Groups:
-    """First groups; one cluster has nothing to tell apart and uses all columns."""
-    if n_clusters == 1:
-        groups = all_relevant(n_columns)
-    elif isinstance(first_columns, np.ndarray):
-        groups = first_columns
-    else:
-        groups = first_columns(rng)
-    return with_fixed(groups, fixed_groups)
+    """First groups that are given, or drawn."""
+    if not isinstance(first_columns, np.ndarray):
+        first_columns = first_columns(rng)
+    return with_fixed(first_columns, fixed_groups)
 
 
 @dataclass

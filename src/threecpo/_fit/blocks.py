@@ -23,6 +23,7 @@ from .rare_clusters import MOST_SEARCHES, SAMPLE_PER_ROW, RareClusters, is_due
 from .record import FitRecord
 from .shared_pass import PendingRun, SharedPass, finish_together
 from .starting import (
+    all_used,
     first_columns,
     given_labels,
     groups_of_record,
@@ -286,11 +287,11 @@ class BlockFit:
             found[used] = self._information(used)
             return found
 
+        if settings.n_clusters == 1 and isinstance(plan.column_init, str):
+            return all_used(settings, self._n_columns)
         first = first_columns(plan, self._n_columns, information)
         (seed,) = plan.seeds(1)
-        rng = np.random.default_rng(seed)
-        sizes = settings.n_clusters, self._n_columns, settings.fixed_groups
-        return first_groups(first, rng, *sizes)
+        return first_groups(first, np.random.default_rng(seed), settings.fixed_groups)
 
     def _information(self, used: NDArray[np.bool_]) -> NDArray[np.float64]:
         """h(j) of these columns."""

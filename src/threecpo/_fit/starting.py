@@ -24,6 +24,7 @@ from .._core.codes import (
     starting_code,
     with_fixed,
 )
+from .._core.one_cluster import columns_of_one_cluster
 from .._core.search import (
     MOST_RUNS,
     Starts,
@@ -77,22 +78,33 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
         found[used] = seeding.column_information(some, settings.prior)
         return found
 
+    def of_one_cluster() -> NDArray[np.int8]:
+        groups = all_used(settings, counts.n_columns)
+        if NOISE not in settings.groups or not isinstance(init, str):
+            return groups
+        fixed = [j for j, _ in settings.fixed_groups]
+        return columns_of_one_cluster(counts, groups, fixed)
+
     columns = first_columns(plan, counts.n_columns, information)
+    named = isinstance(plan.column_init, str)
+    alone = of_one_cluster if named else None
     if not isinstance(init, str):
-        return _one_run(plan, counts, columns, given_labels(plan, counts.n_rows))
+        labels = given_labels(plan, counts.n_rows)
+        return _one_run(plan, counts, columns, labels, alone)
     merging = init == MERGE
     if counts.n_known and init not in STARTS_WITH_KNOWN:
         known = ", ".join(map(repr, STARTS_WITH_KNOWN))
         message = f"init={init!r} does not support known_labels; use one of {known}."
         raise ValueError(message)
     start = make_start("poisson-k-means++" if merging else init, settings.prior)
-    chosen = isinstance(plan.column_init, str) and plan.column_init == "information"
+    chosen = named and plan.column_init == "information"
     starts = Starts(
         counts,
         columns,
         start,
         also_all_columns=chosen,
         fixed_groups=settings.fixed_groups,
+        of_one_cluster=alone,
     )
     if plan.n_init == "auto":
         find = adaptive_merges if merging else adaptive_restarts
@@ -105,6 +117,7 @@ def _one_run(
     counts: Counts,
     columns: FirstColumns | NDArray[np.int8],
     labels: NDArray[np.int32],
+    of_one_cluster: Callable[[], NDArray[np.int8]] | None = None,
 ) -> Search:
     """Search that makes one run, from these labels."""
 
@@ -112,7 +125,9 @@ def _one_run(
         return lambda *_: labels
 
     fixed = plan.settings.fixed_groups
-    starts = Starts(counts, columns, always, fixed_groups=fixed)
+    starts = Starts(
+        counts, columns, always, fixed_groups=fixed, of_one_cluster=of_one_cluster
+    )
     return Search(1, partial(restarts, starts))
 
 
@@ -121,6 +136,11 @@ def may_be_used(settings: Settings, n_columns: int) -> NDArray[np.bool_]:
     used = np.ones(n_columns, dtype=bool)
     used[[j for j, group in settings.fixed_groups if group == NOISE]] = False
     return used
+
+
+def all_used(settings: Settings, n_columns: int) -> NDArray[np.int8]:
+    """Groups with every column in C1 that is not held elsewhere."""
+    return with_fixed(all_relevant(n_columns), settings.fixed_groups)
 
 
 def placed_by(

@@ -133,11 +133,16 @@ class Workspace(NamedTuple):
 
 
 class RatioSums(NamedTuple):
-    """Sums of X²/μ and X/μ of each column, and of 1/r_i in each cluster."""
+    """Sums of X²/μ and X/μ of each column, and by cluster of rows and their 1/r_i.
+
+    Rows without counts in use are apart: they say nothing about columns in use.
+    """
 
     squares: Floats
     ratios: Floats
     inverse_sizes: Floats
+    rows: Floats
+    empty_rows: Floats
 
 
 _IN, _OUT = array_type(f8), array_type(f8, write=True)
@@ -155,7 +160,7 @@ PROFILE = record_type(
     *(array_type(i4), _IN_TABLE, _IN, _IN, _IN_TABLE, array_type(i4)),
     *(types.boolean, f8, f8, f8, f8, f8),
 )
-RATIOS = record_type(RatioSums, _OUT, _OUT, _OUT)
+RATIOS = record_type(RatioSums, *[_OUT] * 5)
 WORKSPACE = record_type(
     *(Workspace, array_type(u8, write=True), _OUT, _OUT, array_type(f4, write=True))
 )

@@ -307,7 +307,7 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
 def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, out):
     """Add what stored counts put into the sums of X²/μ and X/μ of each column.
 
-    Also adds 1/r_i to its cluster's sum, for what X has in common everywhere.
+    Also adds the row and 1/r_i to its cluster's, for what X has in common everywhere.
     """
     weights = rows.column_weights
     weighted = len(weights) > 0
@@ -319,8 +319,13 @@ def add_ratios(rows, block, labels, slots, prior, prior_size, inverse_shares, ou
             if slots[j] >= SHARED_SLOT:
                 size += rows.data[t] * weights[j] if weighted else rows.data[t]
         k, weight = U(labels[i]), row_weight(rows, i)
-        inverse = 1.0 / size if size > 0.0 else 0.0
-        out.inverse_sizes[k] += weight * inverse
+        inverse = 0.0
+        if size > prior_size:
+            inverse = 1.0 / size
+            out.rows[k] += weight
+            out.inverse_sizes[k] += weight * inverse
+        else:
+            out.empty_rows[k] += weight
         for t in range(first, last):
             j = U(rows.indices[t])
             factor = inverse if slots[j] >= SHARED_SLOT else 1.0
