@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from threecpo.cluster.fitting import PoissonClusterer
+from threecpo.cluster.estimator import PoissonEstimator
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 
-class PoissonL(PoissonClusterer):
+class PoissonL(PoissonEstimator):
     """Poisson clustering by likelihood (PoissonL).
 
     Every column has its own rate in every cluster, and a row goes to the cluster where
@@ -82,7 +82,7 @@ default="poisson-k-means++"
         self,
         n_clusters: int = 8,
         *,
-        init: str | ArrayLike | PoissonClusterer = "poisson-k-means++",
+        init: str | ArrayLike | PoissonEstimator = "poisson-k-means++",
         n_init: int | str = 10,
         max_iter: int = 300,
         prior: float = 1e-3,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
@@ -123,10 +124,12 @@ def entropy_of(random_state: Any) -> tuple[int, ...]:
 
 
 def _random(random_state: Any) -> np.random.RandomState:
-    from sklearn.utils import check_random_state
-
+    if random_state is None or random_state is np.random:
+        return np.random.mtrand._rand  # as scikit-learn does
+    if isinstance(random_state, np.random.RandomState):
+        return random_state
     try:
-        generator: np.random.RandomState = check_random_state(random_state)
+        generator = np.random.RandomState(operator.index(random_state))
     except (TypeError, ValueError):
         problem = (
             " is not a seed: pass an integer from 0 to 2**32 - 1, a RandomState, "

@@ -6,7 +6,7 @@ import json
 import os
 import struct
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
@@ -16,12 +16,8 @@ from ._writing import replaced, write_arrays
 from .io.npz import open_npz
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from .cluster import ThreeCPO
-    from .cluster.stored import StoredModel
-
-Made = TypeVar("Made")
+    from .cluster.fitting import PoissonClusterer
 
 FORMAT = "threecpo-model"
 VERSION = 5
@@ -36,7 +32,7 @@ _DAMAGE = (
 
 
 def save(
-    model: ThreeCPO | StoredModel, path: str | os.PathLike[str], *, rows: bool = True
+    model: PoissonClusterer, path: str | os.PathLike[str], *, rows: bool = True
 ) -> None:
     """Write a fitted model to one file, as ``ThreeCPO.save`` does."""
     from ._fit.record_files import record_to_arrays
@@ -90,19 +86,23 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     >>> bool((again.predict(X) == model.labels_).all())
     True
     """
-    return _made_of(path, _restored)
+    from .cluster import ThreeCPO
+
+    return _loaded(path, ThreeCPO)
 
 
-def load_stored(path: str | os.PathLike[str]) -> Any:
-    """Read a StoredModel, which stands for a ThreeCPO without scikit-learn."""
-    return _made_of(path, _stored)
+def load_plain(path: str | os.PathLike[str]) -> Any:
+    """Read a model without scikit-learn, for commands."""
+    from .cluster.plain import ThreeCPO
+
+    return _loaded(path, ThreeCPO)
 
 
-def _made_of(path: Any, make: Callable[[dict[str, Any], dict[str, Any]], Made]) -> Made:
-    """Make something of the arrays and the header of a model's file."""
+def _loaded(path: Any, kind: type[Any]) -> Any:
+    """Return the model of a file as one of this class."""
     arrays, header = _read(path)
     try:
-        return make(arrays, header)
+        return _restored(kind, arrays, header)
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
@@ -119,26 +119,19 @@ def is_model(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _stored(arrays: dict[str, Any], header: dict[str, Any]) -> StoredModel:
+def _restored(kind: type[Any], arrays: dict[str, Any], header: dict[str, Any]) -> Any:
     from ._fit.record_files import record_from_arrays
-    from .cluster.stored import StoredModel
+    from .cluster.fitting import keep
 
     parameters = {
         name: _given_again(name, value, arrays)
         for name, value in header["parameters"].items()
     }
     parameters["groups"] = tuple(parameters["groups"])
-    return StoredModel(record_from_arrays(arrays, header["record"]), parameters)
-
-
-def _restored(arrays: dict[str, Any], header: dict[str, Any]) -> ThreeCPO:
-    from .cluster import ThreeCPO
-    from .cluster.fitting import keep
-
-    stored = _stored(arrays, header)
-    model = ThreeCPO(**stored.parameters)
-    _check_parameters(model, stored.record_.settings.n_clusters)
-    return keep(model, stored.record_)
+    record, model = record_from_arrays(arrays, header["record"]), kind(**parameters)
+    if hasattr(model, "set_params"):  # others are not fitted again
+        _check_parameters(model, record.settings.n_clusters)
+    return keep(model, record)
 
 
 def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:
@@ -150,11 +143,9 @@ def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:
     return value
 
 
-def _check_parameters(model: ThreeCPO, n_clusters: int) -> None:
+def _check_parameters(model: PoissonClusterer, n_clusters: int) -> None:
     """Refuse parameters that no fit takes."""
-    from sklearn.base import clone
-
-    from .cluster.fitting import plan_of
+    from .cluster.fitting import copied, plan_of
 
     for name, value in model.get_params(deep=False).items():
         most = _MOST_THREADS if name == "n_jobs" else 2**63
@@ -163,7 +154,7 @@ def _check_parameters(model: ThreeCPO, n_clusters: int) -> None:
             message = f"{name} is {value!r}"
             raise ValueError(message)
     if model.n_clusters == "auto":
-        model = clone(model).set_params(n_clusters=n_clusters)
+        model = copied(model, n_clusters=n_clusters)
     plan_of(model)
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from .loops import array_type, compiled, f8, i4, i8, inlined
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from scipy.spatial import cKDTree
 
     from .codes import Floats, Ints
 
@@ -51,6 +51,8 @@ def principal_directions(points: Points) -> Points:
 
 def plane(points: Points, labels: NDArray[np.integer], n_jobs: int = 1) -> Points:
     """Place points in a plane (n x 2), near to their neighbours."""
+    from scipy.spatial import cKDTree
+
     n_points = len(points)
     if n_points < 2:
         return np.zeros((n_points, 2))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import stdtr
 
 from .codes import all_relevant
 from .dispersion import RatioTerms
@@ -58,7 +58,7 @@ class SplitResult:
         n, mean, sd = len(nulls), float(np.mean(nulls)), float(np.std(nulls, ddof=1))
         spread = MEASURED_SPREAD * max(sd, LEAST_SPREAD) * np.sqrt(1 + 1 / n)
         z = float((gain - mean) / spread)
-        return cls(gain, mean, z, float(stats.t.sf(z, n - 1)) if gain > 0 else 1.0)
+        return cls(gain, mean, z, float(stdtr(n - 1, -z)) if gain > 0 else 1.0)
 
 
 NOTHING_TO_TEST = SplitResult(0.0, 0.0, 0.0, 1.0)

@@ -60,9 +60,7 @@ def write_model(
 
 def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
     """Same fit with the names of the table where it has none."""
-    from sklearn.base import clone
-
-    from ..cluster.fitting import keep
+    from ..cluster.fitting import copied, keep
 
     record = model.record_
     if record.row_names is not None and record.column_names is not None:
@@ -80,7 +78,7 @@ def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
             table.column_names if record.column_names is None else record.column_names
         ),
     )
-    found = keep(clone(model), named)
+    found = keep(copied(model), named)
     if hasattr(model, "k_path_"):
         found.k_path_ = model.k_path_
     return found

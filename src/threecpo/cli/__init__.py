@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     threecpo ...
     0
     """
+    if arguments is None:  # the process is ours: what imports make, stays
+        gc.set_threshold(100_000)
     try:
         require("click", "cli", "The command line")
     except ImportError as error:

@@ -53,7 +53,6 @@ def command(
     (open it in a browser), labels.csv (rows), clusters.csv, columns.csv,
     top_columns.csv (markers of each cluster), model.npz (for predict) and run.json.
     """
-    from ..cluster import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, open_report
     from ._summary import print_summary
 
@@ -69,7 +68,7 @@ def command(
     target = output or default_folder(source.path)
     facts = fit_to_folder(
         blocks or source,
-        ThreeCPO(**given(values | known_parameters(values))),
+        _new_model(**given(values | known_parameters(values))),
         target,
         force=force,
         with_report=not no_report,
@@ -81,6 +80,13 @@ def command(
     print_summary(facts, target, as_json=as_json)
     if opened:
         open_report(target)
+
+
+def _new_model(**parameters: Any) -> Any:
+    """Return a ThreeCPO that does without scikit-learn."""
+    from ..cluster.plain import ThreeCPO
+
+    return ThreeCPO(**parameters)
 
 
 NAME = "Jane Austen's novels"
@@ -114,13 +120,12 @@ def demo(output: Path | None, *, opened: bool) -> None:
         "The fit sees how often each of 2000 words occurs, but neither the titles nor "
         "the number of novels."
     )
-    from ..cluster import ThreeCPO
     from ._result_folder import fit_to_folder, open_report
     from ._summary import print_summary
 
     facts = fit_to_folder(
         Austen(),
-        ThreeCPO(random_state=0),
+        _new_model(random_state=0),
         target,
         force=True,
         nouns={"row_noun": "chapters", "column_noun": "words"},

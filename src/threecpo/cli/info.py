@@ -47,10 +47,10 @@ def fit_of(path: Path) -> Path | None:
 
 def described_fit(model: Path) -> dict[str, Any]:
     """Facts about a fit, those of its folder with it."""
-    from ..persistence import load_stored
+    from ..persistence import load_plain
     from ..results import fit_facts
 
-    facts = fit_facts(load_stored(model))
+    facts = fit_facts(load_plain(model))
     if not is_results(model.parent):
         return facts
     run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))

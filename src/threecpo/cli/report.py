@@ -101,7 +101,7 @@ def command(
     DIR is a folder that `threecpo fit` wrote. The counts themselves are not needed.
     --names also names the clusters in its model and tables.
     """
-    from ..persistence import load_stored
+    from ..persistence import load_plain
     from ..report.words import nouns
     from ..results import PATH, ROWS, read_table
     from ..results.label_comparison import labels_in
@@ -110,7 +110,7 @@ def command(
     facts = read_run(folder)
     path = folder / "k_path.csv"
     model, table = (
-        load_stored(folder / "model.npz"),
+        load_plain(folder / "model.npz"),
         read_table(folder / "labels.csv", ROWS),
     )
     try:

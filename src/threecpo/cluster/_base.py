@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from copy import deepcopy
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .. import _options
 from .._core.codes import RELEVANT
@@ -39,8 +38,19 @@ OTHER_NAMES = {
 LONGEST_PARAMETER = 10
 
 
-class PoissonClusterer(ClusterMixin, BaseEstimator):
-    """Best of several runs; subclasses name the parameters that users may set."""
+def check_is_fitted(model: Any) -> None:
+    """Refuse a model without a fit, in the words of scikit-learn."""
+    if "record_" not in model.__dict__:
+        from sklearn.utils import validation
+
+        validation.check_is_fitted(model)
+
+
+class PoissonClusterer:
+    """Best of several runs; subclasses name the parameters that users may set.
+
+    Nothing here needs scikit-learn, which commands do without; see ``estimator``.
+    """
 
     n_clusters: Any
     init: Any
@@ -60,6 +70,7 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
     n_jobs: Any
     verbose: int
     record_: FitRecord
+    k_path_: Any
     # Whether fits calibrate their confidence, which takes longer than many fits do.
     calibrates = False
     _row_results: ClassVar[tuple[str, ...]] = ("labels", "row_scales")
@@ -222,18 +233,17 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
             raise AttributeError(NO_ROWS)
         return object.__getattribute__(self, name)  # which says what is wrong
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = True
-        return tags
+    def get_params(self, *, deep: bool = False) -> dict[str, Any]:  # noqa: ARG002
+        """Return the parameters as they were given."""
+        names = [*inspect.signature(type(self).__init__).parameters][1:]
+        return {name: getattr(self, name) for name in names}
 
-    def __sklearn_clone__(self) -> Self:
-        cloned: Self = super().__sklearn_clone__()
-        init = getattr(self, "init", None)
-        if isinstance(init, PoissonClusterer):
-            cloned.init = init  # a clone of a fitted model would not be fitted
-        return cloned
+    def _copied(self, **changed: Any) -> Self:
+        """Return a model that is not fitted, with some parameters changed."""
+        copy = type(self)(**deepcopy(self.get_params()))
+        for name, value in changed.items():
+            setattr(copy, name, value)
+        return copy
 
     def _fit_blocks(
         self, X: Any, rows: dict[str, Any], progress: Progress | None
@@ -320,13 +330,13 @@ class PoissonClusterer(ClusterMixin, BaseEstimator):
         init = self.init
         if isinstance(init, str):
             return init
-        if not isinstance(init, BaseEstimator):
-            return np.asarray(init)
-        check_is_fitted(init)
-        if not isinstance(init, PoissonClusterer):
+        if isinstance(init, PoissonClusterer):
+            check_is_fitted(init)
+            return init.record_
+        if hasattr(init, "get_params"):
             message = f"init={init!r} is not a ThreeCPO model."
             raise ValueError(message)
-        return init.record_
+        return np.asarray(init)
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers

@@ -6,11 +6,10 @@ import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from .. import _options
 from .._extras import frame
 from .._validation import check_counts
+from ._base import check_is_fitted
 from ._tree import ClusterTree
 from .fitting import fitted
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from .._extras import frame
-from ._base import PoissonClusterer
+from ._base import PoissonClusterer, check_is_fitted
 from .naming import cluster_names_of, given_names
 
 if TYPE_CHECKING:
@@ -71,7 +69,7 @@ class DescribedClusters(PoissonClusterer):
 
         check_is_fitted(self)
         given = given_names(self.record_, names, X)
-        named = keep(clone(self), self.record_.with_cluster_names(given))
+        named = keep(self._copied(), self.record_.with_cluster_names(given))
         if hasattr(self, "k_path_"):
             named.k_path_ = self.k_path_
         return named

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
+from ._base import check_is_fitted
 from ._confidence import RowConfidence
 from .fitting import with_known_rows
 

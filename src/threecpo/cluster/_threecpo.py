@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
 
 from .._validation import check_counts, check_structure
 from ..table import CountTable
-from ._described import DescribedClusters
-from ._incremental import IncrementalMixin
-from .fitting import as_table
+from . import plain
+from ._base import check_is_fitted
+from .estimator import PoissonEstimator
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from typing import Self
-
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._fit.record import FitRecord
-    from ..select import KPath
 
-
-class ThreeCPO(SelectorMixin, DescribedClusters, IncrementalMixin):
+class ThreeCPO(SelectorMixin, PoissonEstimator, plain.ThreeCPO):
     """Poisson subspace clustering of counts (3CPO).
 
     Puts every row in one of K clusters and every column in one of three groups:
@@ -214,57 +206,6 @@ default="information"
     True
     """
 
-    _row_results: ClassVar[tuple[str, ...]] = (
-        "labels",
-        "nearest_labels",
-        "outlier_scores",
-        "margins",
-        "row_scales",
-    )
-
-    def __init__(
-        self,
-        n_clusters: int | str = "auto",
-        *,
-        init: str | ArrayLike | ThreeCPO = "merge",
-        column_init: str | ArrayLike = "information",
-        n_init: int | str = 6,
-        max_iter: int = 300,
-        column_penalty: Any = "mdl",
-        groups: tuple[int, ...] = (1, 0, -1),
-        assignment: str = "exact",
-        outliers: str | None = None,
-        outlier_threshold: float = 0.0,
-        prior: float = 1e-3,
-        max_clusters: int = 30,
-        criterion: str = "mdl-dispersion",
-        robust: bool | dict[str, float] | None = None,
-        seed_columns: dict[str, list[Any]] | None = None,
-        fixed_groups: dict[Any, int] | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.column_init = column_init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.column_penalty = column_penalty
-        self.groups = groups
-        self.assignment = assignment
-        self.outliers = outliers
-        self.outlier_threshold = outlier_threshold
-        self.prior = prior
-        self.max_clusters = max_clusters
-        self.criterion = criterion
-        self.robust = robust
-        self.seed_columns = seed_columns
-        self.fixed_groups = fixed_groups
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
     def transform(self, X: ArrayLike | Any) -> Any:
         """Relevant columns of X.
 
@@ -288,50 +229,6 @@ default="information"
             check_structure(X)
         return super().transform(X)
 
-    def save(self, path: str | PathLike[str], *, rows: bool = True) -> None:
-        """Write the fitted model to one ``.npz`` file, to be read by ``threecpo.load``.
-
-        The file holds arrays and text only, no code.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File to write; an existing one is replaced once the new one is complete.
-        rows : bool, default=True
-            Whether to store what belongs to single rows: labels, scores, names,
-            weights, batches, known clusters. Without them the file is small and tells
-            nobody's cluster; the loaded model predicts, and ``refine(X)`` makes a fit
-            with all results of it.
-        """
-        from ..persistence import save
-
-        check_is_fitted(self)
-        save(self, path, rows=rows)
-
-    def _fit_auto(
-        self, X: ArrayLike | Any, rows: dict[str, Any], progress: Any
-    ) -> Self:
-        from ..select import auto_path
-
-        return self._keep_path(auto_path, X, progress, rows)
-
-    def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
-        """Take over the best fit of the path to these counts."""
-        from .._fit import driver
-        from .._fit.driver import MemoryRows
-
-        table = as_table(X, self, **rows)
-        path: KPath = path_of(self, table, progress=progress)
-        best = path.best_record.with_parameters(self._plain_parameters())
-        assert best.plan is not None
-        with self._workers() as workers:
-            found = MemoryRows(table.counts, workers)
-            plan = replace(best.plan, calibrated=self.calibrates)
-            best = driver.describe(plan, replace(best, plan=plan), found)
-        self._keep(best)
-        self.k_path_ = path
-        return self
-
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """What was found; of a model that is not fitted, its parameters."""
         if not hasattr(self, "record_"):
@@ -346,15 +243,6 @@ default="information"
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
         return self.column_groups_ == 1
-
-    def _keep(self, record: FitRecord) -> None:
-        super()._keep(record)
-        self.column_groups_ = record.groups
-        self.column_scores_ = record.column_scores
-        sums = record.sums.unweighted
-        totals, weight = sums.smoothed(record.settings.prior).totals, sums.total_weight
-        self.shared_rates_ = totals
-        self.noise_rates_ = totals / weight
 
 
 def _plural(number: int, noun: str) -> str:

@@ -6,14 +6,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from .. import _options
 from .._extras import frame
 from .._validation import check_counts
-from ._base import PoissonClusterer
+from ._base import PoissonClusterer, check_is_fitted
+from ._unions import checked_clusters, cut_into, merged_into
 from .fitting import fitted, warn_unless_converged, with_known_rows, with_rows_of_fit
-from .stored import checked_clusters, cut_into, merged_into
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -298,5 +296,5 @@ class ClusterTree(PoissonClusterer):
         """Return a new estimator of this record, without a start of its own."""
         new = fitted(self, record)
         if not isinstance(new.init, str):
-            new.set_params(init="merge")
+            new.init = "merge"
         return new

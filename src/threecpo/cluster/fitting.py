@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 
 from .._core.codes import RELEVANT
 from .._core.rows import NOTHING
@@ -17,6 +15,7 @@ from .._row_values import check_known, info_of_fit, row_info
 from .._validation import check_counts
 from ..table import CountTable
 from ._base import PoissonClusterer as PoissonClusterer  # noqa: PLC0414
+from ._base import check_is_fitted as check_is_fitted  # noqa: PLC0414
 from .naming import cluster_names_of
 
 if TYPE_CHECKING:
@@ -105,10 +104,14 @@ def keep(estimator: Model, record: FitRecord) -> Model:
     return estimator
 
 
+def copied(estimator: Model, **changed: Any) -> Model:
+    """Return an estimator that is not fitted, with some parameters changed."""
+    return estimator._copied(**changed)
+
+
 def fitted(estimator: Model, record: FitRecord) -> Model:
     """Return a new estimator with the same parameters, fitted by this record."""
-    n_clusters = record.settings.n_clusters
-    return keep(clone(estimator).set_params(n_clusters=n_clusters), record)
+    return keep(copied(estimator, n_clusters=record.settings.n_clusters), record)
 
 
 def fitted_from(estimator: Any, record: FitRecord) -> Any:
@@ -136,7 +139,7 @@ def as_table(
     if isinstance(X, CountTable):
         table = X
     else:
-        checked = None if estimator is None else clone(estimator)
+        checked = None if estimator is None else copied(estimator)
         counts = check_counts(X, checked)
         names = getattr(checked, "feature_names_in_", None)
         table = CountTable(counts, column_names=names)
@@ -206,6 +209,8 @@ def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
         if not (record.groups == RELEVANT).any():
             message += " No column is relevant: these data show no clusters."
     if message:
+        from sklearn.exceptions import ConvergenceWarning
+
         warnings.warn(message, ConvergenceWarning, stacklevel=stacklevel + 1)
 
 

@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._core.rows import NOTHING
 from .._fit.engine import add_sums, each_block, rows_of
 from .._fit.row_results import RowResults, save_block, target_of, written
 from .._options import resolve_n_jobs
 from .._writing import new_folder
+from ..cluster.fitting import check_is_fitted
 from ._session import Place, RowsOfModel, Session, lengths
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
-    from ..cluster import ThreeCPO
+    from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
     from .table_files import Table
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def column_table(
-    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+    model: PoissonClusterer, *, column_names: Iterable[Any] | None = None
 ) -> Table:
     """Table of the columns of a fitted model.
 
@@ -104,7 +104,7 @@ TOP = {
 
 
 def top_table(
-    model: ThreeCPO,
+    model: PoissonClusterer,
     n: int = 10,
     *,
     order: str = "marker",
@@ -183,7 +183,7 @@ MARKERS_LISTED = 10
 
 
 def cluster_table(
-    model: ThreeCPO,
+    model: PoissonClusterer,
     *,
     column_names: Iterable[Any] | None = None,
     stability: Any = None,
@@ -268,7 +268,7 @@ TYPICAL = {
 
 
 def typical_rows(
-    model: ThreeCPO,
+    model: PoissonClusterer,
     X: Any = None,
     n: int = 3,
     *,
@@ -317,7 +317,7 @@ def typical_rows(
 
 
 def indicator_table(
-    model: ThreeCPO,
+    model: PoissonClusterer,
     X: Any,
     *,
     permutations: int = 0,
@@ -425,7 +425,7 @@ MOST_CELLS = 2_000_000
 
 
 def workbook(
-    model: ThreeCPO, rows: Table, X: Any = None, stability: Table | None = None
+    model: PoissonClusterer, rows: Table, X: Any = None, stability: Table | None = None
 ) -> dict[str, Table]:
     """Sheets of what a fit found: rows, clusters, their columns, and the own table."""
     record = record_of(model)

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from .._core.codes import NOISE, RELEVANT
 from .._core.workers import Workers
@@ -112,6 +111,8 @@ def _mapped(record: FitRecord, counts: Counts, workers: Workers) -> NDArray[np.f
     out[drawn] = laid_out
     if n_rows == len(drawn):
         return out
+    from scipy.spatial import cKDTree
+
     tree = cKDTree(points)
     others = np.setdiff1d(np.arange(n_rows), drawn, assume_unique=True)
     for start in range(0, len(others), _AT_ONCE):

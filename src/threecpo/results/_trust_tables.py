@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
     from .._fit.record import FitRecord
     from .._fit.stability import Stability
-    from ..cluster import ThreeCPO
+    from ..cluster.fitting import PoissonClusterer
     from .table_files import Table
 
 
-def downweighted_columns(model: ThreeCPO) -> Table:
+def downweighted_columns(model: PoissonClusterer) -> Table:
     """Columns that ``robust`` downweights, the least weight first."""
     record = record_of(model)
     columns, kind = named_columns(record)
@@ -45,7 +45,7 @@ def downweighted_columns(model: ThreeCPO) -> Table:
     )
 
 
-def downweighted_rows(model: ThreeCPO) -> Table:
+def downweighted_rows(model: PoissonClusterer) -> Table:
     """Rows that ``robust`` downweights, the least weight first."""
     record, weights = record_of(model), model.row_weights_
     labels, names = rows_of(record).labels, record.row_names
@@ -59,7 +59,7 @@ def downweighted_rows(model: ThreeCPO) -> Table:
     )
 
 
-def batch_table(model: ThreeCPO, n: int = 10) -> Table:
+def batch_table(model: PoissonClusterer, n: int = 10) -> Table:
     """Columns whose batches explain the most likelihood."""
     from .._core.model import log  # compiled loops, which the other tables do without
 

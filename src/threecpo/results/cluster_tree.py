@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
-    from ..cluster import ThreeCPO
+    from ..cluster.fitting import PoissonClusterer
 
 IN_A_NAME = 3
 
 
-def tree_table(model: ThreeCPO) -> dict[str, Any]:
+def tree_table(model: PoissonClusterer) -> dict[str, Any]:
     """Joins of a model's clusters, the cheapest first: ``ThreeCPO.tree_table``."""
     record = record_of(model)
     tree, n = record.tree, record.n_clusters
@@ -59,7 +59,7 @@ def _price_given_back(record: FitRecord) -> NDArray[np.float64]:
 
 
 def tree_nodes(
-    model: ThreeCPO, n: int = 5, *, column_names: Iterable[Any] | None = None
+    model: PoissonClusterer, n: int = 5, *, column_names: Iterable[Any] | None = None
 ) -> list[dict[str, Any]]:
     """Joins of a model's tree, the cheapest first, with what marks and divides them."""
     record = record_of(model)
@@ -90,7 +90,7 @@ def tree_nodes(
 
 
 def tree_figure(
-    model: ThreeCPO, *, column_names: Iterable[Any] | None = None
+    model: PoissonClusterer, *, column_names: Iterable[Any] | None = None
 ) -> dict[str, Any]:
     """Numbers of a drawn tree, as plain lists."""
     record = record_of(model)

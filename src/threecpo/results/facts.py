@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
-    from ..cluster.stored import StoredModel
     from ..select import KPath
     from ..table import CountTable
 
@@ -48,7 +47,7 @@ def known_facts(record: FitRecord) -> dict[str, Any]:
     }
 
 
-def fit_facts(model: ThreeCPO | StoredModel) -> dict[str, Any]:
+def fit_facts(model: ThreeCPO) -> dict[str, Any]:
     """Parameters of a fit and what it found, as plain values."""
     record = record_of(model)
     rows, columns = (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT
 from .._plain import plain
@@ -167,6 +166,8 @@ def _centres(
     if not len(rows):
         return []
     some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
+    from scipy.spatial import cKDTree
+
     places = np.column_stack([x[some], y[some]])
     tree = cKDTree(places)
     # Points of one part are linked over the distance to a few neighbours.
@@ -187,6 +188,8 @@ def _middle(places: NDArray[np.float64]) -> list[float]:
 
     A median may lie between two groups, where there is nothing.
     """
+    from scipy.spatial import cKDTree
+
     away = np.asarray(cKDTree(places).query(places, [max(1, len(places) // 4)])[0])
     middle: list[float] = places[int(away.argmin())].tolist()
     return middle

@@ -21,18 +21,17 @@ if TYPE_CHECKING:
     from .._core.markers import ExpectedCounts
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
-    from ..cluster import ThreeCPO
-    from ..cluster.stored import StoredModel
+    from ..cluster.fitting import PoissonClusterer
     from .table_files import Table
 
 # What stands for a name where a row is in no cluster.
 OUTSIDE = {OUTLIER: "outlier", NO_COUNTS: "without counts"}
 
 
-def record_of(model: ThreeCPO | StoredModel) -> FitRecord:
+def record_of(model: PoissonClusterer) -> FitRecord:
     """Return the record of a fitted model, which ``set_params`` does not change."""
     if not hasattr(model, "record_"):
-        from sklearn.utils.validation import check_is_fitted
+        from ..cluster.fitting import check_is_fitted
 
         check_is_fitted(model)
     return model.record_

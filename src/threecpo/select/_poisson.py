@@ -10,11 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .._core.codes import RELEVANT
 from .._validation import warn_if_fractional
-from ..cluster.fitting import as_table, plan_of
+from ..cluster.fitting import as_table, copied, plan_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -178,7 +177,7 @@ class PoissonFitter:
 
     def plan(self, n_clusters: int) -> Plan:
         """Plan of the estimator for this number of clusters."""
-        return plan_of(clone(self.estimator).set_params(n_clusters=n_clusters))
+        return plan_of(copied(self.estimator, n_clusters=n_clusters))
 
     def fit_each(
         self,

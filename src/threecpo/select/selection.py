@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from .. import _options
 from .._progress import heard_by
-from ..cluster.fitting import as_table, check_estimator
+from ..cluster.fitting import as_table, check_estimator, copied
 from ._path import KPath
 from ._poisson import CRITERIA, PoissonFitter
 
@@ -187,9 +186,10 @@ def numbers_of_auto(estimator: Any, n_rows: int, info: RowInfo) -> range:
 
 def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     """Return a path to be extended; options win over the estimator's, if not None."""
-    from ..cluster import ThreeCPO
+    if estimator is None:
+        from ..cluster import ThreeCPO
 
-    estimator = ThreeCPO() if estimator is None else clone(estimator)
+        estimator = ThreeCPO()
     check_estimator(estimator)
     own = estimator.get_params(deep=False)
     init = own.get("init")
@@ -198,7 +198,7 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     given = {k: v for k, v in options.items() if v is not None and k in own}
     given = (defaults if "n_init" in options else {}) | given
     seed = given.get("random_state", own.get("random_state"))
-    estimator.set_params(**given | {"random_state": _options.fixed_seed(seed)})
+    estimator = copied(estimator, **given | {"random_state": _options.fixed_seed(seed)})
     default = next(iter(CRITERIA))
     return KPath(PoissonFitter(estimator), default if criterion is None else criterion)
 

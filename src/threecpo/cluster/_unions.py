@@ -1,80 +1,20 @@
-"""A fitted model as its file holds it: named, merged and saved without an estimator."""
+"""Which clusters are joined where a tree is cut or unions are named."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _options
-from .naming import cluster_names_of, given_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from os import PathLike
 
     from numpy.typing import NDArray
 
     from .._core.merging import Tree
-    from .._fit.record import FitRecord
-
-
-@dataclass(frozen=True)
-class StoredModel:
-    """What commands need of a model; scikit-learn is not imported for it."""
-
-    record_: FitRecord
-    parameters: dict[str, Any]
-
-    @property
-    def n_clusters_(self) -> int:
-        return self.record_.n_clusters
-
-    @property
-    def labels_(self) -> NDArray[np.int32]:
-        from .._fit.record import NO_ROWS
-
-        if self.record_.rows is None:
-            raise ValueError(NO_ROWS)
-        return self.record_.rows.labels
-
-    @property
-    def cluster_names_(self) -> NDArray[np.object_]:
-        return cluster_names_of(self.record_)
-
-    def get_params(self, *, deep: bool = False) -> dict[str, Any]:  # noqa: ARG002
-        """Return the parameters as they were given."""
-        return dict(self.parameters)
-
-    def name_clusters(self, names: Any) -> StoredModel:
-        """Return the model with these names, as ``ThreeCPO.name_clusters`` does."""
-        given = given_names(self.record_, names, None)
-        return replace(self, record_=self.record_.with_cluster_names(given))
-
-    def cut(self, n_clusters: int | None, height: float | None) -> StoredModel:
-        """Return the model cut along its tree, as ``ThreeCPO.cut`` does."""
-        return self._joined(cut_into(self.record_.tree, n_clusters, height))
-
-    def merge(self, clusters: Sequence[Iterable[int]]) -> StoredModel:
-        """Return the model with these clusters merged, as ``ThreeCPO.merge`` does."""
-        return self._joined(merged_into(clusters, self.n_clusters_))
-
-    def _joined(self, into: NDArray[np.int32]) -> StoredModel:
-        from .._fit.updates import joined
-
-        record, parameters = joined(self.record_, into), dict(self.parameters)
-        parameters["n_clusters"] = record.settings.n_clusters
-        if not isinstance(parameters["init"], str):
-            parameters["init"] = "merge"
-        return StoredModel(record, parameters)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to one file, as ``ThreeCPO.save`` does."""
-        from ..persistence import save
-
-        save(self, path)
 
 
 def cut_into(
