@@ -123,9 +123,13 @@ def test_the_number_of_clusters_may_be_chosen(run, npz):
     of_path = {"k_path.csv", "k_divisions.csv"}
     assert {path.name for path in folder.iterdir()} == FILES | of_path
     path = model.k_path_
+    found = path.reproducibility(X)
     assert path.sentence() in done.out
+    facts = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    assert facts["choice"]["reproducibility"] == {str(k): x for k, x in found.items()}
     page = (folder / "report.html").read_text(encoding="utf-8")
     assert f"<p>{path.sentence()}</p>" in page
+    assert all(f'<td class="n">{x:.2f}</td>' in page for x in found.values())
     expected = path.divisions()
     assert_same_table(folder / "k_divisions.csv", expected)
     read = results.read_table(folder / "k_path.csv", results.PATH)

@@ -18,6 +18,7 @@ class TestSelectK:
         assert done.code == 0
         assert done.err == ""
         path = select_n_clusters(X, range(1, 6), random_state=0)
+        assert path.reproducibility(X)
         read = results.read_table("path.csv", results.PATH)
         expected = results.rounded_table(results.path_table(path), 6)
         assert list(read) == list(expected)

@@ -12,16 +12,20 @@ from threecpo.select import choice_of
 from threecpo.select.choice import difference, divided
 
 
-def choice(totals, first=1, criterion="mdl"):
+def choice(totals, first=1, criterion="mdl", measured=None):
     n_clusters = np.arange(first, first + len(totals))
-    return choice_of(
-        {
-            "n_clusters": n_clusters,
-            "found": n_clusters,
-            "total": np.array(totals, dtype=float),
-            "criterion": [criterion] * len(totals),
-        }
-    )
+    table = {
+        "n_clusters": n_clusters,
+        "found": n_clusters,
+        "total": np.array(totals, dtype=float),
+        "criterion": [criterion] * len(totals),
+    }
+    if measured is not None:
+        table["reproducibility"] = [measured.get(k, np.nan) for k in n_clusters]
+    return choice_of(table)
+
+
+LITTLE = "halves of the data agree little on the clusters"
 
 
 class TestChoice:
@@ -49,7 +53,43 @@ class TestChoice:
         more = "more than 4, the largest number tried, may fit better"
         assert found.sentence() == f"Chose 4 clusters; {more}."
         both = choice([900, 700, 301, 300]).sentence()
-        assert both == f"Chose 4 clusters; 3 fits almost as well and {more}."
+        assert both == f"Chose 4 clusters; 3 fits almost as well; {more}."
+
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            ({3: 0.8, 4: 0.92, 5: 0.95}, ", and 5 is the most reproducible"),
+            ({3: 0.9, 4: 0.7, 5: 0.6}, ", but 3 is the most reproducible"),
+            ({3: 0.8, 4: 0.7, 5: 0.85}, ", and none is clearly more reproducible"),
+            ({3: 0.8, 5: 0.9001}, ", and 5 is the most reproducible"),
+            ({4: 0.9, 5: 0.1}, ""),
+            ({3: 0.8}, ""),
+            ({3: 0.3, 4: 0.7}, f", and 4 is the most reproducible; {LITTLE}"),
+            ({3: 0.49}, f"; {LITTLE}"),
+        ],
+    )
+    def test_the_most_reproducible_number_is_named(self, values, words):
+        found = choice([900, 400, 100, 104, 108, 300], measured=values)
+        assert dict(found.reproducibility) == values
+        flat = "Chose 3 clusters; 4 and 5 fit almost as well"
+        assert found.sentence() == f"{flat}{words}."
+
+    @pytest.mark.parametrize(
+        ("other", "words"),
+        [(0.95, "and is more"), (0.8, "and is about as"), (0.6, ", but 3 is the most")],
+    )
+    def test_one_other_number_is_compared(self, other, words):
+        found = choice([900, 400, 100, 104, 300], measured={3: 0.8, 4: other})
+        text = "Chose 3 clusters; 4 fits almost as well"
+        assert found.sentence() == f"{text} {words} reproducible.".replace(" ,", ",")
+
+    def test_a_spread_of_numbers_is_measured(self):
+        assert choice([900, 400, 100, 130]).to_measure == [3]
+        assert choice([900, 400, 100, 104, 108, 300]).to_measure == [3, 4, 5]
+        many = choice([900, *[101] * 6, 100, *[102] * 8])
+        assert many.to_measure == [2, 6, 8, 12, 16]
+        # One cluster is always found again.
+        assert choice([100, 100.1, 300]).to_measure == [2]
 
     def test_no_clusters(self):
         found = choice([100, 200, 300])

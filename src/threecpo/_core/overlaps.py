@@ -39,6 +39,29 @@ def origins(shared: NDArray[np.int64]) -> list[list[int]]:
     ]
 
 
+def adjusted_rand(
+    a: NDArray[Any], b: NDArray[Any], weights: Floats | None = None
+) -> float:
+    """Agreement of two labelings about pairs of rows: 1 if equal, 0 for chance.
+
+    A pair of rows counts as often as the product of their weights. Outliers are left
+    out; 0 where both labelings have one cluster, and agree on nothing else.
+    """
+    inside = (a >= 0) & (b >= 0)
+    a, b = a[inside], b[inside]
+    weights = np.ones(len(a)) if weights is None else weights[inside]
+
+    def pairs(labels: NDArray[Any]) -> float:
+        sums = np.bincount(labels, weights) if len(labels) else np.zeros(1)
+        return float((sums**2).sum() - (weights**2).sum())
+
+    both, each = pairs(a * (b.max(initial=0) + 1) + b), (pairs(a), pairs(b))
+    every = pairs(np.zeros(len(a), int))
+    chance = each[0] * each[1] / every if every > 0 else 0.0
+    most = sum(each) / 2
+    return (both - chance) / (most - chance) if most > chance else 0.0
+
+
 def best_jaccards(
     shared: NDArray[np.int64],
     members: Sequence[Sequence[int]],

@@ -71,7 +71,8 @@ class PoissonClusterer:
     verbose: int
     record_: FitRecord
     k_path_: Any
-    # Whether fits calibrate their confidence, which takes longer than many fits do.
+    # Whether fits calibrate their confidence, which takes longer than many fits do, and
+    # paths measure the reproducibility of the numbers of clusters that fit best.
     calibrates = False
     _row_results: ClassVar[tuple[str, ...]] = ("labels", "row_scales")
 

@@ -125,6 +125,9 @@ default=None
         _, found = session.rows_of_fit(plan, request, rows)
         fit_each = _fit_each(path, session, found, max(wanted), heard)
         path.add(fit_each(wanted, None))
+        if getattr(estimator, "calibrates", False):
+            with Workers(plan.n_jobs) as workers:
+                path.reproducibility_in(found, workers)
     return path
 
 
@@ -148,6 +151,8 @@ def fit_auto(
         path.search(wanted, fit_each)
         with Workers(plan.n_jobs) as workers:
             check_first_division(path, found, workers)
+            if estimator.calibrates:
+                path.reproducibility_in(found, workers)
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None
         keep(estimator, best)

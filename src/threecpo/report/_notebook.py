@@ -38,6 +38,7 @@ _HEADS = {
     "found": "found",
     "total": "criterion",
     "relevant": "relevant columns",
+    "reproducibility": "reproducibility",
     "seconds": "seconds",
 }
 

@@ -148,6 +148,7 @@ PATH = {
     "v": NUMBER,
     "relevant": WHOLE,
     "total": NUMBER,
+    "reproducibility": NUMBER,
     "seconds": NUMBER,
 }
 

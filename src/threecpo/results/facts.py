@@ -84,6 +84,7 @@ def choice_facts(path: KPath) -> dict[str, Any]:
         "runner_up": choice.runner_up,
         "flat": list(choice.flat),
         "falls_at_end": choice.falls_at_end,
+        "reproducibility": {str(k): x for k, x in choice.reproducibility.items()},
         "sentence": path.sentence(),
         "next_k": path.next_k,
         "below": path.below(),

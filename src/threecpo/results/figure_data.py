@@ -265,10 +265,10 @@ def k_path(table: Table) -> Part:
 
     totals = table["total"]
     best = int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
-    choice = choice_of(table)
+    choice, n_clusters = choice_of(table), table["n_clusters"].tolist()
     part = {
         "criterion": str(table["criterion"][0]),
-        "n_clusters": table["n_clusters"].tolist(),
+        "n_clusters": n_clusters,
         "values": plain(totals),
         "best": best,
         "found": int(table["found"][best]),
@@ -277,6 +277,7 @@ def k_path(table: Table) -> Part:
         "falls_at_end": choice.falls_at_end,
         "doubts": choice.doubts,
         "sentence": choice.sentence(),
+        "reproducibility": [choice.reproducibility.get(k) for k in n_clusters],
     }
     if "relevant" in table:
         part["relevant"] = table["relevant"].tolist()

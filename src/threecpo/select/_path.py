@@ -11,7 +11,7 @@ from .. import _options
 from .._core.overlaps import shared_rows
 from .._extras import frame
 from .._progress import heard_by
-from ..cluster.fitting import fitted
+from ..cluster.fitting import as_table, fitted
 from ._poisson import CRITERIA, scaled
 from .choice import choice_of, difference, divided
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.workers import Workers
+    from .._fit.driver import FitRows
     from .._fit.plan import Progress
     from .._fit.record import FitRecord
     from ._poisson import PoissonFit, PoissonFitter
@@ -92,6 +94,7 @@ class KPath:
         self.criterion = criterion
         # Whether the first division was tested, and is not distinct.
         self.undivided = False
+        self._reproducibility: dict[int, float] = {}
 
     @property
     def n_clusters(self) -> NDArray[np.intp]:
@@ -131,6 +134,7 @@ class KPath:
                 "found": np.array([fit.n_found for fit in fits]),
                 "total": self.totals,
                 "criterion": np.full(len(fits), self.criterion, dtype=object),
+                "reproducibility": self._measured(),
             }
         )
 
@@ -224,7 +228,86 @@ class KPath:
         KPath
             A path that shares the fits of this one.
         """
-        return KPath(self.fitter, criterion).add(self._fits.values())
+        path = KPath(self.fitter, criterion).add(self._fits.values())
+        path._reproducibility |= self._reproducibility
+        return path
+
+    def reproducibility(self, X: Any) -> dict[int, float]:
+        """Measure how far halves of the rows agree on the clusters that fit best.
+
+        The rows, or 20 000 of them, are divided at random into two halves. Each is
+        clustered alone, and its model classifies the rows of the other half. The
+        adjusted Rand index compares this with their own labels: 1 is perfect agreement,
+        0 chance, for any number of clusters. Measured are the chosen number and up to
+        four others that fit almost as well. Known labels and seed columns play no part.
+
+        Parameters
+        ----------
+        X : CountTable, array-like, frame or sparse matrix of shape \
+(n_rows, n_columns)
+            The counts that the path was made with, in memory.
+
+        Returns
+        -------
+        dict of int to float
+            Agreement for each number of clusters that was measured, also earlier. The
+            sentence and tables of the path have it from now on.
+
+        Examples
+        --------
+        >>> from threecpo import select_n_clusters
+        >>> from threecpo.datasets import make_synth
+        >>> X, _ = make_synth(300, random_state=0)
+        >>> path = select_n_clusters(X, range(1, 6), random_state=0)
+        >>> found = path.reproducibility(X)
+        >>> found[3] > 0.9
+        True
+        """
+        from .._core.workers import Workers
+        from .._fit.driver import MemoryRows
+
+        n_columns = self.best_record.n_columns
+        if hasattr(X, "__dask_graph__"):
+            message = (
+                "reproducibility needs counts in memory; make a path of a sample of "
+                "the rows."
+            )
+            raise TypeError(message)
+        counts = self.fitter.with_own_info(as_table(X, self.fitter.estimator).counts)
+        if counts.n_columns != n_columns:
+            message = f"X has {counts.n_columns} columns, but the path has {n_columns}."
+            raise ValueError(message)
+        with Workers(self.fitter.plan(1).n_jobs) as workers:
+            return self.reproducibility_in(MemoryRows(counts, workers), workers)
+
+    def reproducibility_in(self, rows: FitRows, workers: Workers) -> dict[int, float]:
+        """Return :meth:`reproducibility` of rows in memory or in blocks.
+
+        Parameters
+        ----------
+        rows : MemoryRows or BlockRows
+            The rows that the path was made with.
+        workers : Workers
+            Threads.
+
+        Returns
+        -------
+        dict of int to float
+            Agreement for each number of clusters that was measured.
+        """
+        from .._fit.reproducibility import reproducibility
+
+        record = self.best_record
+        assert record.plan is not None
+        plan = record.plan.with_column_weights(record.sums.column_weights)
+        asked = [k for k in self.choice.to_measure if k not in self._reproducibility]
+        self._reproducibility |= reproducibility(plan, asked, rows, workers)
+        return dict(sorted(self._reproducibility.items()))
+
+    def _measured(self) -> NDArray[np.float64]:
+        """Reproducibility of each number of clusters, NaN where it was not measured."""
+        found = self._reproducibility
+        return np.array([found.get(int(k), np.nan) for k in self.n_clusters])
 
     def extend(
         self,
@@ -342,7 +425,8 @@ class KPath:
         dict of str to ndarray
             ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
             and ``seconds``, the ``price`` of the relevant columns (a part of the loss),
-            ``v`` = L0(K) + n log K and the number of ``relevant`` columns.
+            ``v`` = L0(K) + n log K, the number of ``relevant`` columns and
+            ``reproducibility`` (NaN where it was not measured).
         """
         fits = self._ordered()
         return {
@@ -353,6 +437,7 @@ class KPath:
             "v": np.array([fit.label_cost for fit in fits]),
             "relevant": np.array([fit.n_relevant for fit in fits]),
             "total": self.totals,
+            "reproducibility": self._measured(),
             "seconds": np.array([fit.seconds for fit in fits]),
         }
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.counts import Counts
     from .._core.rows import RowInfo
     from .._fit.driver import FitRows
     from .._fit.plan import Plan, Progress
@@ -196,15 +197,7 @@ class PoissonFitter:
 
         plan = self.plan(max(n_clusters))
         table = as_table(X, self.estimator)
-        counts = table.counts
-        if self.info is not None and not counts.row_info.arrays():
-            if self.n_rows != counts.n_rows:
-                message = (
-                    f"X has {counts.n_rows} rows, but the path is of {self.n_rows}; "
-                    "pass the counts of the path."
-                )
-                raise ValueError(message)
-            counts = counts.with_rows(self.info)
+        counts = self.with_own_info(table.counts)
         if not self.n_rows:  # else they were warned of
             warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
@@ -212,6 +205,18 @@ class PoissonFitter:
             rows = MemoryRows(counts, workers)
             asked = plan, n_clusters, rows, names, progress, n_init
             yield from self.fits(*asked, fractional=counts.fractional)
+
+    def with_own_info(self, counts: Counts) -> Counts:
+        """Return counts of the path with what belonged to their rows, if none does."""
+        if self.info is None or counts.row_info.arrays():
+            return counts
+        if self.n_rows != counts.n_rows:
+            message = (
+                f"X has {counts.n_rows} rows, but the path is of {self.n_rows}; "
+                "pass the counts of the path."
+            )
+            raise ValueError(message)
+        return counts.with_rows(self.info)
 
     def fits(
         self,

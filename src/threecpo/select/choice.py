@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,11 @@ FLAT = 0.01
 # A part of a cluster that is smaller is left out of what is said.
 SMALL_PART = 0.05
 MOST_NAMED = 3
+# Numbers of clusters whose reproducibility is measured, at most.
+MOST_MEASURED = 5
+# Reproducibilities this close are a tie: those of other halves vary by 0.05 to 0.1.
+# Below the second, clusters are hardly found again.
+TIE, LOW = 0.1, 0.5
 
 
 @dataclass(frozen=True)
@@ -27,7 +32,8 @@ class KChoice:
 
     ``behind`` is the total of the runner-up less that of the best; ``gain`` what the
     best has gained over the worst of the smaller K (of all, if it is the first);
-    ``flat`` the K whose totals lie within 1 % of the gain.
+    ``flat`` the K whose totals lie within 1 % of the gain. ``reproducibility`` is what
+    was measured of some of these.
     """
 
     criterion: str
@@ -39,6 +45,18 @@ class KChoice:
     behind: float
     gain: float
     flat: tuple[int, ...]
+    reproducibility: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def to_measure(self) -> list[int]:
+        """Some of the K that fit as well, evenly spread, with both ends and the best.
+
+        A single cluster is always found again.
+        """
+        others = [k for k in self.flat if k not in (1, self.best)]
+        ends = np.linspace(0, len(others) - 1, min(len(others), MOST_MEASURED - 1))
+        some = {others[round(place)] for place in ends} | ({self.best} - {1})
+        return sorted(some)
 
     @property
     def falls_at_end(self) -> bool:
@@ -52,12 +70,31 @@ class KChoice:
         others = [k for k in self.flat if k != self.best]
         if others:
             fit = "fits" if len(others) == 1 else "fit"
-            doubts.append(f"{_numbers(others, self.flat)} {fit} almost as well")
+            as_well = f"{_numbers(others, self.flat)} {fit} almost as well"
+            doubts.append(f"{as_well}{self._compared(others)}")
+        if self.reproducibility.get(self.best, 1.0) < LOW:
+            doubts.append("halves of the data agree little on the clusters")
         if self.falls_at_end:
             doubts.append(
                 f"more than {self.last}, the largest number tried, may fit better"
             )
-        return " and ".join(doubts)
+        return "; ".join(doubts)
+
+    def _compared(self, others: Sequence[int]) -> str:
+        """Which K is the most reproducible, if the best and others were measured."""
+        measured = self.reproducibility
+        found = {k: measured[k] for k in others if k in measured}
+        if self.best not in measured or not found:
+            return ""
+        top = max(found, key=lambda k: found[k])
+        above, single = found[top] - measured[self.best], len(others) == 1
+        if above > TIE:
+            more = " and is more" if single else f", and {top} is the most"
+        elif above < -TIE:
+            more = f", but {self.best} is the most"
+        else:
+            more = " and is about as" if single else ", and none is clearly more"
+        return f"{more} reproducible"
 
     def sentence(self) -> str:
         """One sentence: the choice, and what speaks against it."""
@@ -75,8 +112,9 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
     Parameters
     ----------
     table : mapping of str to ndarray
-        ``n_clusters``, ``found``, ``total`` and ``criterion`` of
-        :func:`threecpo.results.path_table`, or a file of it read back.
+        ``n_clusters``, ``found``, ``total``, ``criterion`` and, where it was measured,
+        ``reproducibility`` of :func:`threecpo.results.path_table`, or a file of it read
+        back.
 
     Returns
     -------
@@ -95,6 +133,7 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
     totals = np.asarray(table["total"], dtype=float)
     totals = np.where(np.isnan(totals), np.inf, totals)
     criterion = str(table["criterion"][0])
+    measured = np.asarray(table.get("reproducibility", totals * np.nan), dtype=float)
     best = int(np.argmin(totals))
     below = totals[: best + 1] if best else totals
     gain = float(
@@ -120,6 +159,11 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
         behind=behind,
         gain=gain,
         flat=tuple(int(n_clusters[i]) for i in flat),
+        reproducibility={
+            k: value
+            for k, value in zip(n_clusters.tolist(), measured.tolist(), strict=True)
+            if not np.isnan(value)
+        },
     )
 
 

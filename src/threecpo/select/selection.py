@@ -144,6 +144,9 @@ default=None
             "path.extend(X, ...) adds them."
         )
         warnings.warn(message, RuntimeWarning, stacklevel=2)
+    else:
+        if getattr(estimator, "calibrates", False):
+            path.reproducibility(X)
     return path
 
 
@@ -234,6 +237,8 @@ def auto_path(
         )
     with Workers(path.fitter.plan(1).n_jobs) as workers:
         check_first_division(path, MemoryRows(counts, workers), workers)
+        if estimator.calibrates:
+            path.reproducibility_in(MemoryRows(counts, workers), workers)
     return path
 
 
