@@ -9,13 +9,14 @@ python benchmarks/trust.py labelled --folders ../shared/data ../shared/labelled 
     --kept labelled.jsonl --output benchmarks/results/confidence.md
 python benchmarks/trust.py auto --folders ../shared/data ../shared/labelled \
     --kept auto.jsonl --output benchmarks/results/first-division.md
+python benchmarks/trust.py labels --kept l.jsonl --output benchmarks/results/labels.md
 
 ``nulls``: divisions of tables without clusters that are called distinct.
 ``power``: divisions of planted clusters that are. ``noise``: clusters that "auto" finds
 in tables without any. ``calibration``: confidence on data of the model itself.
-``labelled``: confidence beside true classes. ``auto``: K and ARI beside these. What was
-measured before, in the file ``--kept``, is not measured again. Costs are processor
-seconds of one thread.
+``labelled``: confidence beside true classes. ``auto``: K and ARI beside these.
+``labels``: given groups that are called distinct. What was measured before, in the file
+``--kept``, is not measured again. Costs are processor seconds of one thread.
 """
 
 from __future__ import annotations
@@ -24,18 +25,24 @@ import argparse
 import json
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
+from sklearn.neighbors import kneighbors_graph
 
 from _common import Report, say
 from robust import load
 from threecpo import CountTable, ThreeCPO
 from threecpo._core.workers import Workers
 from threecpo._fit.driver import MemoryRows
+from threecpo.results import label_significance
 from threecpo.select.selection import check_first_division
 
 if TYPE_CHECKING:
@@ -483,6 +490,140 @@ def tell_labelled(report: Report, found: dict[str, list[dict[str, Any]]]) -> Non
     report.add_table(["data", "right", *names, "cost"], rows)
 
 
+# Given labels.
+
+
+def label_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    """Labels that say nothing, by how they were made; then parts of planted groups."""
+    for n, m in ((300, 50), (1000, 50)):
+        for r in (None, 1.0):
+            kind = "Poisson" if r is None else f"NB {r:g}"
+            for made in LABELLERS:
+                enough = 75 if made.startswith("random") else 25
+                yield f"{n} × {m}, {kind}, {made}", (n, m, r, made, 0.0), enough
+    for distance in (1.0, 0.5, 0.3, 0.2):
+        for made in ("planted", "planted, independent", "planted, random 2"):
+            name = f"500 × 50, Poisson, {made}, {distance:g}"
+            yield name, (500, 50, None, made, distance), 20
+
+
+def k_means_labels(X: NDArray[Any], k: int, seed: int) -> NDArray[Any]:
+    return KMeans(k, n_init=3, random_state=seed).fit_predict(log_shares(X))
+
+
+def graph_labels(X: NDArray[Any], _: int, seed: int) -> NDArray[Any]:
+    """Communities of the graph of nearest neighbours, as Leiden finds them."""
+    near = PCA(20, random_state=seed).fit_transform(log_shares(X))
+    graph = nx.from_scipy_sparse_array(kneighbors_graph(near, 15))
+    labels = np.empty(len(X), dtype=int)
+    for k, rows in enumerate(nx.community.louvain_communities(graph, seed=seed)):
+        labels[list(rows)] = k
+    return labels
+
+
+def log_shares(X: NDArray[Any]) -> NDArray[np.float64]:
+    sizes = np.maximum(X.sum(axis=1, keepdims=True), 1)
+    return np.log1p(X / sizes * np.median(sizes))
+
+
+def own_labels(X: NDArray[Any], k: int, seed: int) -> NDArray[Any]:
+    return ThreeCPO(k, random_state=seed, n_jobs=1, column_penalty=None).fit(X).labels_
+
+
+def random_labels(X: NDArray[Any], k: int, seed: int) -> NDArray[Any]:
+    return np.random.default_rng([seed, 9]).integers(k, size=len(X))
+
+
+LABELLERS: dict[str, Any] = {
+    "k-means 2": (k_means_labels, 2),
+    "k-means 5": (k_means_labels, 5),
+    "own search 2": (own_labels, 2),
+    "own search 5": (own_labels, 5),
+    "neighbour graph": (graph_labels, 0),
+    "random 2": (random_labels, 2),
+    "random 5": (random_labels, 5),
+    "random 2, by batch": (random_labels, 2),
+}
+
+
+def of_labels(cell: Any, seed: int) -> dict[str, Any]:
+    """Root p-value of labels; of planted groups, one of them cut in two at random."""
+    n, m, r, made, distance = cell
+    rng, batch = np.random.default_rng([seed, 8]), None
+    if distance:
+        X = planted_table(rng, n, m, 2.0, 0.5, False, 4, distance)
+        labels = np.arange(n) % 4
+        labels[(labels == 3) & (rng.random(n) < 0.5)] = 4
+        if made.endswith("random 2"):
+            labels = random_labels(X, 2, seed)
+    else:
+        X = null_table(rng, n, m, 2.0, r, unequal=True)
+        labeller, k = LABELLERS[made]
+        labels = labeller(X, k, seed)
+    if made.endswith("by batch"):  # which has an effect and more of one label
+        batch = (rng.random(n) < 0.2 + 0.6 * labels).astype(int)
+        X[:, : m // 2] *= 1 + batch[:, None]
+    independent = made.startswith("random") or made.endswith("independent")
+    _, fit = seconds_of(lambda: own_labels(X, 5, seed))
+    how = {"independent": independent, "n_jobs": 1, "random_state": seed}
+    work = partial(label_significance, X, labels, batch=batch, **how)
+    tested, test = seconds_of(work)
+    verdicts, below = list(tested.table["verdict"]), list(tested.table["groups"])
+    cut = verdicts[below.index("3, 4")] if "3, 4" in below else ""
+    return {
+        "p": float(np.asarray(tested.table["p_value"])[-1]),
+        "distinct": verdicts[:3].count("distinct") / 3,
+        "cut": float(cut == "distinct"),
+        "fit": fit,
+        "test": test,
+    }
+
+
+def tell_labels(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add("# Given groups that are called distinct")
+    noise: list[list[Any]] = []
+    planted: list[list[Any]] = []
+    pooled: dict[bool, list[Any]] = {True: [], False: []}
+    for name, lines in found.items():
+        cell = columns_of(lines)
+        cost = f"{cell['test'].sum() / cell['fit'].sum():.1f}"
+        if "planted" in name and "random" not in name:
+            shares = [
+                f"{100 * cell[each].mean():.0f} %" for each in ("distinct", "cut")
+            ]
+            planted.append([name, len(lines), *shares, cost])
+            continue
+        called = int((cell["p"] <= LEVEL).sum())
+        if "planted" not in name:
+            pooled["random" in name] += cell["p"].tolist()
+        noise.append([name, len(lines), called, f"{np.median(cell['p']):.2f}", cost])
+    report.add(
+        "Root of the tree, α = 0.05, all defaults; time in units of a fit of five "
+        "clusters. Tables of independent columns, mean 2, unequal rows and columns. "
+        "Labels of a clustering are tested as made from the counts, random ones as "
+        "independent, but random labels of planted groups as made from the counts."
+    )
+    for random, ps in pooled.items():
+        p = np.array(ps or [np.nan])
+        below = {
+            level: f"{(p <= level).mean():.3f}" for level in (0.01, 0.05, 0.1, 0.5)
+        }
+        shares = ", ".join(f"{share} ≤ {level:g}" for level, share in below.items())
+        kind = "Random labels" if random else "Clusterings"
+        report.add(f"{kind}: p-values of {len(p)} tables, share {shares}.")
+    report.add_table(
+        ["table and labels", "tables", "p ≤ 0.05", "median p", "cost"], noise
+    )
+    report.add(
+        "Four planted groups that differ in half of the columns (as in power.md), the "
+        "last cut in two at random: share of the other three called distinct, and of "
+        "tables that call the two halves distinct."
+    )
+    report.add_table(
+        ["table and labels", "tables", "groups", "halves", "cost"], planted
+    )
+
+
 AROUND = ("before", "after")
 PARTS: dict[str, tuple[Any, Any, Any]] = {
     "nulls": (null_cells, of_null, tell_nulls),
@@ -491,6 +632,7 @@ PARTS: dict[str, tuple[Any, Any, Any]] = {
     "auto": (sets, of_auto, tell_auto),
     "calibration": (model_cells, of_model, tell_model),
     "labelled": (sets, of_labelled, tell_labelled),
+    "labels": (label_cells, of_labels, tell_labels),
 }
 
 if __name__ == "__main__":

@@ -65,6 +65,13 @@ def check_non_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_level(name: str, value: Any) -> float:
+    """Refuse what is not a number between 0 and 1."""
+    if not 0 < check_non_negative(name, value) < 1:
+        raise ParameterError(Given(name, value), " must be between 0 and 1.")
+    return float(value)
+
+
 class Limits(NamedTuple):
     """Most dispersion of a column, and most median rows in a row; None: no limit."""
 

@@ -34,6 +34,7 @@ READING = {
     "fit": ["-k", 2],
     "info": [],
     "select-k": [],
+    "test": [],
     "predict": [],
     "convert": ["out.npz"],
 }

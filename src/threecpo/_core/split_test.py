@@ -44,7 +44,7 @@ class SplitResult:
     """Gain of a division and of those of drawn tables, all in nats.
 
     ``z`` is how far it lies above them in standard deviations, ``p_value`` that of a
-    t-test for one more value; NaN where there are too few counts to tell.
+    t-test for one more value; NaN where nothing can be told.
     """
 
     gain: float
@@ -63,6 +63,7 @@ class SplitResult:
 
 NOTHING_TO_TEST = SplitResult(0.0, 0.0, 0.0, 1.0)
 TOO_FEW_COUNTS = SplitResult(np.nan, np.nan, np.nan, np.nan)
+NO_COMMON_BATCH = SplitResult(np.nan, np.nan, np.nan, np.nan)
 
 
 def mixture_gain(counts: Counts, inside: NDArray[np.bool_]) -> float:

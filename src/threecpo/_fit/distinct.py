@@ -12,16 +12,21 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import stats
 
 from .._core.codes import RELEVANT, all_relevant, free
+from .._core.dispersion import dispersions
 from .._core.drawn_tables import DrawnTables
+from .._core.merging import cluster_tree, join_clusters
 from .._core.split_test import (
     DENSE_SHARE,
+    NO_COMMON_BATCH,
     NOTHING_TO_TEST,
     TOO_FEW_COUNTS,
     SplitResult,
     mixture_gain,
 )
+from .._core.sums import sum_by_labels
 from .._core.workers import Workers
 from . import driver
 from .driver import MemoryRows
@@ -48,6 +53,9 @@ LEAST_SIZE = 2.0
 # takes this many times more counts.
 FEWEST_ROWS = 20
 AT_MOST_TIMES = 4
+# Permutations, over the level; they end when so many of them reached the gain.
+PERMUTATIONS = 10
+ENOUGH = 20
 
 
 def division_result(
@@ -82,6 +90,83 @@ def division_result(
         nulls += workers.map(gain_of, seeds[FIRST_DRAWS:])
         result = SplitResult.of(gain, nulls)
     return result
+
+
+def label_result(
+    plan: Plan,
+    workers: Workers,
+    counts: Counts,
+    labels: NDArray[np.int32],
+    inside: NDArray[np.bool_],
+    level: float,
+    seed: np.random.SeedSequence,
+    *,
+    independent: bool,
+) -> SplitResult:
+    """Test a division of rows that somebody labelled.
+
+    Labels that are not ``independent`` of the counts must pass the test of a division,
+    too. It would not do alone: it goes on from the labels to better divisions, which
+    rows may have whatever the labels say.
+    """
+    batches = np.zeros(len(inside), np.int32)
+    if counts.batches is not None:
+        batches = counts.batches
+    sides = np.unique(np.column_stack([batches, inside]), axis=0)
+    if len(sides) == len(np.unique(batches)):
+        return NO_COMMON_BATCH
+    prior = plan.settings.prior
+    permuted = _permutation_result(counts, labels, batches, prior, level, seed)
+    if independent:
+        return permuted
+    found = division_result(counts, inside, plan, level, seed, workers)
+    p_value = float(np.maximum(found.p_value, permuted.p_value))
+    return replace(found, p_value=p_value)
+
+
+def _permutation_result(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    batches: NDArray[np.int32],
+    prior: float,
+    level: float,
+    seed: np.random.SeedSequence,
+) -> SplitResult:
+    """Compare the gain of the first division of labels with those of permuted labels.
+
+    They are permuted within batches, and their groups joined to two anew each time.
+    """
+    names, codes = np.unique(labels, return_inverse=True)
+    columns, k = all_relevant(counts.n_columns), len(names)
+    one = np.zeros(len(codes), np.int32)
+    sums = sum_by_labels(counts, one, 1, columns, 0.0).smoothed(0.0)
+    weights = 1 / np.maximum(1.0, dispersions(counts, one, sums, columns))
+
+    def gain_of(codes: NDArray[np.int32]) -> float:
+        sums = sum_by_labels(counts, codes, k, columns, prior)
+        if k > 2:
+            tree = cluster_tree(sums, columns, prior)
+            first = tree.members[int(tree.linkage[-1, 0])]
+            sums = sums.joined((~np.isin(np.arange(k), first)).astype(np.int32))
+        sums = replace(sums, column_weights=weights)
+        return float(join_clusters(sums, columns, 1, prior).lost[0])
+
+    gain, rng = gain_of(codes.astype(np.int32)), np.random.default_rng(seed)
+    permuted, places = codes.astype(np.int32), np.argsort(batches, kind="stable")
+    nulls: list[float] = []
+    n_most, n_reached = int(np.ceil(PERMUTATIONS / level)) - 1, 0
+    while len(nulls) < n_most and n_reached < ENOUGH:
+        permuted[places] = codes[np.lexsort((rng.random(len(codes)), batches))]
+        nulls.append(gain_of(permuted))
+        n_reached += nulls[-1] >= gain
+    n, mean, sd = len(nulls), float(np.mean(nulls)), float(np.std(nulls, ddof=1))
+    # Besag and Clifford (1991) if it ended early; beyond all gains a gamma's tail.
+    p_value = n_reached / n if n_reached == ENOUGH else (n_reached + 1) / (n + 1)
+    if not n_reached and sd > 0:
+        tail = stats.gamma.sf(gain, (mean / sd) ** 2, scale=sd**2 / mean)
+        p_value = min(p_value, float(tail))
+    z = (gain - mean) / sd if sd > 0 else 0.0
+    return SplitResult(gain, mean, z, float(p_value))
 
 
 def plan_of_drawn(plan: Plan, n_clusters: int, n_runs: Any) -> Plan:

@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._core.codes import NOISE
+from .._core.codes import NOISE, all_relevant
+from .._core.merging import cluster_tree
 from .._core.overlaps import best_jaccards, shared_rows
+from .._core.sums import sum_by_labels
 from .._core.workers import Workers
 from . import driver
-from .distinct import division_result, thinned, work_of
+from .distinct import division_result, label_result, thinned, work_of
 from .driver import MemoryRows
 from .plan import Step
 
@@ -46,6 +48,8 @@ RUNS_OF_HALF = 4
 MOST_COUNTS = 100_000
 FEWER_COUNTS = 20_000
 READ_TIMES = 0.6
+# Permutations are quick, so that they have this many times as many.
+TIMES_MORE = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +113,26 @@ def measure(
         adjusted=adjusted,
         level=level,
     )
+
+
+def measure_labels(
+    counts: Counts,
+    labels: NDArray[np.int32],
+    plan: Plan,
+    *,
+    independent: bool,
+    level: float,
+) -> tuple[Tree, list[SplitResult | None], NDArray[np.float64]]:
+    """Join given groups of rows, all columns relevant, and test the joins."""
+    columns, prior = all_relevant(counts.n_columns), plan.settings.prior
+    sums = sum_by_labels(counts, labels, int(labels.max()) + 1, columns, prior)
+    tree = cluster_tree(sums, columns, prior)
+    seed = np.random.SeedSequence(plan.entropy)
+    with Workers(plan.n_jobs) as workers:
+        test = partial(label_result, plan, workers, independent=independent)
+        times = TIMES_MORE if independent else 1
+        tested = top_down_tests(tree, labels, counts, test, level, seed, times=times)
+    return tree, *tested
 
 
 def _counted(progress: Progress | None, record: FitRecord, total: int) -> Heard:

@@ -92,6 +92,7 @@ COMMANDS = {
     "merge": "change:merge",
     "split": "change:split",
     "select-k": "select_k",
+    "test": "test",
     "report": "report",
     "info": "info",
     "convert": "convert",

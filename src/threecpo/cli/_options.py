@@ -287,7 +287,7 @@ _DECLARED: dict[str, Decorator] = {
     "labels": _read(
         "--labels",
         "COLUMN",
-        "Column to compare clusters with, such as cell type; not clustered. Can be "
+        "Column of labels to compare or test, such as cell type; not clustered. Can be "
         "repeated.",
         shown=True,
         **_MANY,

@@ -56,7 +56,6 @@ def print_json(value: Any) -> None:
 
 def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
     """Print a table: numbers right with few digits, long texts cut on a terminal."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
@@ -71,9 +70,28 @@ def print_table(columns: Mapping[str, Sequence[Any]]) -> None:
         )
     for row in zip(*columns.values(), strict=True):
         table.add_row(*(Text(_shown(value)) for value in row))
+    _print_rich(table)
+
+
+def print_tree(branch: tuple[str, list[Any]]) -> None:
+    """Print a text, and below it a branch for each of its own."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    def grown(text: str, below: list[Any]) -> Tree:
+        tree = Tree(Text(clean(text)))
+        tree.children += [grown(*each) for each in below]
+        return tree
+
+    _print_rich(grown(*branch))
+
+
+def _print_rich(shown: Any) -> None:
+    from rich.console import Console
+
     # Only a terminal has an edge to cut names at.
     width = None if sys.stdout.isatty() else 10_000
-    Console(file=sys.stdout, width=width, highlight=False).print(table)
+    Console(file=sys.stdout, width=width, highlight=False).print(shown)
 
 
 def _shown(value: Any) -> str:

@@ -241,9 +241,7 @@ class RowConfidence(ClusterTree):
 
         check_is_fitted(self)
         _options.check_integer("n_resamples", n_resamples, 0)
-        if not 0 < _options.check_non_negative("alpha", alpha) < 1:
-            message = f"alpha={alpha!r} must be between 0 and 1."
-            raise ValueError(message)
+        _options.check_level("alpha", alpha)
         if self.record_.rows is None:
             from .._fit.record import NO_ROWS
 

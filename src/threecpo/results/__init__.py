@@ -36,6 +36,8 @@ from .input_checks import check_input
 from .label_comparison import LabelComparison as LabelComparison
 from .label_comparison import agreement, label_tables
 from .shares import share_table
+from .significance import LabelSignificance as LabelSignificance
+from .significance import label_significance
 from .table_files import read_table as read_table
 from .table_files import rounded_table as rounded_table
 from .table_files import write_table as write_table
@@ -50,6 +52,7 @@ __all__ = [
     "cluster_table",
     "column_table",
     "indicator_table",
+    "label_significance",
     "label_tables",
     "path_table",
     "predicted_rows",

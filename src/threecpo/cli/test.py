@@ -1,0 +1,106 @@
+"""``threecpo test``: whether labelled groups are distinct from their neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._input_file import InputFile, source_options
+from ._options import CLUSTERS, examples, option, options, output_option
+from ._options import command as new_command
+from ._output_paths import table_file
+from ._printing import listed, number_of, print_json, print_line, print_tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..results import LabelSignificance
+
+
+_TOLD = ("name", "groups", "summary", "sentences", "left_out", "linkage")
+
+
+@new_command(
+    epilog=examples(
+        "threecpo test atlas.h5ad --labels leiden",
+        "threecpo test plots.csv --labels treatment --independent --batch site",
+    )
+)
+@option(
+    "--independent",
+    is_flag=True,
+    help="The labels were made without these counts, such as treatments.",
+    group=CLUSTERS,
+    shown=True,
+)
+@options("batch", "random_state", "n_jobs")
+@output_option("CSV file for the table. [default: only printed]")
+@source_options
+@options("force", "json")
+def command(
+    source: InputFile,
+    output: Path | None,
+    random_state: int,
+    n_jobs: int | None,
+    *,
+    independent: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Test whether labelled groups of rows are distinct from their neighbours.
+
+    Prints a tree of the groups in the column --labels, with a p-value for each join.
+    Groups made from these counts, such as clusters by any method, must gain more than
+    the best division of tables without clusters. Use --independent if the labels were
+    made without these counts, such as treatments; they are then compared with
+    permutations.
+    """
+    from ..results import label_significance
+    from ..results.significance import DISTINCT
+
+    with table_file(output, force=force) as write:
+        table, rows = source.read_rows()
+        if len(table.label_kinds) != 1:
+            raise click.UsageError(_which(source, list(table.label_kinds)))
+        found = label_significance(
+            table,
+            independent=independent,
+            batch=rows.get("batch"),
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
+        write(found.table)
+    if as_json:
+        told = {name: getattr(found, name) for name in _TOLD}
+        lines = {name: list(found.table[name]) for name in found.table}
+        print_json({"independent": independent} | told | {"table": lines})
+        return
+    print_tree(_branch(found, len(found.linkage) + len(found.groups) - 1))
+    print_line(found.summary)
+    for verdict, sentence in zip(found.table["verdict"], found.sentences, strict=False):
+        if verdict != DISTINCT:
+            print_line(sentence)
+
+
+def _which(source: InputFile, kinds: list[str]) -> str:
+    """Ask for one column of labels, naming those that there are."""
+    from ..io.metadata import columns_for_labels
+
+    others = kinds or columns_for_labels(source.path)
+    some = f", such as {listed(others, 5)}" if others else ""
+    return f"Choose one column of groups with --labels COLUMN{some}."
+
+
+def _branch(found: LabelSignificance, node: int) -> tuple[str, list[Any]]:
+    """A node of the tree as text, with the branches below it."""
+    from ..results.significance import DISTINCT, p_text
+
+    table, n_groups = found.table, len(found.groups)
+    verdict, rows = str(table["verdict"][node]), int(table["rows"][node])
+    if node < n_groups:
+        return f"{found.groups[node]} ({number_of(rows, 'row')}): {verdict}", []
+    told = [p_text(float(table["p_adjusted"][node]))]
+    told += [verdict] if verdict != DISTINCT else []
+    below = found.linkage[node - n_groups, :2].astype(int).tolist()
+    return ", ".join(filter(None, told)), [_branch(found, each) for each in below]

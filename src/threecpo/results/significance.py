@@ -1,0 +1,281 @@
+"""Whether groups of rows that somebody made are distinct from their neighbours."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _options
+from .._extras import frame
+from .._labels import encoded, label_texts
+from .._validation import warn_if_fractional
+from .label_comparison import labels_by_kind
+from .table_files import TEXT, column_of
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core.counts import Counts
+    from .._core.merging import Tree
+    from .._core.split_test import SplitResult
+
+DISTINCT, NOT_DISTINCT, NOT_TESTED = "distinct", "not distinct", "not tested"
+TOO_FEW, CONFOUNDED = "too few counts", "no common batch"
+_IN_WORDS = {
+    DISTINCT: "is distinct from",
+    NOT_DISTINCT: "is not distinct from",
+    TOO_FEW: "has too few counts to tell it from",
+    CONFOUNDED: "has no batch in common with",
+}
+MOST_NAMES = 4
+
+
+@dataclass(frozen=True, eq=False)
+class LabelSignificance:
+    """Groups of rows, the tree that joins them, and a p-value for each join.
+
+    ``left_out`` has numbers of rows by the reason.
+    """
+
+    name: str
+    groups: tuple[str, ...]
+    left_out: dict[str, int]
+    _sizes: NDArray[np.int64] = field(repr=False)
+    _tree: Tree = field(repr=False)
+    _splits: list[SplitResult | None] = field(repr=False)
+    _adjusted: NDArray[np.float64] = field(repr=False)
+    _level: float = field(repr=False)
+
+    @property
+    def linkage(self) -> NDArray[np.float64]:
+        return self._tree.linkage
+
+    @cached_property
+    def table(self) -> Any:
+        splits, tested = self._splits, self._tested
+        below = [sorted(each) for each in self._tree.members]
+
+        def of_joins(name: str) -> NDArray[np.float64]:
+            return np.array([np.nan if s is None else getattr(s, name) for s in splits])
+
+        return frame(
+            {
+                "node": np.arange(len(below)),
+                "groups": column_of((self._names(each) for each in below), TEXT),
+                "rows": np.array([self._sizes[each].sum() for each in below]),
+                "gain": of_joins("gain"),
+                "expected": of_joins("null_mean"),
+                "z": of_joins("z"),
+                "p_value": of_joins("p_value"),
+                "p_adjusted": self._adjusted[tested],
+                "verdict": column_of(map(self._verdict, tested), TEXT),
+            }
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        found = []
+        for k, (group, join) in enumerate(zip(self.groups, self._tested, strict=False)):
+            others = [each for each in sorted(self._tree.members[join]) if each != k]
+            names, more = self._names(others[:MOST_NAMES]), len(others) - MOST_NAMES
+            if more > 0:
+                names += f" and {more} more"
+            p = p_text(self._adjusted[join])
+            told = _IN_WORDS[self._verdict(join)]
+            found.append(f"{group} {told} {names}{f' ({p})' if p else ''}.")
+        return found
+
+    @property
+    def summary(self) -> str:
+        verdicts = list(map(self._verdict, self._tested[: len(self.groups)]))
+        n_distinct, n_groups = verdicts.count(DISTINCT), len(self.groups)
+        told = f"Distinct from their neighbours: {n_distinct} of {n_groups} groups."
+        lost = [f"{n} {why}" for why, n in self.left_out.items() if n]
+        return f"{told} Rows left out: {', '.join(lost)}." if lost else told
+
+    @cached_property
+    def _tested(self) -> list[int]:
+        """The join that each node is judged by: of a group the lowest tested one."""
+        judged = list(range(len(self._splits)))
+        for join in reversed(judged[len(self.groups) :]):
+            if self._splits[join] is not None:
+                for k in self._tree.members[join]:
+                    judged[k] = join
+        return judged
+
+    def _verdict(self, join: int) -> str:
+        from .._core.split_test import NO_COMMON_BATCH  # loads compiled loops
+
+        split = self._splits[join]
+        if split is None:
+            return NOT_TESTED
+        if np.isnan(split.p_value):
+            return CONFOUNDED if split is NO_COMMON_BATCH else TOO_FEW
+        return DISTINCT if self._adjusted[join] <= self._level else NOT_DISTINCT
+
+    def _names(self, groups: list[int]) -> str:
+        return ", ".join(self.groups[k] for k in groups)
+
+
+def p_text(p_value: float) -> str:
+    """A p-value in a sentence, nothing if there is none."""
+    if np.isnan(p_value):
+        return ""
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+
+
+def label_significance(
+    X: ArrayLike | Any,
+    labels: ArrayLike | Any = None,
+    *,
+    independent: Any = False,
+    alpha: float = 0.05,
+    sample_weight: ArrayLike | None = None,
+    batch: ArrayLike | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> LabelSignificance:
+    """Test whether labelled groups of rows are distinct from their neighbours.
+
+    The groups are joined as the clusters of a fit are, the most similar pair first.
+    Divisions are tested from the top of the tree down; the chance that *any* of them is
+    called distinct by mistake is at most ``alpha``.
+
+    Parameters
+    ----------
+    X : CountTable, array-like, frame or sparse matrix of shape (n_rows, n_columns)
+        Counts; all columns are used.
+    labels : array-like of shape (n_rows,) or None, default=None
+        Group of each row. None, NaN and empty text mean that a row has none. Such rows
+        are left out, as are rows without counts or of weight 0. None takes the labels
+        of a CountTable.
+    independent : bool, default=False
+        Whether the labels were made without looking at these counts, such as treatments
+        or sites: divisions are compared with permutations of the labels, within
+        batches. Labels made from the counts, such as clusters, must also gain more than
+        the best division of tables without clusters, drawn from the joined rows with
+        their measured dispersion. This is conservative.
+    alpha : float, default=0.05
+        Level of all tests together.
+    sample_weight, batch : array-like of shape (n_rows,) or None, default=None
+        How often each row counts and its batch, as in :meth:`ThreeCPO.fit`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed. The same seed gives the same result for any ``n_jobs``.
+    n_jobs : int or None, default=None
+        Threads; None is all cores.
+
+    Returns
+    -------
+    LabelSignificance
+        ``table`` (a frame, or a dict of arrays without pandas) has a line for each
+        group and then each join, numbered by ``node``: the ``groups`` below it, their
+        ``rows``, and for joins the ``gain`` of the division below and what is
+        ``expected`` by chance, both in nats and in units of the dispersion, the
+        distance ``z`` in standard deviations, the ``p_value``, and ``p_adjusted`` for
+        the whole tree. The ``verdict`` is "distinct", "not distinct", "too few counts"
+        (to tell), "no common batch", or "not tested" for joins below others that are
+        not distinct. A group has the verdict of the lowest join above it that was
+        tested. ``sentences`` says it for each group, ``summary`` for all of them, and
+        ``linkage`` is the tree as scipy has it.
+
+    See Also
+    --------
+    ThreeCPO.stability : The same test for the clusters of a fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from threecpo.results import label_significance
+    >>> rng = np.random.default_rng(0)
+    >>> rates = np.repeat([[9, 3, 3, 6], [3, 9, 3, 6]], 100, axis=0)
+    >>> labels = np.repeat(["a", "b", "c"], [100, 50, 50])
+    >>> found = label_significance(rng.poisson(rates), labels)
+    >>> for sentence in found.sentences:
+    ...     print(sentence)
+    a is distinct from b, c (p < 0.001).
+    b is not distinct from c (p = 0.67).
+    c is not distinct from b (p = 0.67).
+    """
+    from .._fit.stability import measure_labels
+    from ..cluster import ThreeCPO
+    from ..cluster.fitting import as_table, plan_of
+
+    if not isinstance(independent, bool | np.bool_):
+        message = f"independent={independent!r} must be True or False."
+        raise ValueError(message)
+    _options.check_level("alpha", alpha)
+    if hasattr(X, "__dask_graph__"):
+        message = (
+            "label_significance needs the counts in memory; pass a sample of the rows "
+            "with their labels, such as X[:50_000].compute()."
+        )
+        raise TypeError(message)
+    estimator = ThreeCPO(2, random_state=random_state, n_jobs=n_jobs)
+    table = as_table(X, estimator, sample_weight=sample_weight, batch=batch)
+    counts = table.counts
+    warn_if_fractional(counts, "label_significance")
+    name, texts = _one_kind(table if labels is None else labels, counts.n_rows)
+    rows, left_out = _testable(counts, texts)
+    coded = encoded(texts[rows])
+    groups, codes = tuple(coded["label_names"]), coded["labels"].astype(np.int32)
+    _check_groups(name, groups, len(codes))
+    info = replace(counts.row_info, known=None, known_names=())
+    counts = counts.with_rows(info).rows(rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of drawn tables that lose a cluster
+        tested = measure_labels(
+            *(counts, codes, plan_of(estimator)),
+            independent=bool(independent),
+            level=alpha,
+        )
+    return LabelSignificance(name, groups, left_out, np.bincount(codes), *tested, alpha)
+
+
+def _one_kind(labels: Any, n_rows: int) -> tuple[str, NDArray[np.object_]]:
+    """Name of the labels, and the label of each row as text."""
+    kinds = labels_by_kind(labels)
+    if len(kinds) != 1:
+        message = f"labels must be one label for each row, not {len(kinds)} kinds."
+        raise ValueError(message)
+    ((name, values),) = kinds.items()
+    return name, label_texts(name, values, n_rows)
+
+
+def _testable(
+    counts: Counts, texts: NDArray[np.object_]
+) -> tuple[NDArray[np.intp], dict[str, int]]:
+    """Rows that can be tested, and how many cannot, by the reason."""
+    weights = np.ones(counts.n_rows) if counts.weights is None else counts.weights
+    lacking = {
+        "without a label": texts == "",
+        "without counts": counts.row_lengths(1) == 0,
+        "of weight 0": weights == 0,
+    }
+    kept, left_out = np.ones(counts.n_rows, dtype=bool), {}
+    for why, lost in lacking.items():
+        left_out[why] = int(np.count_nonzero(kept & lost))
+        kept &= ~lost
+    return np.flatnonzero(kept), left_out
+
+
+def _check_groups(name: str, groups: tuple[str, ...], n_rows: int) -> None:
+    """Refuse labels that do not divide rows into groups."""
+    message = None
+    if not groups:
+        message = f"labels {name!r} has no label for any row with counts."
+    elif len(groups) == 1:
+        message = (
+            f"labels {name!r} has one group, {groups[0]!r}, so there is nothing to "
+            "test; give at least two groups."
+        )
+    elif len(groups) == n_rows > 2:
+        message = (
+            f"labels {name!r} has a different value in every row; give labels that "
+            "several rows share."
+        )
+    if message is not None:
+        raise ValueError(message)
