@@ -65,6 +65,7 @@ def small(tmp_path_factory):
         ["fit", "X.csv", "-k", "3", "-o", "fixed"],
         ["fit", "X.csv", "-o", "auto"],
         ["convert", "X.csv", "X.npz"],
+        ["test", "X.csv", "--labels", "label"],
     ],
     ids=" ".join,
 )
@@ -76,7 +77,7 @@ def test_commands_do_not_load_scikit_learn(arguments, small):
     loaded = modules_after(program)
     assert "threecpo.cli" in loaded
     assert not loaded & {"sklearn", "scipy.stats", "pandas"}
-    assert arguments[0] == "fit" or "joblib" not in loaded
+    assert arguments[0] in ("fit", "test") or "joblib" not in loaded
 
 
 @pytest.mark.parametrize(

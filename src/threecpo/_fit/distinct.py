@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import stats
+from scipy.special import gammaincc
 
 from .._core.codes import RELEVANT, all_relevant, free
 from .._core.dispersion import dispersions
@@ -163,7 +163,7 @@ def _permutation_result(
     # Besag and Clifford (1991) if it ended early; beyond all gains a gamma's tail.
     p_value = n_reached / n if n_reached == ENOUGH else (n_reached + 1) / (n + 1)
     if not n_reached and sd > 0:
-        tail = stats.gamma.sf(gain, (mean / sd) ** 2, scale=sd**2 / mean)
+        tail = gammaincc((mean / sd) ** 2, gain * mean / sd**2)
         p_value = min(p_value, float(tail))
     z = (gain - mean) / sd if sd > 0 else 0.0
     return SplitResult(gain, mean, z, float(p_value))

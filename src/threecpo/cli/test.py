@@ -70,15 +70,15 @@ def command(
             random_state=random_state,
             n_jobs=n_jobs,
         )
-        write(found.table)
+        write(found.columns)
     if as_json:
         told = {name: getattr(found, name) for name in _TOLD}
-        lines = {name: list(found.table[name]) for name in found.table}
-        print_json({"independent": independent} | told | {"table": lines})
+        print_json({"independent": independent} | told | {"table": found.columns})
         return
     print_tree(_branch(found, len(found.linkage) + len(found.groups) - 1))
     print_line(found.summary)
-    for verdict, sentence in zip(found.table["verdict"], found.sentences, strict=False):
+    verdicts = found.columns["verdict"].tolist()
+    for verdict, sentence in zip(verdicts, found.sentences, strict=False):
         if verdict != DISTINCT:
             print_line(sentence)
 
@@ -96,7 +96,7 @@ def _branch(found: LabelSignificance, node: int) -> tuple[str, list[Any]]:
     """A node of the tree as text, with the branches below it."""
     from ..results.significance import DISTINCT, p_text
 
-    table, n_groups = found.table, len(found.groups)
+    table, n_groups = found.columns, len(found.groups)
     verdict, rows = str(table["verdict"][node]), int(table["rows"][node])
     if node < n_groups:
         return f"{found.groups[node]} ({number_of(rows, 'row')}): {verdict}", []

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.merging import Tree
     from .._core.split_test import SplitResult
+    from .table_files import Table
 
 DISTINCT, NOT_DISTINCT, NOT_TESTED = "distinct", "not distinct", "not tested"
 TOO_FEW, CONFOUNDED = "too few counts", "no common batch"
@@ -54,27 +55,30 @@ class LabelSignificance:
     def linkage(self) -> NDArray[np.float64]:
         return self._tree.linkage
 
-    @cached_property
+    @property
     def table(self) -> Any:
+        return frame(self.columns)
+
+    @cached_property
+    def columns(self) -> Table:
+        """The table without pandas."""
         splits, tested = self._splits, self._tested
         below = [sorted(each) for each in self._tree.members]
 
         def of_joins(name: str) -> NDArray[np.float64]:
             return np.array([np.nan if s is None else getattr(s, name) for s in splits])
 
-        return frame(
-            {
-                "node": np.arange(len(below)),
-                "groups": column_of((self._names(each) for each in below), TEXT),
-                "rows": np.array([self._sizes[each].sum() for each in below]),
-                "gain": of_joins("gain"),
-                "expected": of_joins("null_mean"),
-                "z": of_joins("z"),
-                "p_value": of_joins("p_value"),
-                "p_adjusted": self._adjusted[tested],
-                "verdict": column_of(map(self._verdict, tested), TEXT),
-            }
-        )
+        return {
+            "node": np.arange(len(below)),
+            "groups": column_of((self._names(each) for each in below), TEXT),
+            "rows": np.array([self._sizes[each].sum() for each in below]),
+            "gain": of_joins("gain"),
+            "expected": of_joins("null_mean"),
+            "z": of_joins("z"),
+            "p_value": of_joins("p_value"),
+            "p_adjusted": self._adjusted[tested],
+            "verdict": column_of(map(self._verdict, tested), TEXT),
+        }
 
     @property
     def sentences(self) -> list[str]:
@@ -194,15 +198,12 @@ def label_significance(
     >>> rates = np.repeat([[9, 3, 3, 6], [3, 9, 3, 6]], 100, axis=0)
     >>> labels = np.repeat(["a", "b", "c"], [100, 50, 50])
     >>> found = label_significance(rng.poisson(rates), labels)
-    >>> for sentence in found.sentences:
-    ...     print(sentence)
-    a is distinct from b, c (p < 0.001).
-    b is not distinct from c (p = 0.67).
-    c is not distinct from b (p = 0.67).
+    >>> dict(zip(found.groups, found.table["verdict"]))
+    {'a': 'distinct', 'b': 'not distinct', 'c': 'not distinct'}
     """
     from .._fit.stability import measure_labels
-    from ..cluster import ThreeCPO
     from ..cluster.fitting import as_table, plan_of
+    from ..cluster.plain import ThreeCPO
 
     if not isinstance(independent, bool | np.bool_):
         message = f"independent={independent!r} must be True or False."
@@ -215,7 +216,7 @@ def label_significance(
         )
         raise TypeError(message)
     estimator = ThreeCPO(2, random_state=random_state, n_jobs=n_jobs)
-    table = as_table(X, estimator, sample_weight=sample_weight, batch=batch)
+    table = as_table(X, sample_weight=sample_weight, batch=batch)
     counts = table.counts
     warn_if_fractional(counts, "label_significance")
     name, texts = _one_kind(table if labels is None else labels, counts.n_rows)
