@@ -10,13 +10,17 @@ python benchmarks/trust.py labelled --folders ../shared/data ../shared/labelled 
 python benchmarks/trust.py auto --folders ../shared/data ../shared/labelled \
     --kept auto.jsonl --output benchmarks/results/first-division.md
 python benchmarks/trust.py labels --kept l.jsonl --output benchmarks/results/labels.md
+python benchmarks/trust.py verdicts --kept v.jsonl --output \
+    benchmarks/results/verdicts.md
 
 ``nulls``: divisions of tables without clusters that are called distinct.
 ``power``: divisions of planted clusters that are. ``noise``: clusters that "auto" finds
 in tables without any. ``calibration``: confidence on data of the model itself.
 ``labelled``: confidence beside true classes. ``auto``: K and ARI beside these.
-``labels``: given groups that are called distinct. What was measured before, in the file
-``--kept``, is not measured again. Costs are processor seconds of one thread.
+``labels``: given groups that are called distinct. ``verdicts``: verdicts of planted
+clusters and of noise, and which K halves of the rows agree most on. What was measured
+before, in the file ``--kept``, is not measured again. Costs are processor seconds of
+one thread.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ from robust import load
 from threecpo import CountTable, ThreeCPO
 from threecpo._core.workers import Workers
 from threecpo._fit.driver import MemoryRows
+from threecpo._fit.reproducibility import reproducibility
 from threecpo.results import label_significance
 from threecpo.select.selection import check_first_division
 
@@ -624,6 +629,58 @@ def tell_labels(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
     )
 
 
+# Verdicts, and the agreement of halves.
+
+WORDS = ("stable", "doubtful", "not distinct")
+NUMBERS = range(2, 9)
+
+
+def verdict_cells(options: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
+    for name, cell, _ in power_cells(options):
+        if cell[-2] == FITTED and cell[-1] in (1.0, 0.5, 0.3):
+            yield name, (planted_table, cell), 10
+    for name, cell, _ in noise_cells(options):
+        if cell[0] < 2000:
+            yield f"no clusters, {name}", (null_table, cell), 10
+
+
+def of_verdicts(cell: Any, seed: int) -> dict[str, Any]:
+    draw, shape = cell
+    X = draw(np.random.default_rng([seed, 8]), *shape)
+    model = ThreeCPO(FITTED, random_state=seed, n_jobs=1).fit(X).measure_confidence(X)
+    plan, n = model.record_.plan, model.n_clusters_
+    with Workers(1) as workers:
+        rows = MemoryRows(CountTable(X).counts, workers)
+        found = reproducibility(plan, NUMBERS, rows, workers)
+    verdicts = list(model.stability(X)["verdict"][:n])
+    return {
+        **{word: verdicts.count(word) for word in WORDS},
+        "ARI": adjusted_rand_score(np.arange(len(X)) % FITTED, model.labels_),
+        "agreement": [found[k] for k in NUMBERS],
+    }
+
+
+def tell_verdicts(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
+    report.add("# Verdicts and reproducibility on data whose truth is known")
+    rows = []
+    for name, lines in found.items():
+        cell = columns_of(lines)
+        agreement = cell["agreement"]
+        most = (agreement.argmax(axis=1) + NUMBERS[0] == FITTED).mean()
+        ari = "" if name.startswith("no ") else f"{100 * cell['ARI'].mean():.0f}"
+        means = [f"{mean:.2f}" for mean in agreement.mean(axis=0)]
+        words = [int(cell[word].sum()) for word in WORDS]
+        rows.append([name, len(lines), ari, *words, *means, f"{100 * most:.0f} %"])
+    report.add(
+        f"{FITTED} clusters fitted, also where there are none: ARI with the planted "
+        "clusters, verdicts of all clusters of all tables, mean agreement of halves of "
+        f"the rows for each K, and tables where it is highest for K = {FITTED}."
+    )
+    numbers = [f"K = {k}" for k in NUMBERS]
+    header = ["table", "tables", "ARI", *WORDS, *numbers, f"highest for {FITTED}"]
+    report.add_table(header, rows)
+
+
 AROUND = ("before", "after")
 PARTS: dict[str, tuple[Any, Any, Any]] = {
     "nulls": (null_cells, of_null, tell_nulls),
@@ -633,6 +690,7 @@ PARTS: dict[str, tuple[Any, Any, Any]] = {
     "calibration": (model_cells, of_model, tell_model),
     "labelled": (sets, of_labelled, tell_labelled),
     "labels": (label_cells, of_labels, tell_labels),
+    "verdicts": (verdict_cells, of_verdicts, tell_verdicts),
 }
 
 if __name__ == "__main__":

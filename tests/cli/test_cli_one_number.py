@@ -160,6 +160,23 @@ def test_every_place_says_the_same(name, run, tmp_path):
         counted = run("info", "out").out
         assert all(f"{verdicts.count(word)} {word}" in counted for word in verdicts)
 
+    # The choice of K.
+    assert (out / "k_path.csv").exists() == ("-k" not in OPTIONS[name])
+    if "choice" in facts:
+        path, chosen = (
+            results.read_table(out / "k_path.csv", results.PATH),
+            facts["choice"],
+        )
+        again = zip(path["n_clusters"], path["reproducibility"], strict=True)
+        again = {str(k): x for k, x in again if not np.isnan(x)}
+        assert again.keys() == chosen["reproducibility"].keys()
+        close(again.values(), chosen["reproducibility"].values())
+        assert n == 1 or str(chosen["best"]) in again
+        assert all(f'<td class="n">{x:.2f}</td>' in page for x in again.values())
+        close(adata.uns["threecpo"]["k_path"]["total"], path["total"])
+        for place in (done.out, run("info", "out").out, unescape(page)):
+            assert chosen["sentence"] in place
+
     # Columns: groups and expected counts.
     groups = {"relevant": "1", "shared": "0", "noise": "-1"}
     for group, code in groups.items():
