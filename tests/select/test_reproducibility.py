@@ -148,10 +148,11 @@ def test_what_belongs_to_rows_comes_along(all_measured):
 
 def test_other_counts_are_refused():
     path = path_of(X, [4])
-    with pytest.raises(ValueError, match="X has 5 rows, but the path is of 200"):
-        path.reproducibility(X[:5])
-    with pytest.raises(ValueError, match="X has 7 columns, but the path has 24"):
-        path.reproducibility(X[:, :7])
+    for other, size in ((X[:5], "5 x 24"), (X[:, :7], "200 x 7")):
+        words = f"X is {size}, but the path 200 x 24; pass the counts of the path"
+        for use in (path.reproducibility, lambda X: path.extend(X, [3])):
+            with pytest.raises(ValueError, match=words):
+                use(other)
     da = pytest.importorskip("dask.array")
     with pytest.raises(TypeError, match="needs counts in memory; make a path of a sam"):
         path.reproducibility(da.from_array(X))

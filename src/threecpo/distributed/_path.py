@@ -15,6 +15,7 @@ from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.selection import (
     check_first_division,
     empty_path,
+    measure_reproducibility,
     numbers_of_auto,
     whole_numbers,
 )
@@ -127,7 +128,7 @@ default=None
         path.add(fit_each(wanted, None))
         if getattr(estimator, "calibrates", False):
             with Workers(plan.n_jobs) as workers:
-                path.reproducibility_in(found, workers)
+                measure_reproducibility(path, found, workers)
     return path
 
 
@@ -152,7 +153,7 @@ def fit_auto(
         with Workers(plan.n_jobs) as workers:
             check_first_division(path, found, workers)
             if estimator.calibrates:
-                path.reproducibility_in(found, workers)
+                measure_reproducibility(path, found, workers)
         best = path.best_record.with_parameters(parameters_of(estimator))
         assert best.plan is not None
         keep(estimator, best)

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.workers import Workers
-    from .._fit.driver import FitRows
     from .._fit.plan import Progress
     from .._fit.record import FitRecord
     from ._poisson import PoissonFit, PoissonFitter
@@ -94,7 +92,8 @@ class KPath:
         self.criterion = criterion
         # Whether the first division was tested, and is not distinct.
         self.undivided = False
-        self._reproducibility: dict[int, float] = {}
+        # Agreement of halves of the rows, of some numbers of clusters.
+        self.agreements: dict[int, float] = {}
 
     @property
     def n_clusters(self) -> NDArray[np.intp]:
@@ -229,7 +228,7 @@ class KPath:
             A path that shares the fits of this one.
         """
         path = KPath(self.fitter, criterion).add(self._fits.values())
-        path._reproducibility |= self._reproducibility
+        path.agreements |= self.agreements
         return path
 
     def reproducibility(self, X: Any) -> dict[int, float]:
@@ -265,8 +264,8 @@ class KPath:
         """
         from .._core.workers import Workers
         from .._fit.driver import MemoryRows
+        from .selection import measure_reproducibility
 
-        n_columns = self.best_record.n_columns
         if hasattr(X, "__dask_graph__"):
             message = (
                 "reproducibility needs counts in memory; make a path of a sample of "
@@ -274,40 +273,13 @@ class KPath:
             )
             raise TypeError(message)
         counts = self.fitter.with_own_info(as_table(X, self.fitter.estimator).counts)
-        if counts.n_columns != n_columns:
-            message = f"X has {counts.n_columns} columns, but the path has {n_columns}."
-            raise ValueError(message)
         with Workers(self.fitter.plan(1).n_jobs) as workers:
-            return self.reproducibility_in(MemoryRows(counts, workers), workers)
-
-    def reproducibility_in(self, rows: FitRows, workers: Workers) -> dict[int, float]:
-        """Return :meth:`reproducibility` of rows in memory or in blocks.
-
-        Parameters
-        ----------
-        rows : MemoryRows or BlockRows
-            The rows that the path was made with.
-        workers : Workers
-            Threads.
-
-        Returns
-        -------
-        dict of int to float
-            Agreement for each number of clusters that was measured.
-        """
-        from .._fit.reproducibility import reproducibility
-
-        record = self.best_record
-        assert record.plan is not None
-        plan = record.plan.with_column_weights(record.sums.column_weights)
-        asked = [k for k in self.choice.to_measure if k not in self._reproducibility]
-        self._reproducibility |= reproducibility(plan, asked, rows, workers)
-        return dict(sorted(self._reproducibility.items()))
+            measure_reproducibility(self, MemoryRows(counts, workers), workers)
+        return dict(sorted(self.agreements.items()))
 
     def _measured(self) -> NDArray[np.float64]:
         """Reproducibility of each number of clusters, NaN where it was not measured."""
-        found = self._reproducibility
-        return np.array([found.get(int(k), np.nan) for k in self.n_clusters])
+        return np.array([self.agreements.get(k, np.nan) for k in sorted(self._fits)])
 
     def extend(
         self,

@@ -163,7 +163,7 @@ class PoissonFitter:
         self._weighted = False
         self._column_weights: NDArray[np.float64] | None = None
         self.info: RowInfo | None = None
-        self.n_rows = 0
+        self.shape = (0, 0)
         if not isinstance(getattr(estimator, "init", ""), str):
             message = (
                 "A path over the number of clusters needs init by name: labels and "
@@ -198,7 +198,7 @@ class PoissonFitter:
         plan = self.plan(max(n_clusters))
         table = as_table(X, self.estimator)
         counts = self.with_own_info(table.counts)
-        if not self.n_rows:  # else they were warned of
+        if self.info is None:  # else they were warned of
             warn_if_fractional(counts, plan.name)
         names = {"columns": table.column_names, "rows": table.row_names}
         with Workers(plan.n_jobs) as workers:
@@ -208,15 +208,14 @@ class PoissonFitter:
 
     def with_own_info(self, counts: Counts) -> Counts:
         """Return counts of the path with what belonged to their rows, if none does."""
-        if self.info is None or counts.row_info.arrays():
+        if self.info is None:
             return counts
-        if self.n_rows != counts.n_rows:
-            message = (
-                f"X has {counts.n_rows} rows, but the path is of {self.n_rows}; "
-                "pass the counts of the path."
-            )
+        if self.shape != counts.shape:
+            found, own = (f"{n} x {m}" for n, m in (counts.shape, self.shape))
+            message = f"X is {found}, but the path {own}; pass the counts of the path."
             raise ValueError(message)
-        return counts.with_rows(self.info)
+        given = counts.row_info.arrays()
+        return counts if given else counts.with_rows(self.info)
 
     def fits(
         self,
@@ -236,7 +235,7 @@ class PoissonFitter:
         n_asked = plan.n_init
         plan = replace(plan, n_init=n_asked if n_init is None else n_init)
 
-        self.info, self.n_rows = rows.info, rows.n_rows
+        self.info, self.shape = rows.info, (rows.n_rows, len(rows.totals))
         plan = plan.for_columns(names["columns"], len(rows.totals))
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)

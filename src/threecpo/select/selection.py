@@ -238,8 +238,19 @@ def auto_path(
     with Workers(path.fitter.plan(1).n_jobs) as workers:
         check_first_division(path, MemoryRows(counts, workers), workers)
         if estimator.calibrates:
-            path.reproducibility_in(MemoryRows(counts, workers), workers)
+            measure_reproducibility(path, MemoryRows(counts, workers), workers)
     return path
+
+
+def measure_reproducibility(path: KPath, rows: FitRows, workers: Workers) -> None:
+    """Measure what :meth:`KPath.reproducibility` does, of rows in memory or blocks."""
+    from .._fit.reproducibility import reproducibility
+
+    record = path.best_record
+    assert record.plan is not None
+    plan = record.plan.with_column_weights(record.sums.column_weights)
+    asked = [k for k in path.choice.to_measure if k not in path.agreements]
+    path.agreements |= reproducibility(plan, asked, rows, workers)
 
 
 def check_first_division(path: KPath, rows: FitRows, workers: Workers) -> None:
