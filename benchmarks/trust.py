@@ -638,10 +638,10 @@ NUMBERS = range(2, 9)
 def verdict_cells(options: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
     for name, cell, _ in power_cells(options):
         if cell[-2] == FITTED and cell[-1] in (1.0, 0.5, 0.3):
-            yield name, (planted_table, cell), 10
+            yield name, (planted_table, cell), 5
     for name, cell, _ in noise_cells(options):
         if cell[0] < 2000:
-            yield f"no clusters, {name}", (null_table, cell), 10
+            yield f"no clusters, {name}", (null_table, cell), 5
 
 
 def of_verdicts(cell: Any, seed: int) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def test_a_divided_cluster_is_neither(fitted):
     assert apart.sum() == 2  # the two halves of one planted cluster are not
     verdicts = np.where(apart, "stable", "not distinct").tolist()
     assert table["verdict"].tolist() == verdicts + [""] * 3
+    assert model.stability(X, n_resamples=0)["verdict"].tolist() == [""] * 7
 
 
 def test_verdicts_weigh_all_evidence():
@@ -103,10 +104,13 @@ def test_verdicts_weigh_all_evidence():
     halves = [[0.9, 0.74, np.nan, 1, 1]]
     assert verdicts(clear, halves, None) == ["stable", "doubtful", "doubtful"]
     some = [0.3, 0.3, 0.01, 0.3, 0.01]
-    assert verdicts(some, again, None) == ["not distinct"] * 2 + ["stable"]
+    assert verdicts(some, halves, None) == ["doubtful", "not distinct", "doubtful"]
+    assert verdicts(some, again, [0.9, 0.59, 0.9]) == [
+        *("doubtful", "not distinct", "stable")
+    ]
     untold = [np.nan, np.nan, 0.01, np.nan, 0.01]
-    assert verdicts(untold, again, None) == ["doubtful"] * 2 + ["stable"]
-    assert verdicts(some, [], None) == ["not distinct"] * 2 + [""]
+    assert verdicts(untold, halves, None) == ["doubtful"] * 3
+    assert verdicts(some, [], None) == [""] * 3
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

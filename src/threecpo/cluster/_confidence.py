@@ -193,10 +193,10 @@ class RowConfidence(ClusterTree):
         most ``alpha``. Distinct means: more than independent columns of this dispersion
         would give. A continuous gradient, or columns that vary together, do so, too.
 
-        The ``verdict`` of a cluster follows from both: *not distinct* where the test
-        does not tell it from its nearest cluster, *stable* where it does, ``jaccard``
-        is at least 0.75 and the mean confidence of its rows, if measured, at least
-        0.6, and *doubtful* otherwise.
+        The ``verdict`` of a cluster follows from both. It is found again if ``jaccard``
+        is at least 0.75 and the mean confidence of its rows, if measured, at least 0.6.
+        *Stable*: distinct and found again. *Not distinct*: neither. *Doubtful*: only
+        one of them, or too few counts for the test.
 
         Parameters
         ----------
@@ -225,8 +225,8 @@ class RowConfidence(ClusterTree):
             few to tell). A cluster has the ``p_adjusted`` of the lowest join above it
             that was tested. ``distinct`` says whether the two branches of a join are
             distinct, and for a cluster whether the join next above it is. ``verdict``
-            is a word for each cluster, empty for joins, for a single cluster and for
-            distinct clusters with ``n_resamples=0``.
+            is a word for each cluster, empty for joins, for a single cluster and with
+            ``n_resamples=0``.
 
         Examples
         --------

@@ -144,13 +144,14 @@ def _verdicts(
 ) -> list[str]:
     """One word for each cluster from test, halves and confidence; none for joins."""
     verdicts, n = [""] * len(found.members), record.n_clusters
-    for k, confidence in enumerate(mean_confidence(record) if n > 1 else ()):
-        sure = in_words(confidence) != DOUBTFUL
-        if found.adjusted[k] > found.level:
+    measured = n > 1 and len(found.jaccards)
+    for k, confidence in enumerate(mean_confidence(record) if measured else ()):
+        again = jaccards[k] >= STABLE and in_words(confidence) != DOUBTFUL
+        verdicts[k] = DOUBTFUL
+        if again and found.distinct[k]:
+            verdicts[k] = "stable"
+        elif not again and found.adjusted[k] > found.level:
             verdicts[k] = "not distinct"
-        elif len(found.jaccards):
-            stable = found.distinct[k] and jaccards[k] >= STABLE and sure
-            verdicts[k] = "stable" if stable else DOUBTFUL
     return verdicts
 
 
