@@ -141,7 +141,8 @@ def crossed(
     if n_parts <= settings.n_clusters:
         return other
     groups, inside = best.groups, inner_labels(parts, n_parts)
-    sums = sum_by_labels(counts, inside, n_parts, groups, settings.prior, workers)
+    given = inside, n_parts, groups, settings.prior, workers
+    sums = sum_by_labels(counts, *given, like=best.sums)
     labels, sums = joined(parts, sums, groups, settings, workers)
     child = run(counts, groups, labels, settings, workers, sums=sums)
     return child if child.loss < other.loss else other

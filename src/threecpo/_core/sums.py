@@ -151,6 +151,11 @@ class Sums:
             *(self.count_log_sizes, self.log_size_total, self.batch_totals),
         )
 
+    @property
+    def adds_exactly(self) -> bool:
+        """Whether u of whole counts has the same bits in any order of rows."""
+        return float(self.totals.max(initial=0.0)) < MOST_MOVED
+
     def __sizeof__(self) -> int:
         """Bytes of the arrays, which is how Dask weighs what it moves."""
         return sum(array.nbytes for array in self.arrays)
@@ -297,8 +302,7 @@ def _begin_log_sizes(sums: Sums, sizes: Floats) -> None:
     They go on from the old ones where each row is in u with a size that is kept, and
     differences of logarithms add exactly; otherwise from nothing.
     """
-    exact = float(sums.totals.max(initial=0.0)) < MOST_MOVED
-    if exact and len(sizes) > 0 and sizes.min() > 0:  # not where one is NaN
+    if sums.adds_exactly and len(sizes) > 0 and sizes.min() > 0:  # not where one is NaN
         sums.count_log_sizes = sums.count_log_sizes.copy()
         sums.log_size_total = sums.log_size_total.copy()
     else:
@@ -337,8 +341,13 @@ def sum_by_labels(
     groups: Groups,
     prior: float,
     workers: Workers = SERIAL,
+    like: Sums | None = None,
 ) -> Sums:
-    """Sums of given labels (``NOWHERE`` for rows to leave out of the sums)."""
+    """Sums of given labels (``NOWHERE`` for rows to leave out of the sums).
+
+    ``like`` are sums of the same rows and groups by other labels, from which totals and
+    u are taken where these are exact.
+    """
     slots = np.empty(len(groups), dtype=np.int32)
     column_loops.fill_slots(groups, slots)
     prior_size = prior * weight_of(counts.column_weights, groups != NOISE)
@@ -354,12 +363,19 @@ def sum_by_labels(
     blocks = counts.shares(workers.n_jobs) if counts.whole else counts.blocks
     in_place = counts.whole and (workers.n_jobs == 1 or len(blocks) == 1)
 
+    known = like is not None and counts.whole and like.adds_exactly
+
     def one(block: tuple[int, int]) -> Sums:
         part = total if in_place else Sums.zeros_for(counts, n_clusters)
-        row_loops.sum_rows(rows, block, labels, slots, prior_size, part.arrays)
+        how = labels, slots, prior_size, known
+        row_loops.sum_rows(rows, block, *how, part.arrays)
         return part
 
     for part in (workers.serial() if in_place else workers).map(one, blocks):
         if not in_place:
             total.add(part)
+    if known and like is not None:
+        total.copy_totals_from(like)
+        total.count_log_sizes = like.count_log_sizes
+        total.log_size_total = like.log_size_total
     return total

@@ -279,15 +279,19 @@ def describe_rows(
             out[i, k] = scores[k]
 
 
-@compiled(ROWS, BLOCK, _LABELS, _SLOTS, f8, SUMS)
-def sum_rows(rows, block, labels, slots, prior_size, sums):
-    """Add up rows whose labels are known."""
+@compiled(ROWS, BLOCK, _LABELS, _SLOTS, f8, types.boolean, SUMS)
+def sum_rows(rows, block, labels, slots, prior_size, clusters_only, sums):
+    """Add up rows whose labels are known; totals and u, unless of clusters only."""
     weights = rows.column_weights
     weighted = len(weights) > 0
     for i in range(U(block[0]), U(block[1])):
-        size = prior_size
+        size = 0.0
         batch, weight = row_batch(rows, i), row_weight(rows, i)
         inside = labels[i] != NOWHERE
+        if clusters_only:
+            if inside:
+                _add_row(rows, i, labels[i], sums)
+            continue
         target = U(labels[i] if inside else 0) * U(len(sums.totals)) + batch
         if inside:
             sums.members[target] += 1
@@ -300,7 +304,8 @@ def sum_rows(rows, block, labels, slots, prior_size, sums):
                 sums.table[target, j] += value
             if slots[j] >= SHARED_SLOT:
                 size += rows.data[t] * weights[j] if weighted else rows.data[t]
-        _add_log_size(rows, i, size, np.nan, sums)
+        # The prior comes last, as in scores: the same bits.
+        _add_log_size(rows, i, size + prior_size, np.nan, sums)
 
 
 @compiled(ROWS, BLOCK, _LABELS, _SLOTS, f8, f8, array_type(f8, 2), RATIOS)
