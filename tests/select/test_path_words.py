@@ -101,6 +101,14 @@ class TestChoice:
         assert found.runner_up is None
         assert found.sentence() == "Chose 4 clusters, the only number tried."
 
+    def test_fits_that_lost_clusters_are_no_other_number(self):
+        table = {"n_clusters": [1, 2, 3, 9], "found": [1, 2, 3, 1]}
+        table |= {"total": [100.0, 140.0, 300.0, 100.5], "criterion": ["mdl"] * 4}
+        found = choice_of(table)
+        assert (found.runner_up, found.flat) == (2, (1,))
+        same = {"n_clusters": [1, 2], "found": [1, 1], "total": [5.0, 6.0]}
+        assert choice_of(same | {"criterion": ["mdl"]}).runner_up is None
+
     def test_what_is_not_a_number_is_never_best_or_second(self):
         found = choice([np.nan, 5, 9, np.nan])
         assert (found.best, found.runner_up) == (2, 3)

@@ -140,15 +140,18 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
         np.max(below, initial=-np.inf, where=np.isfinite(below)) - totals[best]
     )
     runner_up, behind, flat = None, np.inf, [best]
-    if len(totals) > 1:
-        others = np.where(np.arange(len(totals)) == best, np.inf, totals)
+    # Fits that lost clusters may have as many as the best.
+    found = np.asarray(table["found"])
+    others = np.where(found == found[best], np.inf, totals)
+    if np.isfinite(others).any():
         second = int(np.argmin(others))
         runner_up, behind = (
             int(n_clusters[second]),
             float(others[second] - totals[best]),
         )
         if gain > 0:
-            flat = np.flatnonzero(totals - totals[best] <= FLAT * gain).tolist()
+            others[best] = totals[best]
+            flat = np.flatnonzero(others - totals[best] <= FLAT * gain).tolist()
     return KChoice(
         criterion=criterion,
         first=int(n_clusters[0]),
