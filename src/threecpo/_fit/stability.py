@@ -100,9 +100,12 @@ def measure(
             heard()
         used = counts.with_column_weights(record.sums.column_weights)
         used = used.columns(record.groups != NOISE)
-        test = partial(_division, plan, workers)
         splits, adjusted = top_down_tests(
-            record.tree, labels, used, test, level, testing, heard=heard
+            *(record.tree, labels, used, level, testing),
+            lambda rows, _, inside, level, seed: division_result(
+                rows, inside, plan, level, seed, workers
+            ),
+            heard=heard,
         )
     rows = np.bincount(labels[labels >= 0], minlength=record.n_clusters)
     return Stability(
@@ -129,10 +132,12 @@ def measure_labels(
     tree = cluster_tree(sums, columns, prior)
     seed = np.random.SeedSequence(plan.entropy)
     with Workers(plan.n_jobs) as workers:
-        test = partial(label_result, plan, workers, independent=independent)
-        times = TIMES_MORE if independent else 1
-        tested = top_down_tests(tree, labels, counts, test, level, seed, times=times)
-    return tree, *tested
+        splits, adjusted = top_down_tests(
+            *(tree, labels, counts, level, seed),
+            partial(label_result, plan, workers, independent=independent),
+            times=TIMES_MORE if independent else 1,
+        )
+    return tree, splits, adjusted
 
 
 def _counted(progress: Progress | None, record: FitRecord, total: int) -> Heard:
@@ -175,25 +180,13 @@ def _half(
     return found
 
 
-def _division(
-    plan: Plan,
-    workers: Workers,
-    counts: Counts,
-    _: NDArray[np.int32],
-    inside: NDArray[np.bool_],
-    level: float,
-    seed: np.random.SeedSequence,
-) -> SplitResult:
-    return division_result(counts, inside, plan, level, seed, workers)
-
-
 def top_down_tests(
     tree: Tree,
     labels: NDArray[np.int32],
     counts: Counts,
-    test: Callable[..., SplitResult],
     level: float,
     seed: np.random.SeedSequence,
+    test: Callable[..., SplitResult],
     *,
     times: float = 1.0,
     heard: Heard = lambda: None,

@@ -19,10 +19,11 @@ from .fitted import (
 from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from .._core.split_test import SplitResult
     from .._fit.record import FitRecord
     from .._fit.stability import Stability
     from ..cluster.fitting import PoissonClusterer
@@ -110,7 +111,6 @@ DOUBTFUL = "doubtful"
 
 def stability_table(found: Stability, record: FitRecord) -> Table:
     """What was measured of each cluster and join, as ``ThreeCPO.stability`` says."""
-    splits = found.splits
     missing = np.full(len(found.members), np.nan)
     mean, spread = missing, missing
     if len(found.jaccards):
@@ -118,10 +118,6 @@ def stability_table(found: Stability, record: FitRecord) -> Table:
             warnings.simplefilter("ignore", RuntimeWarning)  # nodes in no half
             mean = np.nanmean(found.jaccards, axis=0)
             spread = np.nanstd(found.jaccards, axis=0)
-
-    def of_splits(name: str) -> Any:
-        return np.array([np.nan if s is None else getattr(s, name) for s in splits])
-
     below = (" ".join(map(str, sorted(members))) for members in found.members)
     return {
         "node": np.arange(len(found.members)),
@@ -129,13 +125,19 @@ def stability_table(found: Stability, record: FitRecord) -> Table:
         "rows": found.sizes,
         "jaccard": mean,
         "jaccard_sd": spread,
-        "gain": of_splits("gain"),
-        "expected": of_splits("null_mean"),
-        "z": of_splits("z"),
-        "p_value": of_splits("p_value"),
+        **columns_of_tests(found.splits),
         "p_adjusted": found.adjusted,
         "distinct": found.distinct,
         "verdict": column_of(_verdicts(found, mean, record), TEXT),
+    }
+
+
+def columns_of_tests(splits: Sequence[SplitResult | None]) -> Table:
+    """Columns of what tests found, NaN where nothing was tested."""
+    names = {"gain": "gain", "expected": "null_mean", "z": "z", "p_value": "p_value"}
+    return {
+        column: np.array([np.nan if s is None else getattr(s, name) for s in splits])
+        for column, name in names.items()
     }
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from .. import _options
 from .._extras import frame
 from .._labels import encoded, label_texts
 from .._validation import warn_if_fractional
+from ._trust_tables import columns_of_tests
 from .label_comparison import labels_by_kind
 from .table_files import TEXT, column_of
 
@@ -24,13 +24,12 @@ if TYPE_CHECKING:
     from .._core.split_test import SplitResult
     from .table_files import Table
 
-DISTINCT, NOT_DISTINCT, NOT_TESTED = "distinct", "not distinct", "not tested"
-TOO_FEW, CONFOUNDED = "too few counts", "no common batch"
+DISTINCT, NOT_TESTED = "distinct", "not tested"
 _IN_WORDS = {
     DISTINCT: "is distinct from",
-    NOT_DISTINCT: "is not distinct from",
-    TOO_FEW: "has too few counts to tell it from",
-    CONFOUNDED: "has no batch in common with",
+    "not distinct": "is not distinct from",
+    "too few counts": "has too few counts to tell it from",
+    "no common batch": "has no batch in common with",
 }
 MOST_NAMES = 4
 
@@ -39,90 +38,27 @@ MOST_NAMES = 4
 class LabelSignificance:
     """Groups of rows, the tree that joins them, and a p-value for each join.
 
-    ``left_out`` has numbers of rows by the reason.
+    ``columns`` are those of the table, ``left_out`` numbers of rows by the reason.
     """
 
     name: str
     groups: tuple[str, ...]
+    linkage: NDArray[np.float64] = field(repr=False)
+    columns: Table = field(repr=False)
+    sentences: list[str] = field(repr=False)
     left_out: dict[str, int]
-    _sizes: NDArray[np.int64] = field(repr=False)
-    _tree: Tree = field(repr=False)
-    _splits: list[SplitResult | None] = field(repr=False)
-    _adjusted: NDArray[np.float64] = field(repr=False)
-    _level: float = field(repr=False)
-
-    @property
-    def linkage(self) -> NDArray[np.float64]:
-        return self._tree.linkage
 
     @property
     def table(self) -> Any:
         return frame(self.columns)
 
-    @cached_property
-    def columns(self) -> Table:
-        """The table without pandas."""
-        splits, tested = self._splits, self._tested
-        below = [sorted(each) for each in self._tree.members]
-
-        def of_joins(name: str) -> NDArray[np.float64]:
-            return np.array([np.nan if s is None else getattr(s, name) for s in splits])
-
-        return {
-            "node": np.arange(len(below)),
-            "groups": column_of((self._names(each) for each in below), TEXT),
-            "rows": np.array([self._sizes[each].sum() for each in below]),
-            "gain": of_joins("gain"),
-            "expected": of_joins("null_mean"),
-            "z": of_joins("z"),
-            "p_value": of_joins("p_value"),
-            "p_adjusted": self._adjusted[tested],
-            "verdict": column_of(map(self._verdict, tested), TEXT),
-        }
-
-    @property
-    def sentences(self) -> list[str]:
-        found = []
-        for k, (group, join) in enumerate(zip(self.groups, self._tested, strict=False)):
-            others = [each for each in sorted(self._tree.members[join]) if each != k]
-            names, more = self._names(others[:MOST_NAMES]), len(others) - MOST_NAMES
-            if more > 0:
-                names += f" and {more} more"
-            p = p_text(self._adjusted[join])
-            told = _IN_WORDS[self._verdict(join)]
-            found.append(f"{group} {told} {names}{f' ({p})' if p else ''}.")
-        return found
-
     @property
     def summary(self) -> str:
-        verdicts = list(map(self._verdict, self._tested[: len(self.groups)]))
-        n_distinct, n_groups = verdicts.count(DISTINCT), len(self.groups)
+        n_groups = len(self.groups)
+        n_distinct = self.columns["verdict"][:n_groups].tolist().count(DISTINCT)
         told = f"Distinct from their neighbours: {n_distinct} of {n_groups} groups."
         lost = [f"{n} {why}" for why, n in self.left_out.items() if n]
         return f"{told} Rows left out: {', '.join(lost)}." if lost else told
-
-    @cached_property
-    def _tested(self) -> list[int]:
-        """The join that each node is judged by: of a group the lowest tested one."""
-        judged = list(range(len(self._splits)))
-        for join in reversed(judged[len(self.groups) :]):
-            if self._splits[join] is not None:
-                for k in self._tree.members[join]:
-                    judged[k] = join
-        return judged
-
-    def _verdict(self, join: int) -> str:
-        from .._core.split_test import NO_COMMON_BATCH  # loads compiled loops
-
-        split = self._splits[join]
-        if split is None:
-            return NOT_TESTED
-        if np.isnan(split.p_value):
-            return CONFOUNDED if split is NO_COMMON_BATCH else TOO_FEW
-        return DISTINCT if self._adjusted[join] <= self._level else NOT_DISTINCT
-
-    def _names(self, groups: list[int]) -> str:
-        return ", ".join(self.groups[k] for k in groups)
 
 
 def p_text(p_value: float) -> str:
@@ -228,12 +164,61 @@ def label_significance(
     counts = counts.with_rows(info).rows(rows)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of drawn tables that lose a cluster
-        tested = measure_labels(
+        tree, splits, adjusted = measure_labels(
             *(counts, codes, plan_of(estimator)),
             independent=bool(independent),
             level=alpha,
         )
-    return LabelSignificance(name, groups, left_out, np.bincount(codes), *tested, alpha)
+    verdicts, sentences = _told(groups, tree, splits, adjusted, alpha)
+    below, sizes = [sorted(each) for each in tree.members], np.bincount(codes)
+    columns = {
+        "node": np.arange(len(below)),
+        "groups": column_of((_listed(groups, each) for each in below), TEXT),
+        "rows": np.array([sizes[each].sum() for each in below]),
+        **columns_of_tests(splits),
+        "p_adjusted": adjusted,
+        "verdict": column_of(verdicts, TEXT),
+    }
+    return LabelSignificance(name, groups, tree.linkage, columns, sentences, left_out)
+
+
+def _told(
+    groups: tuple[str, ...],
+    tree: Tree,
+    splits: list[SplitResult | None],
+    adjusted: NDArray[np.float64],
+    level: float,
+) -> tuple[list[str], list[str]]:
+    """Verdict of each node, and a sentence for each group.
+
+    A group has the verdict of the lowest join above it that was tested.
+    """
+    from .._core.split_test import NO_COMMON_BATCH  # loads compiled loops
+
+    verdicts, sentences = [NOT_TESTED] * len(splits), [""] * len(groups)
+    for join in range(len(splits) - 1, len(groups) - 1, -1):
+        split, below = splits[join], sorted(tree.members[join])
+        if split is None:
+            continue
+        verdict = DISTINCT if adjusted[join] <= level else "not distinct"
+        if np.isnan(split.p_value):
+            few = split is not NO_COMMON_BATCH
+            verdict = "too few counts" if few else "no common batch"
+        p = p_text(adjusted[join])
+        for k in below:
+            others = _listed(groups, [each for each in below if each != k], MOST_NAMES)
+            told = f"{groups[k]} {_IN_WORDS[verdict]} {others}"
+            sentences[k] = f"{told} ({p})." if p else f"{told}."
+            verdicts[k] = verdict
+        verdicts[join] = verdict
+    return verdicts, sentences
+
+
+def _listed(groups: tuple[str, ...], some: list[int], most: int | None = None) -> str:
+    """Names of groups, those beyond the most counted."""
+    names = ", ".join(groups[k] for k in some[:most])
+    more = len(some) - (most or len(some))
+    return f"{names} and {more} more" if more > 0 else names
 
 
 def _one_kind(labels: Any, n_rows: int) -> tuple[str, NDArray[np.object_]]:
@@ -265,18 +250,13 @@ def _testable(
 
 def _check_groups(name: str, groups: tuple[str, ...], n_rows: int) -> None:
     """Refuse labels that do not divide rows into groups."""
-    message = None
     if not groups:
-        message = f"labels {name!r} has no label for any row with counts."
+        problem = "no label for any row with counts"
     elif len(groups) == 1:
-        message = (
-            f"labels {name!r} has one group, {groups[0]!r}, so there is nothing to "
-            "test; give at least two groups."
-        )
+        problem = f"one group, {groups[0]!r}, so there is nothing to test"
     elif len(groups) == n_rows > 2:
-        message = (
-            f"labels {name!r} has a different value in every row; give labels that "
-            "several rows share."
-        )
-    if message is not None:
-        raise ValueError(message)
+        problem = "a different value in every row, so there are no groups to test"
+    else:
+        return
+    message = f"labels {name!r} has {problem}."
+    raise ValueError(message)
