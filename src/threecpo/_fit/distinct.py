@@ -54,7 +54,7 @@ LEAST_SIZE = 2.0
 FEWEST_ROWS = 20
 AT_MOST_TIMES = 4
 # Permutations, over the level; they end when so many of them reached the gain.
-PERMUTATIONS = 10
+PERMUTATIONS = 5
 ENOUGH = 20
 
 

@@ -49,7 +49,7 @@ MOST_COUNTS = 100_000
 FEWER_COUNTS = 20_000
 READ_TIMES = 0.6
 # Permutations are quick, so that they have this many times as many.
-TIMES_MORE = 20
+TIMES_MORE = 10
 
 
 @dataclass(frozen=True, eq=False)
