@@ -49,6 +49,11 @@ def test_labels_and_batches_of_a_table_beside_the_counts(run, tmp_path, metadata
     np.testing.assert_array_equal(p_values, found.table["p_value"])
 
 
+def test_blocks_are_refused(run):
+    done = run("test", "cells.npz", "--max-memory", "1GB")
+    assert_one_line(done, "reads all counts into memory", "a sample of the rows")
+
+
 def test_one_column_of_labels_is_needed(run, tmp_path, metadata):
     written_csv(tmp_path / "counts.csv")
     done = run("test", "counts.csv", "-o", "tested.csv")

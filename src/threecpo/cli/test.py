@@ -34,6 +34,7 @@ _TOLD = ("name", "groups", "summary", "sentences", "left_out", "linkage")
     group=CLUSTERS,
     shown=True,
 )
+@option("--max-memory", hidden=True)
 @options("batch", "random_state", "n_jobs")
 @output_option("CSV file for the table. [default: only printed]")
 @source_options
@@ -43,6 +44,7 @@ def command(
     output: Path | None,
     random_state: int,
     n_jobs: int | None,
+    max_memory: str | None,
     *,
     independent: bool,
     force: bool,
@@ -59,6 +61,11 @@ def command(
     from ..results import label_significance
     from ..results.significance import DISTINCT
 
+    if max_memory is not None:
+        message = (
+            "test reads all counts into memory; test a sample of the rows instead."
+        )
+        raise click.UsageError(message)
     with table_file(output, force=force) as write:
         table, rows = source.read_rows()
         if len(table.label_kinds) != 1:
