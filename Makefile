@@ -14,12 +14,12 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-oldest test-bare test-addresses dist test-dist quick lint bench bench-history bench-check fuzz reproduce tutorials docs clean
+.PHONY: help demo test test-all test-oldest test-bare test-addresses dist test-dist lint bench bench-history bench-check fuzz reproduce tutorials docs clean
 
 help:
 	@echo "make demo       install, cluster Jane Austen's novels, write demo/report.html"
-	@echo "make test       install, run all tests"
-	@echo "make quick      run the tests that are not slow"
+	@echo "make test       install, run the tests that are not slow"
+	@echo "make test-all   run all tests, also those in browsers, of lost clusters and of the paper"
 	@echo "make test-oldest  run the tests with the oldest versions that are allowed"
 	@echo "make dist       make the wheel and the source distribution, and check both"
 	@echo "make test-dist  run the tests of the source distribution on the installed wheel"
@@ -38,6 +38,9 @@ demo: $(VENV)/.installed
 	@$(BIN)/threecpo demo --output demo
 
 test: $(VENV)/.test
+	@$(PYTEST) -m "not slow"
+
+test-all: $(VENV)/.test
 	@$(PYTEST)
 
 # In environments of their own: the oldest versions of everything, and no extras at all.
@@ -77,9 +80,6 @@ test-dist: dist
 	  tar -xzf dist/*.tar.gz -C "$$folder" --strip-components 1 && cd "$$folder" && \
 	  $(abspath .venv-wheel)/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" $(TESTS) && \
 	  $(abspath .venv-wheel)/bin/python -m pytest -q -m "not slow" --pyargs threecpo
-
-quick: $(VENV)/.test
-	@$(PYTEST) -m "not slow"
 
 lint: $(VENV)/.lint
 	@$(BIN)/ruff check .
