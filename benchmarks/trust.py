@@ -642,6 +642,10 @@ def verdict_cells(options: argparse.Namespace) -> Iterator[tuple[str, Any, int]]
     for name, cell, _ in noise_cells(options):
         if cell[0] < 2000:
             yield f"no clusters, {name}", (null_table, cell), 5
+    for n, m, mean, r in ((2000, 50, 0.1, None), (3000, 30, 1.0, 0.3)):
+        kind = "Poisson" if r is None else f"NB {r:g}"
+        name = f"no clusters, {n} × {m}, mean {mean:g}, {kind}, unequal"
+        yield name, (null_table, (n, m, mean, r, True)), 5
 
 
 def of_verdicts(cell: Any, seed: int) -> dict[str, Any]:
@@ -668,7 +672,7 @@ def tell_verdicts(report: Report, found: dict[str, list[dict[str, Any]]]) -> Non
         agreement = cell["agreement"]
         most = (agreement.argmax(axis=1) + NUMBERS[0] == FITTED).mean()
         ari = "" if name.startswith("no ") else f"{100 * cell['ARI'].mean():.0f}"
-        means = [f"{mean:.2f}" for mean in agreement.mean(axis=0)]
+        means = [f"{mean + 0.0:.2f}" for mean in agreement.mean(axis=0).round(2)]
         words = [int(cell[word].sum()) for word in WORDS]
         rows.append([name, len(lines), ari, *words, *means, f"{100 * most:.0f} %"])
     report.add(
