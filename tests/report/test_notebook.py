@@ -82,6 +82,12 @@ class TestPath:
         ]
         assert [row.startswith("<th>") for row in rows].index(True) == 2
         assert path.best_k == 3
+        assert "reproducibility" not in shown
+        X, _ = planted(3, 30)
+        copy = path.choose(path.criterion)
+        found = copy.reproducibility(X)
+        assert f"<th>{found[3]:#.3g}</th>" in copy._repr_html_()
+        assert "<th>reproducibility</th>" in copy._repr_html_()
 
     def test_style_stays_inside(self, path):
         (style,) = Page(path._repr_html_()).raw["style"]

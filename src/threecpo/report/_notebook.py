@@ -60,7 +60,8 @@ def path_html(path: KPath) -> str:
 
 
 def _table(table: dict[str, Any], best: int) -> str:
-    heads = {name: head for name, head in _HEADS.items() if name in table}
+    measured = [name for name in _HEADS if not np.isnan(table.get(name, np.nan)).all()]
+    heads = {name: _HEADS[name] for name in measured}
     lines = []
     for i in range(len(table["n_clusters"])):
         cells = [_cell(table[name][i]) for name in heads]
