@@ -285,10 +285,11 @@ def chosen(X: Any, seed: int) -> dict[str, Any]:
     model, fit = seconds_of(lambda: model.fit(X))
     path = model.k_path_
     untested = path.choose(path.criterion)
+    untested.undivided = False
     with Workers(1) as workers:
         rows = MemoryRows(CountTable(X).counts, workers)
         _, test = seconds_of(lambda: check_first_division(untested, rows, workers))
-    untested = path.choose(path.criterion)
+    untested.undivided = False
     return {
         "K": model.n_clusters_,
         "untested K": untested.best_k,

@@ -57,7 +57,7 @@ class TestSelectK:
         from threecpo.select import _poisson
 
         made = []
-        of = _poisson.PoissonFit.described.__func__
+        of = _poisson.PoissonFit.of.__func__
 
         def counted(cls, *arguments, **facts):
             made.append(1)
@@ -65,12 +65,12 @@ class TestSelectK:
                 raise KeyboardInterrupt
             return of(cls, *arguments, **facts)
 
-        monkeypatch.setattr(_poisson.PoissonFit, "described", classmethod(counted))
+        monkeypatch.setattr(_poisson.PoissonFit, "of", classmethod(counted))
         done = run("select-k", "cells.npz", "--max", 5, "-o", "path.csv")
         assert done.code == 130
         assert [line.split()[0] for line in done.out.splitlines()] == [
             "n_clusters",
-            "4",
-            "5",
+            "1",
+            "2",
         ]
         assert not Path("path.csv").exists()

@@ -25,7 +25,7 @@ OPTIONS = {
     "released": ({}, {"known_labels": KNOWN, "hold_labels": False}),
     "iterative": ({"outliers": "iterative", "outlier_threshold": 0.5}, {}),
     "final": ({"outliers": "final"}, {}),
-    "robust columns": ({"robust": {"columns": 1.05}}, {}),
+    "robust columns": ({"robust": {"columns": 1.0}}, {}),
     "robust rows": ({"robust": {"rows": 1.2}}, {}),
     "no prior": ({"prior": 0.0}, {}),
     "fixed": ({"fixed_groups": FIXED}, {}),

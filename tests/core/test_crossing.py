@@ -120,16 +120,18 @@ class TestCrossed:
         assert crossing.crossed(counts, best, other, settings, SERIAL) is other
         assert not made
 
-    @pytest.mark.parametrize("max_iter", [1, 5, 9, 300])
+    @pytest.mark.parametrize("max_iter", [1, 5, 300])
     def test_the_history_tells_of_both_parts(self, max_iter):
         lengths = set()
-        for seed in range(10):
+        for seed in range(5):
             settings = settings_for(6, max_iter=max_iter)
-            ((best, _),) = found_by(merges, hard(seed), settings, 3, seed=seed)
+            rng = np.random.default_rng(seed)
+            shapeless = rng.poisson(rng.gamma(0.5, 10.0, (200, 8)))
+            ((best, _),) = found_by(merges, shapeless, settings, 3, seed=seed)
             losses = best.history["loss"]
             lengths.add(len(losses))
             assert len({len(each) for each in best.history.values()}) == 1
             assert (np.diff(losses) <= 1e-9 * abs(losses[:-1])).all()
             assert losses[-1] == best.loss
             assert best.converged or len(losses) == max_iter
-        assert max(lengths) == max_iter or max_iter > 5
+        assert max(lengths) == max_iter or max(lengths) > 5

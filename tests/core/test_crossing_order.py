@@ -29,7 +29,7 @@ class TestCrossings:
     of a run to convergence an exclamation mark.
     """
 
-    def follow(self, monkeypatch, losses, better=(), barren=(), *, again=True):
+    def follow(self, monkeypatch, losses, better=(), barren=()):
         """Crossings after each trial, and the runs that they give.
 
         Crossing with a barren run gives nothing better than that run itself.
@@ -56,7 +56,7 @@ class TestCrossings:
 
         monkeypatch.setattr(crossing, "crossed", crossed)
         monkeypatch.setattr(crossing, "finished", finished)
-        runs = crossing.crossed_runs(None, trials(), settings, SERIAL, again=again)
+        runs = crossing.crossed_runs(None, trials(), settings, SERIAL)
         return after, [each.name for each in runs]
 
     def test_the_best_meets_every_trial_and_then_the_run_before(self, monkeypatch):
@@ -68,18 +68,6 @@ class TestCrossings:
             [("A!", "B")],
             [("A!", "C"), ("A!", "B'")],
             [("A!", "D"), ("A!", "C'")],
-        ]
-
-    def test_along_a_path_the_best_meets_every_trial_and_no_other(self, monkeypatch):
-        losses = {"A": 10, "B": 19, "C": 16, "D": 17, "E": 20}
-        after, runs = self.follow(monkeypatch, losses, {"C": 5}, {"B"}, again=False)
-        assert runs == ["A!", "B", "C'!", "D'", "E'"]
-        assert after == [
-            [],
-            [("A!", "B")],
-            [("A!", "C")],
-            [("C'!", "D")],
-            [("C'!", "E")],
         ]
 
     def test_a_trial_that_gave_nothing_is_not_met_again(self, monkeypatch):

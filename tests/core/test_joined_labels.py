@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from planted_runs import assert_same_bits
-from searching import found_by, hard, recorded, settings_for
+from searching import hard, recorded, settings_for
 
 import containers
 from threecpo._core import crossing, merging
@@ -15,7 +15,6 @@ from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.run import run
-from threecpo._core.search import merges
 from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL
 
@@ -70,16 +69,6 @@ class TestJoinedLabels:
         assert found.history["out_of_noise"].any()
         for name, values in vars(before).items():
             np.testing.assert_array_equal(getattr(known, name), values)
-
-    def test_outliers_of_a_larger_number_stay_outliers(self, made, seed):
-        Y, _ = containers.planted(n_background=20, seed=seed)
-        found_by(merges, Y, settings_for(5, 3, outliers=True), 1)
-        _, above, below = made
-        assert below.settings.n_clusters == 3
-        outside = above.result.labels == OUTLIER
-        assert outside.any()
-        np.testing.assert_array_equal(below.labels == OUTLIER, outside)
-        assert below.labels.min() == OUTLIER
 
     def test_outliers_of_a_common_start_are_those_of_either_run(self, made):
         Y, _ = containers.planted(6, n_rows=40, n_background=30, seed=42)

@@ -2,9 +2,11 @@
 
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from planted_runs import assert_same_bits
 from searching import (
     SEARCHES,
     found_by,
@@ -19,7 +21,7 @@ from threecpo._core import merging, seeding
 from threecpo._core.codes import NOWHERE, OUTLIER
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
-from threecpo._core.search import Starts, merges, restarts
+from threecpo._core.search import Starts, adaptive_merges, merges, restarts
 from threecpo._core.workers import SERIAL
 
 
@@ -74,6 +76,7 @@ class TestFirstManyClusters:
         settings = settings_for(5, outliers=True)
         found_by(merges, Y, settings, 4)
         wide = [each for each in made if each.settings.n_clusters > 5]
+        wide = [each for each in wide if each.settings.n_clusters > 10]
         assert [each.settings.n_clusters for each in wide] == [15, 16, 15, 16]
         for each in wide:
             n_many = each.settings.n_clusters
@@ -85,11 +88,11 @@ class TestFirstManyClusters:
 
     def test_they_are_joined_into_as_many_as_asked_for(self, made):
         found_by(merges, hard(0), settings_for(5), 1)
-        wide, narrow = made
-        found = wide.result
-        new = merge_clusters(found.sums, found.groups, 5, 1e-3)
-        np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
-        np.testing.assert_array_equal(narrow.groups, wide.result.groups)
+        for (wide, narrow), n_clusters in zip(pairwise(made), (10, 7, 5), strict=True):
+            found = wide.result
+            new = merge_clusters(found.sums, found.groups, n_clusters, 1e-3)
+            np.testing.assert_array_equal(narrow.labels, new[wide.result.labels])
+            np.testing.assert_array_equal(narrow.groups, wide.result.groups)
 
     def test_two_runs_in_four_have_all_columns_where_allowed(self, made):
         first = np.array([1, 1, 1, 1, -1, -1, -1, -1], dtype=np.int8)
@@ -97,16 +100,23 @@ class TestFirstManyClusters:
         starts = Starts(from_dense(hard(0)), first, make, also_all_columns=True)
         seeds = np.random.SeedSequence(0).spawn(8)
         list(merges(starts, settings_for(5), seeds, SERIAL))
-        wide = [each for each in made if each.settings.n_clusters > 5]
+        wide = [each for each in made if each.settings.n_clusters > 10]
         used = [(each.groups == 1).all() for each in wide]
         assert used == [False, False, True, True] * 2
         for each in wide[::4] + wide[1::4]:
             np.testing.assert_array_equal(each.groups, first)
 
-    def test_every_third_run_goes_on_to_the_next_number(self, made):
-        found_by(merges, hard(0), settings_for(6, 2), 5)
+    def test_every_third_run_comes_down_in_three_steps(self, made):
+        found_by(merges, hard(0), settings_for(5), 4)
         sizes = [each.settings.n_clusters for each in made]
-        assert [size for size in sizes if size > 6] == [16] * 5 + [12] * 3
+        assert [size for size in sizes if size > 5] == [15, 10, 7, 16, 15, 16, 10, 7]
+
+    def test_a_number_has_the_same_runs_alone_and_among_others(self, seed):
+        for find in (merges, adaptive_merges):
+            among = found_by(find, hard(seed), settings_for(6, 3, 4), 4, seed=seed)
+            alone = found_by(find, hard(seed), settings_for(3), 4, seed=seed)
+            assert among[1][1] == alone[0][1]
+            assert_same_bits(among[1][0], alone[0][0])
 
     def test_where_they_collapse_a_run_starts_plainly(self, made, seed):
         """The price leaves no column relevant for more clusters than asked for."""

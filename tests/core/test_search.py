@@ -99,7 +99,7 @@ class TestRuns:
         seeds = np.random.SeedSequence(0).spawn(2)
         found = find(starts_of(hard(0)), settings_for(5, 4, 3), seeds, SERIAL)
         next(found)
-        assert {each.settings.n_clusters for each in made} <= {5, 10}
+        assert {each.settings.n_clusters for each in made} <= {5, 7, 10}
         next(found)
         assert min(each.settings.n_clusters for each in made) == 4
 

@@ -39,8 +39,8 @@ def fake(k, likelihoods, prices, dispersions, *, v=None, loss=None):
         likelihoods=likelihoods,
         prices=prices,
         prices_in=lambda unit: prices / unit,  # any price that falls with the unit
-        dispersions=np.array(dispersions, dtype=float),
-        least_dispersion=1.0,
+        dispersions=np.array(dispersions, dtype=float).clip(1.0),
+        regained=0.0,
         column_weights=1.0,
         label_cost=label_cost(k, 30) if v is None else v,
         loss=-best if loss is None else loss,
@@ -87,10 +87,9 @@ def test_mdl_is_the_loss_plus_the_cost_of_labels():
 
 def test_no_column_counts_for_more_than_poisson():
     fits = random_path(0)
-    for dispersion in (0.0, 0.4, 1.0):
-        for fit in fits:
-            fit.dispersions[:] = dispersion
-        np.testing.assert_allclose(mdl_dispersion(fits), mdl(fits), rtol=1e-13)
+    for fit in fits:
+        fit.dispersions[:] = 1.0
+    np.testing.assert_allclose(mdl_dispersion(fits), mdl(fits), rtol=1e-13)
 
 
 def test_a_column_takes_the_group_that_is_best_when_scaled():

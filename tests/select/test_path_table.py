@@ -21,6 +21,7 @@ def test_the_table_holds_what_the_fits_say(path):
         "loss",
         "price",
         "v",
+        "regained",
         "relevant",
         "total",
         "reproducibility",

@@ -83,6 +83,14 @@ class RowInfo:
             return None
         return np.flatnonzero(self.weights)
 
+    def most_clusters(self, n_rows: int) -> int:
+        """Clusters that so many rows can have: known ones, and one a free row."""
+        held = self.all_held.known
+        counted = slice(None) if self.kept is None else self.kept
+        n_kept = n_rows if self.kept is None else len(self.kept)
+        n_held = 0 if held is None else int((held[counted] >= 0).sum())
+        return n_kept - n_held + len(self.known_names)
+
     @property
     def may_leave(self) -> bool:
         """Whether some rows only start in their known clusters."""

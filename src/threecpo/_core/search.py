@@ -6,27 +6,24 @@ run for every seed:
 ``restarts``
     A run from each seed starts as ``Starts`` says and goes to convergence.
 
-``merges``, whose K fall, works through each K in this order:
+``merges``
+    1. Every seed makes a trial (``SeedRuns.trial``). It begins with several times K
+       clusters from random rows, for a few iterations; joins clusters until K are left
+       (every third seed in three steps); and takes a few more iterations. Where many
+       clusters find too little to stay apart, it starts as in ``restarts``.
+    2. Trials are crossed in the order of the seeds, each with the best run before it.
+       What is lower than the best runs to convergence (``crossing.Crossings``).
 
-1. Every seed makes a trial (``SeedRuns.trial``). It begins with several times K
-   clusters from random rows, for a few iterations, or goes on from its run of the K
-   before; joins clusters until K are left; and takes a few more iterations. Where many
-   clusters find too little to stay apart, it starts as in ``restarts``. The run with
-   many clusters serves smaller K, too, until it has too many for them.
-2. Trials are crossed in the order of the seeds, each with the best run before it. What
-   is lower than the best runs to convergence (``crossing.Crossings``).
-3. Every third seed takes its run on to the next K. The rest begin again: clusters of a
-   larger K can hold columns that those of a smaller one would leave alone.
+A K has the same runs alone and among others. Runs are made side by side where there
+are enough of them, else rows are shared out, as they are in crossings; both give the
+same bits.
 
-Trials are made side by side where there are enough of them, else rows are shared out,
-as they are in crossings; both give the same bits.
-
-``adaptive_restarts`` and ``adaptive_merges`` differ in the number of runs
-alone: for one K a search that ends after m runs has found what m seeds would have
-found. Restarts agree where two of them share the lowest loss. Merging runs are crossed,
-so that each knows of those before it. There a trial is also taken to convergence by
-itself (unless that is hopeless), which is not used for anything else: it agrees where
-it arrives at the loss of the best of the runs before it.
+``adaptive_restarts`` and ``adaptive_merges`` differ in the number of runs alone: a
+search that ends after m runs has found what m seeds would have found. Restarts agree
+where two of them share the lowest loss. Merging runs are crossed, so that each knows of
+those before it. There a trial is also taken to convergence by itself (unless that is
+hopeless), which is not used for anything else: it agrees where it arrives at the loss
+of the best of the runs before it.
 """
 
 from __future__ import annotations
@@ -65,12 +62,9 @@ if TYPE_CHECKING:
 
 # Iterations with many clusters, before they are joined.
 WIDE_ITERATIONS = 5
-# Which seeds go on from one K to the next.
-GOES_ON_EVERY = 3
-# A run with many clusters serves every K that it has so many times as many of: a path
-# takes three quarters of the time that it takes with a run for each K, and its losses
-# are about as often lower as higher (222 and 258; benchmarks/results/speed.md).
-SERVES_TIMES = (2, 6)
+# Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
+# 25 have a lower loss for it, 10 a higher one.
+SLOWLY_EVERY = 3
 
 
 class Starts:
@@ -145,20 +139,13 @@ def first_groups(
 
 @dataclass
 class SeedRuns:
-    """What one seed does: runs of its own, numbered ``index`` in reports.
-
-    ``above`` is its run of the K before, if it is to go on from there; ``wide`` its
-    last run with many clusters, if smaller K are to come down from it, too.
-    """
+    """What one seed does: runs of its own, numbered ``index`` in reports."""
 
     starts: Starts
     index: int
     rng: np.random.Generator
     workers: Workers
     report: Report | None = None
-    on_path: bool = False
-    above: Run | None = None
-    wide: Run | None = None
 
     def start(self, settings: Settings) -> Run:
         """Run from columns and rows that the seed draws."""
@@ -172,33 +159,26 @@ class SeedRuns:
         few = few_iterations(settings)
         if few.n_clusters == 1:
             return self._of_one_cluster(few)
-        many = self.above or self.many_clusters(few)
+        many, between = self.begin(few), -(-4 * few.n_clusters // 3)
+        slowly = self.index % SLOWLY_EVERY == 0
+        for n_clusters in (-(-4 * between // 3), between) if slowly else ():
+            if many.sums.n_clusters > n_clusters:
+                step = replace(few, n_clusters=n_clusters, outliers=None)
+                labels, sums = self._joined(many, step)
+                start = self.starts.counts, many.groups, labels
+                many = run(*start, step, self.workers, None, sums)
         if many.sums.n_clusters < few.n_clusters:
             return self.start(few)
-        groups = many.groups
-        labels, sums = joined(many.labels, many.sums, groups, few, self.workers)
-        return self._run(groups, labels, few, sums)
+        labels, sums = self._joined(many, few)
+        return self._run(many.groups, labels, few, sums)
+
+    def _joined(self, many: Run, settings: Settings) -> tuple[Ints, Sums]:
+        return joined(many.labels, many.sums, many.groups, settings, self.workers)
 
     def _of_one_cluster(self, settings: Settings) -> Run:
         """Run with all rows in one cluster: seeds for it would take distances."""
         labels = np.zeros(self.starts.counts.n_rows, dtype=np.int32)
         return self._run(self.starts.columns(self.rng, 1), labels, settings)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether runs go on from one K to the next."""
-        return self.index % GOES_ON_EVERY == 0
-
-    def many_clusters(self, settings: Settings) -> Run:
-        """Return the last run with many clusters, or a new one."""
-        if self.wide is not None:
-            least, most = (times * settings.n_clusters for times in SERVES_TIMES)
-            if least <= self.wide.sums.n_clusters <= most:
-                return self.wide
-        wide = self.begin(settings)
-        if self.on_path and not self.goes_on:
-            self.wide = replace(wide, profile_sums=wide.sums)  # saves memory
-        return wide
 
     def begin(self, settings: Settings) -> Run:
         """Run with many clusters from random rows for a few iterations."""
@@ -257,22 +237,30 @@ def merges(
     workers: Workers,
     report: Report | None = None,
 ) -> Found:
-    """Come down from many clusters, from every seed; the settings' K fall."""
+    """Come down from many clusters, from every seed."""
+    return _merged(crossed_runs, starts, each_settings, seeds, workers, report)
+
+
+def _merged(
+    crossed: Callable[..., list[Run]],
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None,
+) -> Found:
+    """Make trials from the seeds for each K, as many as are crossed."""
     counts = starts.counts
     inner, outer = shared_out(workers, counts, len(seeds))
-    path = len(each_settings) > 1
-    each_seed = [
-        SeedRuns(starts, i, np.random.default_rng(seed), inner, report, path)
-        for i, seed in enumerate(seeds)
-    ]
     alone = crossing_workers(inner, outer)
-    runs: list[Run] = []
     for settings in each_settings:
-        for seed, above in zip(each_seed, runs, strict=False):
-            seed.above = above if seed.goes_on else None
-        trials = outer.map(partial(SeedRuns.trial, settings=settings), each_seed)
-        runs = crossed_runs(counts, trials, settings, alone, again=not path)
-        yield runs
+        each_seed = [
+            SeedRuns(starts, i, np.random.default_rng(seed), inner, report)
+            for i, seed in enumerate(seeds)
+        ]
+        trial = partial(SeedRuns.trial, settings=settings)
+        with closing(outer.map(trial, each_seed)) as trials:
+            yield crossed(counts, trials, settings, alone)
 
 
 def shared_out(
@@ -333,46 +321,18 @@ def adaptive_merges(
     workers: Workers,
     report: Report | None = None,
 ) -> Found:
-    """Come down from many clusters, from one seed after the other; the K fall.
+    """Come down from many clusters, from one seed after the other.
 
-    Trials that were begun ahead and not needed leave no trace: for every K a seed has a
-    generator of its own.
+    Trials that were begun ahead and not needed leave no trace.
     """
-    counts = starts.counts
-    runs: list[Run] = []
-    inner, outer = shared_out(workers, counts, len(seeds))
-    alone = crossing_workers(inner, outer)
-    for place, settings in enumerate(each_settings):
-        each_seed = [
-            SeedRuns(starts, i, _generator(seed, place), inner, report)
-            for i, seed in enumerate(seeds)
-        ]
-        for seed, above in zip(each_seed, runs, strict=False):
-            seed.above = above if seed.goes_on else None
-        trial = partial(SeedRuns.trial, settings=settings)
-        again = len(each_settings) == 1
-        with closing(outer.map(trial, each_seed)) as trials:
-            crossings = Crossings(counts, settings, alone, again=again)
-            runs = _runs_until_agreed(counts, trials, settings, alone, crossings)
-        yield runs
-
-
-def _generator(seed: np.random.SeedSequence, place: int) -> np.random.Generator:
-    """That of the seed itself for the first K, others for those that follow."""
-    if place:
-        key = (*seed.spawn_key, place)
-        seed = np.random.SeedSequence(seed.entropy, spawn_key=key)
-    return np.random.default_rng(seed)
+    return _merged(_runs_until_agreed, starts, each_settings, seeds, workers, report)
 
 
 def _runs_until_agreed(
-    counts: Counts,
-    trials: Iterable[Run],
-    settings: Settings,
-    workers: Workers,
-    crossings: Crossings,
+    counts: Counts, trials: Iterable[Run], settings: Settings, workers: Workers
 ) -> list[Run]:
     """Cross trials until one that was left alone has arrived at the best loss."""
+    crossings = Crossings(counts, settings, workers)
     arrived = np.inf
     for trial in trials:
         if crossings.runs:

@@ -139,32 +139,30 @@ class BlockRows:
         progress: Progress | None,
         *,
         stage: str,
-        path: bool,
+        path: str | None,
     ) -> list[FitRecord]:
         """Return the best run for each number of clusters, without its rows."""
         request, first = self.request, stage.startswith("-first")
         if self.info.kept is not None:
             plan = with_labels_of(plan, self.n_rows, self.info.kept)
-        plan = plan.with_clusters(max(n_clusters))
-        fitting = BlockFit(plan, self._fitted, self.kept, self, progress, first=first)
-        by_name = isinstance(plan.init, str)
         gathered = self.n_rows if request.gathered else 0
-        if path and by_name and not first:
-            fitting.check_memory(request.sample_rows, n_clusters, gathered)
-            kept = [
-                self._checkpoint(
-                    plan.with_clusters(k),
-                    f"/k-{k}-runs-{plan.n_init}",
-                    path=list(n_clusters),
-                )
-                for k in n_clusters
-            ]
-            checkpoints = [each for each in kept if each is not None]
-            return fitting.fit_each(n_clusters, checkpoints)
-        fitting.check_memory(request.sample_rows, (), gathered)
-        options = {"path": True} if path else {}
-        checkpoint = self._checkpoint(plan, stage, **options)
-        return [fitting.fit(None if path and not by_name else checkpoint)]
+        by_name, path = isinstance(plan.init, str), None if first else path
+        options = {"path": path} if path else {}
+        plans = [plan.with_clusters(k) for k in sorted(n_clusters, reverse=True)]
+        fits, kept = [], []
+        for each in plans:
+            place = self._fitted, self.kept, self, progress
+            fits.append(BlockFit(each, *place, first=first))
+            ending = stage
+            if path:
+                ending = f"/k-{each.settings.n_clusters}-runs-{plan.n_init}"
+            given = by_name or not path
+            kept.append(self._checkpoint(each, ending, **options) if given else None)
+        if path == "rough" and by_name:
+            fits[0].check_memory(request.sample_rows, n_clusters, gathered)
+            return fits[0].fit_each(plans, [each for each in kept if each is not None])
+        fits[0].check_memory(request.sample_rows, (), gathered)
+        return [fit.fit(each) for fit, each in zip(fits, kept, strict=True)]
 
     def _checkpoint(self, plan: Plan, ending: str, **options: Any) -> Checkpoint | None:
         """Checkpoint of a fit, if one is asked for, in the folder with this ending."""
@@ -194,7 +192,8 @@ class BlockRows:
         budget = self.request.budget
         room = budget.holds(2 * self.n_rows * OF_ROW * len(found))
         lines = self.lines_at_once(max(each.settings.n_clusters for each in found))
-        return described_each(self, found, lines, with_rows=room)
+        how = {"with_rows": room, "fractional": self.summary.fractional}
+        return described_each(self, found, lines, **how)
 
     def lines_at_once(self, n_clusters: int) -> int | None:
         """Lines of sums, clusters of all runs, that memory holds in one pass."""

@@ -114,14 +114,13 @@ class BlockFit:
         return FitRecord.of(run, self.plan, losses, self.rows.info)
 
     def fit_each(
-        self, n_clusters: Sequence[int], checkpoints: Sequence[Checkpoint]
+        self, plans: Sequence[Plan], checkpoints: Sequence[Checkpoint]
     ) -> list[FitRecord]:
         """Return a fit for each number of clusters, without results of the rows.
 
         The largest is that of the plan. They share the sample and the passes; of the
         runs of the sample the best goes on. A checkpoint belongs to one of them.
         """
-        plans = [self.plan.with_clusters(k) for k in n_clusters]
         sample_rows = self.rows.request.sample_rows
         assert sample_rows is not None
         lines = self.rows.lines_at_once(self.plan.settings.n_clusters)
@@ -227,7 +226,10 @@ class BlockFit:
 
     @property
     def _starts_from_sample(self) -> bool:
-        return isinstance(self.plan.init, str)
+        """Whether runs are made in memory first: starts by name, and released rows."""
+        everything = self._samples_all(self.rows.request.sample_rows)
+        released = self.rows.info.may_leave and everything
+        return isinstance(self.plan.init, str) or released
 
     def _samples_all(self, sample_rows: int | None) -> bool:
         return sample_rows is None or sample_rows >= self._n_rows

@@ -208,8 +208,14 @@ def _with(
     return replace(record, rows=rows, confidence=Confidence(value, shares, dispersion))
 
 
+# The least dispersion of whole counts, and of other values, such as logarithms.
+OF_WHOLE, OF_FRACTIONS = 1.0, 1e-3
+# What single rows regain are multiples of this, so that sums are exact in any order.
+FINE = 2.0**-24
+
+
 class DescribedFit(NamedTuple):
-    """A fit, the labels of its rows, and the dispersion of each column.
+    """A fit, the labels of its rows, the dispersion of each column, what labels regain.
 
     The record has results of the rows where there was room for them.
     """
@@ -217,6 +223,53 @@ class DescribedFit(NamedTuple):
     record: FitRecord
     labels: NDArray[np.signedinteger[Any]]
     dispersions: NDArray[np.float64]
+    regained: float
+
+
+@dataclass(frozen=True, eq=False)
+class LabelGain:
+    """What the labels of rows regain of their cost of log K: see docs/background.
+
+    Scores are those of columns over their dispersions, whose inverses are ``weights``.
+    """
+
+    describer: RowDescriber
+    profile: Profile
+    weights: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, record: FitRecord, dispersions: NDArray[np.float64]) -> LabelGain:
+        weights = 1.0 / dispersions
+        sums = replace(record.sums, column_weights=weights)
+        smoothed = sums.smoothed(record.settings.prior)
+        profile = EXACT.profile(smoothed, record.groups)
+        return cls(record.describer, profile, weights)
+
+    def __call__(self, counts: Counts) -> float:
+        """What rows regain that are put where the fit puts them."""
+        rows = self.describer(counts)
+        labels = self.describer.labels_of_rates(rows.labels, rows.nearest_labels)
+        return self.of_labels(counts, labels)
+
+    def of_labels(self, counts: Counts, labels: NDArray[np.int32]) -> float:
+        """Log of the sum of exp(S_ik - S_i,label), at most log K, added up over rows.
+
+        An outlier regains nothing; the label of a row that is held costs nothing.
+        """
+        most = np.log(self.profile.n_clusters)
+        weighted = self.describer.in_batches(counts).with_column_weights(self.weights)
+        found = scores(weighted, self.profile, SERIAL)
+        own = np.take_along_axis(found, np.maximum(labels, 0)[:, None], axis=1)
+        with np.errstate(invalid="ignore", over="ignore"):
+            gains = np.log(np.exp(found - own).sum(axis=1))
+        gains = np.fmin(gains, most)  # NaN where a row fits no cluster
+        if counts.known is not None:
+            gains[counts.known >= 0] = most
+        gains[labels < 0] = 0.0
+        gains = np.rint(gains / FINE)
+        if counts.weights is not None:
+            gains = np.rint(gains * counts.weights)
+        return float(gains.sum() * FINE)
 
 
 def described_each(
@@ -225,20 +278,32 @@ def described_each(
     lines: int | None,
     *,
     with_rows: bool,
+    fractional: bool,
 ) -> Iterator[DescribedFit]:
-    """Describe fits, as many of them in one reading as have so many lines of sums."""
+    """Describe fits, as many of them in two readings as have so many lines of sums."""
+    least = OF_FRACTIONS if fractional else OF_WHOLE
     for some in _shared_out(records, lines):
         keep = "rows" if with_rows else "labels"
         work = [RatioDescriber.of(record, keep) for record in some]
         found = engine.fold(partial(_describe, work), _added)
-        for record, each, part in zip(some, work, found, strict=True):
-            # So few digits that the order in which φ was added up does not show.
-            dispersions = few_digits(each.expected.dispersions(part.ratios))
+        # So few digits that the order in which φ was added up does not show.
+        units = [
+            np.maximum(least, few_digits(each.expected.dispersions(part.ratios)))
+            for each, part in zip(work, found, strict=True)
+        ]
+        gains = [LabelGain.of(*each) for each in zip(some, units, strict=True)]
+        regained = engine.fold(partial(_regained, gains), np.add)
+        for record, part, unit, gain in zip(some, found, units, regained, strict=True):
             if with_rows:
                 rows = RowResults.stacked(part.rows)
-                yield DescribedFit(record.with_rows(rows), rows.labels, dispersions)
+                done = record.with_rows(rows), rows.labels
             else:
-                yield DescribedFit(record, np.concatenate(part.rows), dispersions)
+                done = record, np.concatenate(part.rows)
+            yield DescribedFit(*done, unit, float(gain))
+
+
+def _regained(work: Sequence[LabelGain], _: int, counts: Counts) -> NDArray[np.float64]:
+    return np.array([each(counts) for each in work])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,8 @@
 
 1. Rows beyond ``max_row_size`` count for less, and rows that have much of the
    ``seed_columns`` start in their clusters.
-2. With ``max_dispersion`` a first fit, of the most clusters, tells which columns vary
-   too much; they count for less in what follows.
+2. With ``max_dispersion`` a first fit, of the same clusters for any K, tells which
+   columns vary too much; they count for less in what follows.
 3. The search is made, with every known row held in its cluster; from there rows that
    may leave are released, and a run goes on.
 4. The rows are described by the fit that was found.
@@ -23,8 +23,15 @@ from .._core.codes import FREE, RELEVANT
 from .._core.crossing import best_of
 from .._core.dispersion import dispersions
 from .._core.workers import Workers
-from .describing import DescribedFit, described, dispersion_weights
-from .plan import check_rows, report_to, with_labels_of
+from .describing import (
+    OF_FRACTIONS,
+    OF_WHOLE,
+    DescribedFit,
+    LabelGain,
+    described,
+    dispersion_weights,
+)
+from .plan import FEW_RUNS, check_rows, report_to, with_labels_of
 from .record import FitRecord
 from .starting import MERGE, search_for, with_seed_rows
 from .updates import kept_names, row_weights
@@ -43,6 +50,9 @@ if TYPE_CHECKING:
 
     # The rows of a fit, wherever they are.
     FitRows: TypeAlias = "MemoryRows | BlockRows"
+
+# Clusters of the fit that tells how much columns vary.
+MEASURED_CLUSTERS = 8
 
 
 def fit(
@@ -66,13 +76,16 @@ def fit_path(
     n_clusters: Sequence[int],
     rows: FitRows,
     progress: Progress | None = None,
+    *,
+    rough: bool = False,
 ) -> Iterator[DescribedFit]:
     """Yield the fit for each number of clusters as soon as it is finished.
 
-    What does not depend on the number is done once. A search that comes down from one
-    number to the next expects them to fall.
+    What does not depend on the number is done once. They are the fits that ``fit``
+    makes of the numbers; ``rough`` ones over blocks go on with one run each.
     """
-    made = _Fit.of(plan, n_clusters, rows, progress, path=True).checked()
+    path = "rough" if rough else "complete"
+    made = _Fit.of(plan, n_clusters, rows, progress, path=path).checked()
     for found in made.rows.describe_path(made.records()):
         yield found._replace(record=made.finished(found.record))
 
@@ -158,7 +171,7 @@ class _Fit:
     reduced: ReducedRows
     given: RowInfo
     progress: Progress | None
-    path: bool
+    path: str | None
 
     @classmethod
     def of(
@@ -168,7 +181,7 @@ class _Fit:
         rows: FitRows,
         progress: Progress | None = None,
         *,
-        path: bool = False,
+        path: str | None = None,
     ) -> _Fit:
         """Give the rows their weights and starts."""
         given = rows.info
@@ -190,11 +203,14 @@ class _Fit:
         plan, most = self.plan, self.plan.max_dispersion
         if most is None:
             return self._searched(plan, self.n_clusters)
-        plain = plan.with_column_weights(None)
-        (first,) = self._searched(plain, [max(self.n_clusters)], "-first")
+        n_clusters = max(self.n_clusters)
+        if isinstance(plan.init, str):
+            room = self.rows.info.most_clusters(self.rows.n_rows)
+            n_clusters = min(MEASURED_CLUSTERS, room)
+        n_init = FEW_RUNS if plan.n_init == "auto" else min(FEW_RUNS, plan.n_init)
+        plain = replace(plan.with_column_weights(None), n_init=n_init)
+        (first,) = self._searched(plain, [n_clusters], "-first")
         weights = dispersion_weights(self.rows, first, most)
-        if weights is None and not self.path:
-            return [first]
         return self._searched(plan.with_column_weights(weights), self.n_clusters)
 
     def _searched(
@@ -301,15 +317,23 @@ class MemoryRows:
 
     def describe_path(self, records: Iterable[FitRecord]) -> Iterator[DescribedFit]:
         """Yield the fits with results of their rows and dispersions of columns."""
+        least = OF_FRACTIONS if self.counts.fractional else OF_WHOLE
         for record in records:
             done = self.describe(record, with_confidence=False)
             counts = self.counts.with_column_weights(record.sums.column_weights)
+            smoothed = done.sums.smoothed(done.settings.prior)
             labels = done.labels_of_rates
-            found = dispersions(
-                counts, labels, done.sums.smoothed(done.settings.prior), done.groups
-            )
+            found = dispersions(counts, labels, smoothed, done.groups)
+            units = np.maximum(least, found)
+            regained = self._regained(LabelGain.of(done, units), labels)
             assert done.rows is not None
-            yield DescribedFit(done, done.rows.labels, found)
+            yield DescribedFit(done, done.rows.labels, units, regained)
+
+    def _regained(self, gain: LabelGain, labels: NDArray[np.int32]) -> float:
+        def one(block: tuple[int, int]) -> float:
+            return gain.of_labels(self.counts.between(*block), labels[slice(*block)])
+
+        return sum(self.workers.map(one, self.counts.blocks))
 
     def nearest(self, record: FitRecord) -> NDArray[np.int32]:
         """Best cluster of each row under another fit."""

@@ -198,6 +198,8 @@ def seed_numbers(
     )
 
 
+# Runs of a fit that only shows the way; with merging the third starts from all columns.
+FEW_RUNS = 3
 # Of all seeds that one plan makes, that of a sample of the rows.
 SAMPLE_KEY = 2**31
 

@@ -37,8 +37,8 @@ class ThreeCPO(SelectorMixin, PoissonEstimator, plain.ThreeCPO):
     ----------
     n_clusters : int or "auto", default="auto"
         Number of clusters K to start with. Clusters that lose all rows are dropped.
-        ``"auto"`` tries 1 to ``max_clusters`` and keeps the best by ``criterion``; with
-        labels or a model as ``init`` it is their number of clusters.
+        ``"auto"`` chooses from 1 to ``max_clusters`` by ``criterion`` and returns the
+        fit of that number; with labels or a model as ``init`` it is theirs.
     init : str, array-like of shape (n_rows,) or fitted ThreeCPO, default="merge"
         Initial clusters. ``"merge"`` starts with 3–4 × K clusters, merges the cheapest
         pairs and recombines good runs: on most data different seeds then agree more
@@ -84,10 +84,10 @@ default="information"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
     robust : True, dict or None, default=None
         Downweight extreme columns and rows. ``{"columns": 10}`` downweights columns
-        that vary more than 10 times as much as Poisson counts in a first fit, by 10
-        over their dispersion. ``{"rows": 5}`` downweights rows with more than 5 times
-        the counts of the median row to that size. True is ``{"columns": 10, "rows":
-        5}``; None downweights nothing.
+        that vary more than 10 times as much as Poisson counts in a first fit (of eight
+        clusters, for any K), by 10 over their dispersion. ``{"rows": 5}`` downweights
+        rows with more than 5 times the counts of the median row to that size. True is
+        ``{"columns": 10, "rows": 5}``; None downweights nothing.
     seed_columns : dict of str to list or None, default=None
         Columns, by name or number, that clusters start from, such as ``{"rugby":
         ["scrum", "try"]}``. These clusters come first, in the order of the dict and
@@ -152,8 +152,8 @@ default="information"
         Rows in each cluster. Outliers, and rows without counts in relevant or shared
         columns, are in none.
     k_path_ : KPath
-        The fits that ``n_clusters="auto"`` chose from: three restarts for some K, all
-        for K near the best; not saved by ``save``.
+        The fits that ``n_clusters="auto"`` chose from: all restarts for the best K,
+        three for others; not saved by ``save``.
     cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: set by :meth:`name_clusters`, otherwise its best markers.
     tree_ : ndarray of shape (n_clusters - 1, 4)

@@ -87,8 +87,8 @@ def fit(
     ----------
     estimator : ThreeCPO
         What to fit. With ``init=model`` or labels there is no sample and one run. With
-        ``n_clusters="auto"`` the best of a path is kept, as in
-        :func:`select_n_clusters`, which is ``k_path_``.
+        ``n_clusters="auto"`` the best of a path, ``k_path_``, is kept: the fit of that
+        number of clusters.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
         MatrixMarket file, or a folder of npz or parquet files (in the order of the

@@ -13,10 +13,10 @@ from .._options import check_integer, check_non_negative
 from .._progress import heard_by
 from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.selection import (
-    check_first_division,
     empty_path,
     measure_reproducibility,
     numbers_of_auto,
+    searched,
     whole_numbers,
 )
 from ._session import (
@@ -64,8 +64,8 @@ def select_n_clusters(
 
     The sample is fitted for every number as :func:`threecpo.select_n_clusters` does;
     where it is all rows, that is the result. Beyond that the best run of each number
-    goes on with all rows: as many as ``max_memory`` holds share one reading. One more
-    reading (or as many as there are such groups) finds what the criterion needs.
+    goes on with all rows: as many as ``max_memory`` holds share one reading. Two more
+    readings (or two for each of such groups) find what the criterion needs.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ default=None
         request = BlockRequest(session.budget, **how, with_rows=False)
         _, found = session.rows_of_fit(plan, request, rows)
         fit_each = _fit_each(path, session, found, max(wanted), heard)
-        path.add(fit_each(wanted, None))
+        path.add(fit_each(wanted, path.fitter.estimator.n_init))
         if getattr(estimator, "calibrates", False):
             with Workers(plan.n_jobs) as workers:
                 measure_reproducibility(path, found, workers)
@@ -149,9 +149,8 @@ def fit_auto(
         _, found = session.rows_of_fit(plan, request, rows)
         wanted = numbers_of_auto(estimator, found.n_rows, found.info)
         fit_each = _fit_each(path, session, found, max(wanted), heard)
-        path.search(wanted, fit_each)
         with Workers(plan.n_jobs) as workers:
-            check_first_division(path, found, workers)
+            searched(path, wanted, fit_each, found, workers)
             if estimator.calibrates:
                 measure_reproducibility(path, found, workers)
         best = path.best_record.with_parameters(parameters_of(estimator))
@@ -168,7 +167,7 @@ def _fit_each(
     rows: BlockRows,
     largest: int,
     progress: Progress | None,
-) -> Callable[[Sequence[int], int | None], Iterable[Any]]:
+) -> Callable[[Sequence[int], Any], Iterable[Any]]:
     """Return what makes fits: of all rows in memory, where the sample is all."""
     fitter, sample_rows = path.fitter, rows.request.sample_rows
     if sample_rows is not None:
@@ -179,11 +178,10 @@ def _fit_each(
         return lambda ks, n_init: fitter.fit_each(table, ks, progress, n_init)
     plan = fitter.plan(largest)
     session.warn_if_fractional(rows, plan.name, stacklevel=3)
-    source, fractional = session.source, rows.summary.fractional
+    source = session.source
     names = {"columns": source.column_names, "rows": source.row_names}
 
-    def fit_each(n_clusters: Sequence[int], n_init: int | None) -> list[Any]:
-        asked = plan, n_clusters, rows, names, progress, n_init
-        return list(fitter.fits(*asked, fractional=fractional))
+    def fit_each(n_clusters: Sequence[int], n_init: Any) -> list[Any]:
+        return list(fitter.fits(plan, n_clusters, rows, names, progress, n_init))
 
     return fit_each

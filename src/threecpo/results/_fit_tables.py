@@ -146,6 +146,7 @@ PATH = {
     "loss": NUMBER,
     "price": NUMBER,
     "v": NUMBER,
+    "regained": NUMBER,
     "relevant": WHOLE,
     "total": NUMBER,
     "reproducibility": NUMBER,

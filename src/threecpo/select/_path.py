@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +11,14 @@ import numpy as np
 from .. import _options
 from .._core.overlaps import shared_rows
 from .._extras import frame
+from .._fit.plan import FEW_RUNS
 from .._progress import heard_by
 from ..cluster.fitting import as_table, fitted
-from ._poisson import CRITERIA, scaled
+from ._poisson import CRITERIA, DEFAULT, scaled
 from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -26,11 +28,10 @@ if TYPE_CHECKING:
     from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice
 
-    FitEach = Callable[[Sequence[int], int | None], Iterable[PoissonFit]]
+    FitEach = Callable[[Sequence[int], Any], Iterable[PoissonFit]]
 
-# Runs of each number of clusters that is tried first; only the third starts from all
-# columns.
-COARSE_RUNS = 3
+# Steps of the ladder that are tried beyond the best.
+STEPS_AHEAD = 3
 
 
 def ladder(smallest: int, largest: int) -> list[int]:
@@ -94,6 +95,8 @@ class KPath:
         self.undivided = False
         # Agreement of halves of the rows, of some numbers of clusters.
         self.agreements: dict[int, float] = {}
+        # Numbers of clusters whose fits are those of the estimator alone.
+        self._complete: set[int] = set()
 
     @property
     def n_clusters(self) -> NDArray[np.intp]:
@@ -102,7 +105,8 @@ class KPath:
     @property
     def totals(self) -> NDArray[np.float64]:
         fits = self._ordered()
-        if self.undivided:  # then dispersions are those that one cluster leaves
+        if self.undivided and self.criterion == DEFAULT:
+            # Then dispersions are those that one cluster leaves.
             return scaled(fits, fits[0].dispersions)
         return CRITERIA[self.criterion](fits)
 
@@ -225,9 +229,11 @@ class KPath:
         Returns
         -------
         KPath
-            A path that shares the fits of this one.
+            A path that shares the fits of this one, and the test of its first
+            division.
         """
         path = KPath(self.fitter, criterion).add(self._fits.values())
+        path.undivided = self.undivided
         path.agreements |= self.agreements
         return path
 
@@ -291,9 +297,8 @@ class KPath:
     ) -> Self:
         """Add fits for other numbers of clusters.
 
-        They are those that a longer path would have held, except with ``init="merge"``,
-        where the fit of a K hangs on the larger ones of the same call. Fits that are
-        finished when an interrupt (Ctrl-C) comes are kept.
+        They are those that a longer path would have held. Fits that are finished when
+        an interrupt (Ctrl-C) comes are kept.
 
         Parameters
         ----------
@@ -325,8 +330,8 @@ class KPath:
         Parameters
         ----------
         fits : iterable
-            Fits of this path. Of two with the same number of clusters the one of lower
-            loss is kept, the later if they are equal.
+            Fits of this path. Of two with the same number of clusters the later is
+            kept.
 
         Returns
         -------
@@ -334,42 +339,57 @@ class KPath:
             The longer path.
         """
         for fit in fits:
-            known = self._fits.get(fit.n_clusters)
-            if known is None or fit.loss <= known.loss:
-                self._fits[fit.n_clusters] = fit
+            self._fits[fit.n_clusters] = fit
         return self
 
     def search(self, n_clusters: Sequence[int], fit_each: FitEach) -> Self:
         """Fit the numbers of clusters that can be the best, and no others.
 
-        Some numbers, further apart the larger they are, get few runs each. Then the
-        best of them and what lies halfway to its neighbours get all runs, until the
-        best and both its neighbours have them.
+        Numbers further apart the larger they are, some beyond the best of them, and
+        then halfway between the best and its neighbours, get few runs each. The best is
+        fitted as the estimator alone would do it, until the best is such a fit; so are
+        the first few numbers where the smallest is the best.
 
         Parameters
         ----------
         n_clusters : sequence of int
             Numbers of clusters to choose from, without gaps, ascending.
         fit_each : callable
-            Takes numbers of clusters, ascending, and a number of runs (None: those of
-            the estimator); returns their fits.
+            Takes numbers of clusters, ascending, and a number of runs (None: the fits
+            of the estimator alone); returns their fits.
 
         Returns
         -------
         self
             The longer path.
         """
-        first = ladder(n_clusters[0], n_clusters[-1])
+        steps = ladder(n_clusters[0], n_clusters[-1])
         n_init = self.fitter.estimator.n_init
-        few = COARSE_RUNS if n_init == "auto" else min(COARSE_RUNS, n_init)
-        if few == n_init or len(first) == len(n_clusters):
+        few = FEW_RUNS if n_init == "auto" or n_init > FEW_RUNS else None
+        if len(steps) == len(n_clusters):
             few = None
-        self.add(fit_each(first, few))
-        complete = {1} if few else {*first}
-        while todo := self._around_best() - complete:
-            self.add(fit_each(sorted(todo), None))
-            complete |= todo
+        for todo, runs in self._schedule(steps, few):
+            self.add(fit_each(sorted(todo), runs))
         return self
+
+    def _schedule(
+        self, steps: Sequence[int], few: int | None
+    ) -> Iterator[tuple[set[int], int | None]]:
+        """Numbers of clusters to fit next and their runs, while there are any."""
+        while True:
+            tried = self._fits.keys()
+            best = self._best().n_clusters if tried else steps[0]
+            todo = {*steps[: bisect(steps, best) + STEPS_AHEAD]} - tried
+            todo = todo or self._around_best() - tried
+            runs = few
+            if not todo:
+                # No clusters at all is an answer only beside good fits of some.
+                least = {*steps[: 1 + STEPS_AHEAD]} if best == steps[0] else {best}
+                todo, runs = least - self._complete, None
+            if not todo:
+                return
+            yield todo, runs
+            self._complete |= todo if runs is None else set()
 
     def _around_best(self) -> set[int]:
         """The best number of clusters, and numbers halfway to its neighbours."""
@@ -397,8 +417,9 @@ class KPath:
         dict of str to ndarray
             ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
             and ``seconds``, the ``price`` of the relevant columns (a part of the loss),
-            ``v`` = L0(K) + n log K, the number of ``relevant`` columns and
-            ``reproducibility`` (NaN where it was not measured).
+            ``v`` = L0(K) + n log K, what labels of ambiguous rows have ``regained`` of
+            that, the number of ``relevant`` columns and ``reproducibility`` (NaN where
+            it was not measured).
         """
         fits = self._ordered()
         return {
@@ -407,6 +428,7 @@ class KPath:
             "loss": np.array([fit.loss for fit in fits]),
             "price": np.array([fit.record.price for fit in fits]),
             "v": np.array([fit.label_cost for fit in fits]),
+            "regained": np.array([fit.regained for fit in fits]),
             "relevant": np.array([fit.n_relevant for fit in fits]),
             "total": self.totals,
             "reproducibility": self._measured(),

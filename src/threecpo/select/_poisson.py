@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .._fit.describing import DescribedFit
     from .._fit.driver import FitRows
     from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
@@ -42,7 +43,7 @@ def mdl(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
 
 
 def mdl_dispersion(fits: Sequence[PoissonFit]) -> NDArray[np.float64]:
-    """The same for counts in units of their dispersion, column by column."""
+    """The same for counts in units of their dispersion, less what labels regain."""
     return scaled(fits, reference(fits).dispersions)
 
 
@@ -71,27 +72,23 @@ def scaled(
     """
     totals = []
     for fit in fits:
-        unit = np.maximum(fit.least_dispersion, dispersions) * fit.column_weights
+        unit = dispersions * fit.column_weights
         scores = fit.likelihoods / unit[:, None]
         scores[:, 2] -= fit.prices_in(unit)
-        totals.append(fit.label_cost - scores.max(axis=1).sum())
+        totals.append(fit.label_cost - fit.regained - scores.max(axis=1).sum())
     return np.array(totals)
 
 
-# The least dispersion of values that are not integers, such as their logarithms.
-OF_FRACTIONS = 1e-3
-
-
-# The default first.
-CRITERIA = {"mdl-dispersion": mdl_dispersion, "mdl": mdl}
+DEFAULT = "mdl-dispersion"
+CRITERIA = {DEFAULT: mdl_dispersion, "mdl": mdl}
 
 
 @dataclass(frozen=True)
 class PoissonFit:
     """The record of a fit and what the criteria need beside it.
 
-    ``likelihoods`` are the column scores without prices. Whole counts have a
-    dispersion of at least 1; ``least_dispersion`` is that of these.
+    ``likelihoods`` are the column scores without prices. ``regained`` is what the
+    labels of ambiguous rows cost less than log K, by the fit's own ``dispersions``.
     """
 
     record: FitRecord
@@ -99,7 +96,7 @@ class PoissonFit:
     likelihoods: NDArray[np.float64] = field(repr=False)
     dispersions: NDArray[np.float64] = field(repr=False)
     labels: NDArray[Any] = field(repr=False)
-    least_dispersion: float = 1.0
+    regained: float
 
     @property
     def n_clusters(self) -> int:
@@ -135,23 +132,22 @@ class PoissonFit:
         return 1.0 if weights is None else weights
 
     @classmethod
-    def described(
-        cls,
-        record: FitRecord,
-        labels: NDArray[Any],
-        dispersions: NDArray[np.float64],
-        seconds: float,
-        *,
-        fractional: bool,
-    ) -> PoissonFit:
-        """Return a fit to rows with these labels, whose columns vary so much."""
+    def of(cls, found: DescribedFit, seconds: float) -> PoissonFit:
+        """Return a fit that was described."""
         from .._core.codes import free
 
         # Those of a record stay with it, and a path has many records.
+        record = found.record
         smoothed, groups = record.sums.smoothed(record.settings.prior), record.groups
         step = record.settings.column_step(smoothed, groups, free)
-        least = OF_FRACTIONS if fractional else 1.0
-        return cls(record, seconds, step.scores, dispersions, labels, least)
+        return cls(
+            record=record,
+            seconds=seconds,
+            likelihoods=step.scores,
+            dispersions=found.dispersions,
+            labels=found.labels,
+            regained=found.regained,
+        )
 
 
 class PoissonFitter:
@@ -171,11 +167,6 @@ class PoissonFitter:
             )
             raise ValueError(message)
 
-    @property
-    def largest_first(self) -> bool:
-        """Merging comes down from one K to the next."""
-        return getattr(self.estimator, "init", None) == "merge"
-
     def plan(self, n_clusters: int) -> Plan:
         """Plan of the estimator for this number of clusters."""
         return plan_of(copied(self.estimator, n_clusters=n_clusters))
@@ -189,8 +180,8 @@ class PoissonFitter:
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once.
 
-        Fits that are added later are of the rows of the first ones. ``n_init`` runs of
-        each, or as many as the estimator asks for.
+        Fits that are added later are of the rows of the first ones. They are those of
+        the estimator alone, unless they have other numbers of runs (``n_init``).
         """
         from .._core.workers import Workers
         from .._fit.driver import MemoryRows
@@ -203,8 +194,7 @@ class PoissonFitter:
         names = {"columns": table.column_names, "rows": table.row_names}
         with Workers(plan.n_jobs) as workers:
             rows = MemoryRows(counts, workers)
-            asked = plan, n_clusters, rows, names, progress, n_init
-            yield from self.fits(*asked, fractional=counts.fractional)
+            yield from self.fits(plan, n_clusters, rows, names, progress, n_init)
 
     def with_own_info(self, counts: Counts) -> Counts:
         """Return counts of the path with what belonged to their rows, if none does."""
@@ -224,15 +214,12 @@ class PoissonFitter:
         rows: FitRows,
         names: dict[str, Any],
         progress: Progress | None,
-        n_init: int | None = None,
-        *,
-        fractional: bool,
+        n_init: Any = None,
     ) -> Iterator[PoissonFit]:
         """Yield fits to rows in memory or in blocks, with what the criteria need."""
         from .._fit.driver import fit_path
 
-        n_clusters = sorted(n_clusters, reverse=self.largest_first)
-        n_asked = plan.n_init
+        n_asked, rough = plan.n_init, n_init is not None
         plan = replace(plan, n_init=n_asked if n_init is None else n_init)
 
         self.info, self.shape = rows.info, (rows.n_rows, len(rows.totals))
@@ -240,11 +227,12 @@ class PoissonFitter:
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
-        for found, labels, dispersions in fit_path(plan, n_clusters, rows, progress):
-            self._weighted, self._column_weights = True, found.sums.column_weights
-            assert found.plan is not None
-            record = replace(found, plan=replace(found.plan, n_init=n_asked))
-            now = time.perf_counter()
-            facts = record.with_names(**names), labels, dispersions, now - before
-            yield PoissonFit.described(*facts, fractional=fractional)
+        made = fit_path(plan, n_clusters, rows, progress, rough=rough)
+        for found in made:
+            record, now = found.record, time.perf_counter()
+            self._weighted, self._column_weights = True, record.sums.column_weights
+            assert record.plan is not None
+            record = replace(record, plan=replace(record.plan, n_init=n_asked))
+            named = found._replace(record=record.with_names(**names))
+            yield PoissonFit.of(named, now - before)
             before = now

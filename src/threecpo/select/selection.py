@@ -12,10 +12,10 @@ from .. import _options
 from .._progress import heard_by
 from ..cluster.fitting import as_table, check_estimator, copied
 from ._path import KPath
-from ._poisson import CRITERIA, PoissonFitter
+from ._poisson import DEFAULT, PoissonFitter
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .._core.workers import Workers
     from .._fit.driver import FitRows
     from .._fit.plan import Progress
+    from ._path import FitEach
+    from ._poisson import PoissonFit
 
 # The first division is tested at this level, on about so many counts.
 LEVEL = 0.05
@@ -50,10 +52,8 @@ def select_n_clusters(
     """Fit several numbers of clusters and choose among them.
 
     What does not depend on K is computed once, and the runs of all K share the threads.
-    With ``init="merge"`` (the default of ThreeCPO) every third run goes on from each K
-    to the next smaller one, the others begin again, and the runs of each K are crossed;
-    with other starts every fit is the one that the estimator alone would give with the
-    same ``n_init`` and seed.
+    Every fit is the one that the estimator alone would give with the same ``n_init``
+    and seed.
 
     Parameters
     ----------
@@ -202,8 +202,7 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     given = (defaults if "n_init" in options else {}) | given
     seed = given.get("random_state", own.get("random_state"))
     estimator = copied(estimator, **given | {"random_state": _options.fixed_seed(seed)})
-    default = next(iter(CRITERIA))
-    return KPath(PoissonFitter(estimator), default if criterion is None else criterion)
+    return KPath(PoissonFitter(estimator), DEFAULT if criterion is None else criterion)
 
 
 def auto_path(
@@ -231,15 +230,26 @@ def auto_path(
     table = as_table(X, estimator, **rows)
     counts = table.counts
     wanted = numbers_of_auto(estimator, counts.n_rows, counts.row_info)
-    with heard_by(progress, estimator.verbose) as heard:
-        path.search(
-            wanted, lambda ks, n_init: path.fitter.fit_each(table, ks, heard, n_init)
-        )
-    with Workers(path.fitter.plan(1).n_jobs) as workers:
-        check_first_division(path, MemoryRows(counts, workers), workers)
+    n_jobs = path.fitter.plan(1).n_jobs
+    with heard_by(progress, estimator.verbose) as heard, Workers(n_jobs) as workers:
+        found = MemoryRows(counts, workers)
+
+        def fit_each(n_clusters: Sequence[int], n_init: Any) -> Iterator[PoissonFit]:
+            return path.fitter.fit_each(table, n_clusters, heard, n_init)
+
+        searched(path, wanted, fit_each, found, workers)
         if estimator.calibrates:
-            measure_reproducibility(path, MemoryRows(counts, workers), workers)
+            measure_reproducibility(path, found, workers)
     return path
+
+
+def searched(
+    path: KPath, wanted: range, fit_each: FitEach, rows: FitRows, workers: Workers
+) -> KPath:
+    """Return the path after a search; another follows a first division that fails."""
+    path.search(wanted, fit_each)
+    check_first_division(path, rows, workers)
+    return path.search(wanted, fit_each) if path.undivided else path
 
 
 def measure_reproducibility(path: KPath, rows: FitRows, workers: Workers) -> None:
@@ -263,7 +273,7 @@ def check_first_division(path: KPath, rows: FitRows, workers: Workers) -> None:
     from .._fit.distinct import division_result, thinned, work_of
 
     record, labels = path.best_record, path.best_labels
-    chosen_by = path.criterion == next(iter(CRITERIA))
+    chosen_by = path.criterion == DEFAULT
     if record.n_clusters == 1 or path.n_clusters[0] > 1 or not chosen_by:
         return
     plan, tree = record.plan, record.tree
