@@ -81,6 +81,11 @@ def test_seeds_matter():
         tuple(fit(X, 4, random_state=s, max_iter=300).restart_losses_) for s in range(5)
     }
     assert len(losses) == 5
+    state = np.random.RandomState(0)  # goes on from fit to fit
+    found = [fit(X, 4, random_state=state, max_iter=300) for _ in range(2)]
+    first, second = (tuple(model.restart_losses_) for model in found)
+    assert first in losses
+    assert second not in losses
 
 
 def test_two_fits_in_two_threads_give_the_bits_of_one():

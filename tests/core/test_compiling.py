@@ -1,6 +1,10 @@
 """Compiler options of the loops."""
 
-from threecpo._core.loops import Loop
+import gc
+
+import pytest
+
+from threecpo._core.loops import Loop, compiled, f8
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
 from threecpo._core.loops import quick as quick_loops
@@ -24,3 +28,13 @@ def test_loops_add_in_the_written_order_and_count_no_references():
         assert not options.get("parallel"), name
         assert options["nogil"], name
         assert options["_nrt"] is False, name
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_compiling_leaves_the_garbage_collector_as_it_was(collects):
+    (gc.enable if collects else gc.disable)()
+    try:
+        assert compiled(f8)(lambda x: x + 1.0)(1.0) == 2.0
+        assert gc.isenabled() is collects
+    finally:
+        gc.enable()
