@@ -15,7 +15,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
     from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 _LOGGER = logging.getLogger("threecpo.io.blocks")
 _MAGIC = int.from_bytes(b"3CPO blk", "little")
@@ -238,7 +240,7 @@ def stored(
     """
     with ExitStack() as stack:
         stack.enter_context(closing(stream.blocks))
-        ahead = stack.enter_context(closing(_read_ahead(stream.blocks)))
+        ahead = stack.enter_context(closing(read_ahead(stream.blocks)))
         blocks = _not_proportions(_kept(ahead, rows), stream.name)
         begun = list(islice(blocks, 2))
         n_begun = sum(len(block.data) for block in begun)
@@ -312,8 +314,8 @@ def _emptied(blocks: list[Counts]) -> Iterator[Counts]:
         yield blocks.pop(0)
 
 
-def _read_ahead(blocks: Iterator[Counts]) -> Generator[Counts]:
-    """The same blocks, each read while the one before is packed."""
+def read_ahead(blocks: Iterator[T]) -> Generator[T]:
+    """The same blocks, each read while the one before is worked on."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, blocks, None)
         while (block := coming.result()) is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from ..files import is_zarr, limits_of
 from ..formats import ReadOptions, of_suffix
 from ..hierarchies import labels_found, read_rows
 from ..isolated import isolated
-from .store import PackedFile, RowStream, row_cuts
+from .store import PackedFile, RowStream, read_ahead, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
@@ -94,7 +94,24 @@ def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64
 
 
 def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
-    """Rows, or columns, between cuts."""
+    """Rows, or columns, between cuts, unpacked by two processes in turns.
+
+    Zarr has threads of its own.
+    """
+    n_readers = 1 if _library(path) == "zarr" else min(2, len(cuts))
+    with ExitStack() as stack:
+        readers = []
+        for i in range(n_readers):
+            lines = stack.enter_context(
+                closing(_lines_of(path, place, cuts[i::n_readers]))
+            )
+            readers.append(stack.enter_context(closing(read_ahead(lines))))
+        for number in range(len(cuts)):
+            yield next(readers[number % n_readers])
+
+
+def _lines_of(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
+    """Rows, or columns, between these cuts."""
     names = ("lengths", "indices", "data")
     options = {"place": place, "cuts": cuts}
     limits, library = limits_of(path), _library(path)
