@@ -56,7 +56,7 @@ def test_weights_are_those_of_the_dispersions_of_a_fit_without_them():
     from threecpo.cluster.fitting import as_table
 
     X = wild_counts()
-    first = fitted(X, robust=None, n_clusters=8, n_init=3).record_
+    first = fitted(X, robust=None, n_clusters=5, n_init=3).record_
     counts = as_table(X).counts
     labels = inner_labels(first.labels_of_rates, first.n_clusters)
     found = dispersions(counts, labels, first.smoothed, first.groups)

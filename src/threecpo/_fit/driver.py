@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     FitRows: TypeAlias = "MemoryRows | BlockRows"
 
 # Clusters of the fit that tells how much columns vary.
-MEASURED_CLUSTERS = 8
+MEASURED_CLUSTERS = 5
 
 
 def fit(

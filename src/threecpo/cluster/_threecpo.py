@@ -84,7 +84,7 @@ default="information"
         How ``n_clusters="auto"`` chooses, as in :func:`threecpo.select_n_clusters`.
     robust : True, dict or None, default=None
         Downweight extreme columns and rows. ``{"columns": 10}`` downweights columns
-        that vary more than 10 times as much as Poisson counts in a first fit (of eight
+        that vary more than 10 times as much as Poisson counts in a first fit (of five
         clusters, for any K), by 10 over their dispersion. ``{"rows": 5}`` downweights
         rows with more than 5 times the counts of the median row to that size. True is
         ``{"columns": 10, "rows": 5}``; None downweights nothing.
