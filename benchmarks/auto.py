@@ -39,7 +39,8 @@ flatter it a little, and other sets may do worse.
 
 In the committed table *before* is commit 212f70d, measured on a quieter machine than
 *after*. Without what labels regain, the same paths would choose another K on
-stackoverflow and octis_dblp alone (one cluster). Side by side, 36 sets took 62.8 processor seconds before and 65.1 after.
+stackoverflow and octis_dblp alone (one cluster). Side by side, 36 sets took 62.8
+processor seconds before and 65.1 after.
 """
 
 
