@@ -296,20 +296,27 @@ def dispersions(X, labels, groups, prior=None, mu=None, n_lost=None):
     degrees; a row without counts in use, which is all prior, has none. A count that
     must be 0 (no prior, μ = 0) says nothing: 0 / 0 = 0.
     """
+    terms = dispersion_terms(X, labels, groups, prior, mu, n_lost)
+    found = []
+    for x, m, free in terms:
+        seen = m > 0
+        pearson = ((x - m)[seen] ** 2 / m[seen]).sum()
+        excess = (x[seen] / m[seen]).sum() / max(1, len(x))
+        known = free > 1e-6 * max(1, len(x))
+        found.append(ratio(pearson / free, excess) if known else 0.0)
+    return np.array(found)
+
+
+def dispersion_terms(X, labels, groups, prior=None, mu=None, n_lost=None):
+    """X and μ of the rows that count in each column, and its degrees of freedom."""
     mu = expected(X, labels, groups) if mu is None else mu
     n_lost = n_clusters(labels) if n_lost is None else n_lost
     used = groups != -1
     least = X[:, used].min(initial=np.inf) if prior is None else prior
     sizes = X[:, used].sum(axis=1)
     counted = sizes > least * used.sum() * (1 + 1e-12) if used.any() else sizes > 0
-    found = []
     for j, in_use in enumerate(used):
         rows = counted if in_use else np.ones(len(X), dtype=bool)
         x, m = X[rows, j], mu[rows, j]
-        safe = np.where(m > 0, m, 1.0)
-        pearson = np.where(m > 0, (x - m) ** 2 / safe, 0.0).sum()
         share = (m / sizes[rows]).mean() if in_use and len(x) else 0.0
-        free = max(1, len(x) - n_lost) * (1 - share)
-        excess = np.where(m > 0, x / safe, 0.0).sum() / max(1, len(x))
-        found.append(ratio(pearson / free, excess) if free > 1e-6 else 0.0)
-    return np.array(found)
+        yield x, m, max(1, len(x) - n_lost) * (1 - share)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 DIGITS = 2.0**12
 # A column that is nearly all of the rows' sizes has no dispersion around them.
-LEAST_FREE = 1e-9
+LEAST_FREE = 1e-6
 
 
 def dispersions(
@@ -123,8 +123,8 @@ class RatioTerms:
         own = np.where(noise, 0.0, found.rows @ self.shares * self.column_weights)
         free = np.maximum(1.0, rows - self.n_lost) * (1 - own / np.maximum(rows, 1.0))
         excess = (found.ratios + prior * inverses) * free / np.maximum(rows, 1.0)
-        out = np.zeros(len(self.totals))
-        return np.divide(pearson, excess, out=out, where=excess > LEAST_FREE * rows)
+        known = (excess > 0) & (free > LEAST_FREE * np.maximum(rows, 1.0))
+        return np.divide(pearson, excess, out=np.zeros(len(known)), where=known)
 
 
 def added(a: RatioSums, b: RatioSums) -> RatioSums:
