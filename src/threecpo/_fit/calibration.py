@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.optimize import brentq, linear_sum_assignment
 
-from .._core.codes import NOISE, free
+from .._core.codes import NOISE, RELEVANT, free
 from .._core.confidence import LeftOutScores, probabilities
 from .._core.drawn_tables import DrawnTables
 from .._core.overlaps import shared_rows
@@ -151,11 +151,15 @@ def _gain_and_labels(
 
 
 def _gain(record: FitRecord, plan: Plan, counts: Counts, labels: Labels) -> float:
-    """Likelihood that clusters gain over one, in the columns that the fit uses."""
+    """Likelihood that clusters gain over one, in the columns that the fit uses.
+
+    All of them make the row scales: those of C0 alone can be few, and vary by chance.
+    """
     n_clusters, prior = int(labels.max()) + 1, record.settings.prior
-    sums = sum_by_labels(counts, labels, n_clusters, record.groups, prior)
-    step = plan.settings.column_step(sums.smoothed(prior), record.groups, free)
-    used = (record.groups != NOISE) & (sums.totals > 0)
+    groups = np.where(record.groups == NOISE, NOISE, RELEVANT).astype(np.int8)
+    sums = sum_by_labels(counts, labels, n_clusters, groups, prior)
+    step = plan.settings.column_step(sums.smoothed(prior), groups, free)
+    used = (groups != NOISE) & (sums.totals > 0)
     return float((step.scores[used, 2] - step.scores[used, 1]).sum())
 
 
