@@ -98,10 +98,9 @@ def _right(
     plan = plan.with_column_weights(record.sums.column_weights)
     tables = DrawnTables.of(counts, labels, record.groups)
     sample, *seeds = seed.spawn(1 + DRAWS)
-    if whole:
-        wanted = _gain(record, plan, counts, labels)
-    else:  # labels that were found in more rows gain less in these
-        wanted, _ = _gain_and_labels(record, plan, counts, sample)
+    wanted = _gain(record, plan, counts, labels)
+    if not whole:  # labels that were found in more rows mostly gain less in these
+        wanted = max(wanted, _gain_and_labels(record, plan, counts, sample)[0])
     one = partial(_gain_and_right, record, plan, tables, labels)
 
     def drawn(share: float) -> _Drawn:
@@ -111,7 +110,9 @@ def _right(
     ends = list(workers.map(partial(one, 1.0), seeds))
     high = _Drawn(1.0, *np.mean(ends, axis=0).tolist())
     if wanted >= high.gain:  # the search did better than in some of these tables
-        return max(ends)[1]
+        near = replace(plan, init=labels, column_init=record.groups)
+        again = partial(_gain_and_right, record, near, tables, labels, 1.0)
+        return max([*ends, *workers.map(again, seeds)])[1]
     low = drawn(0.0)
     if wanted <= low.gain:
         return low.right
