@@ -74,7 +74,8 @@ class TestSeveralKinds:
         assert ">cell_type<" not in page
         assert_one_line(
             run("report", "out", "--labels", "habitat"),
-            "labels.csv has no labels 'habitat', only cell_type, donor, cluster",
+            "labels.csv has no column 'habitat'; its labels are cell_type, donor, "
+            "cluster",
         )
 
     def test_info_names_the_values_of_every_kind(self, run, csv):

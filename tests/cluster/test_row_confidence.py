@@ -111,6 +111,26 @@ def test_calibrated_confidence_is_the_share_that_is_right(distance, n_right):
         assert before > right + 0.1
 
 
+@pytest.mark.parametrize(
+    ("n_clusters", "clear", "penalty"), [(2, 1.2, None), (3, 2.5, "mdl")]
+)
+def test_calibration_survives_poor_fits_of_drawn_tables(n_clusters, clear, penalty):
+    """One C0 column that varies by chance, and draws that the search fails in."""
+    rng = np.random.default_rng([5, 4])
+    shares = np.full(2, 0.5) if n_clusters == 2 else rng.dirichlet(np.full(3, 3.0))
+    true = rng.choice(n_clusters, 600, p=shares)
+    effects = rng.normal(0, 0.2 * clear * np.sqrt(30 / 200), (n_clusters, 200))
+    rates = 2.0 * rng.gamma(2, 0.5, 200) * np.exp(effects)
+    Y = rng.poisson(rates[true] * rng.gamma(10, 0.1, (600, 1)))
+    options = {"column_penalty": penalty, "random_state": 5}
+    model = ThreeCPO(n_clusters, **options).fit(Y)
+    shared = shared_rows(true, model.labels_)
+    right = shared[linear_sum_assignment(-shared)].sum() / len(Y)
+    found = model.measure_confidence(Y).probabilities_
+    assert right > 0.85
+    assert found[np.arange(600), model.labels_].mean() == pytest.approx(right, abs=0.05)
+
+
 def test_calibration_is_the_same_for_any_threads_and_blocks(monkeypatch):
     """Of all rows, and of a sample."""
     Y, _ = overlapping(0.3)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .model import SmoothedSums
 
 DIGITS = 2.0**12
-# A column that is nearly all of the rows' sizes has no dispersion around them.
+# No dispersion can be estimated for a column that holds nearly all counts in use.
 LEAST_FREE = 1e-6
 
 

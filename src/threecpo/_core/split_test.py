@@ -44,7 +44,7 @@ class SplitResult:
     """Gain of a division and of those of drawn tables, all in nats.
 
     ``z`` is how far it lies above them in standard deviations, ``p_value`` that of a
-    t-test for one more value; NaN where nothing can be told.
+    t-test for one more value, NaN if there are too few counts.
     """
 
     gain: float

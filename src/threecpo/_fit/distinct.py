@@ -134,7 +134,7 @@ def _permutation_result(
 ) -> SplitResult:
     """Compare the gain of the first division of labels with those of permuted labels.
 
-    They are permuted within batches, and their groups joined to two anew each time.
+    Labels are permuted within batches; each time their groups are merged into two.
     """
     names, codes = np.unique(labels, return_inverse=True)
     columns, k = all_relevant(counts.n_columns), len(names)

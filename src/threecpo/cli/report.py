@@ -159,8 +159,8 @@ def _with_labels(
         if kind not in known:
             some = ", ".join(known) or "none"
             message = (
-                f"labels.csv has no labels {kind!r}, only {some}; pass labels in a "
-                "separate file with --metadata."
+                f"labels.csv has no column {kind!r}; its labels are {some}. "
+                "Pass others in a separate file with --metadata."
             )
             raise ValueError(message)
     others = {name: rows[name] for name in rows if name not in columns}

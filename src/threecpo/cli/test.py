@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..results import LabelSignificance
 
 
-_TOLD = ("name", "groups", "summary", "sentences", "left_out", "linkage")
+_JSON_FIELDS = ("name", "groups", "summary", "sentences", "left_out", "linkage")
 
 
 @new_command(
@@ -79,8 +79,8 @@ def command(
         )
         write(found.columns)
     if as_json:
-        told = {name: getattr(found, name) for name in _TOLD}
-        print_json({"independent": independent} | told | {"table": found.columns})
+        fields = {name: getattr(found, name) for name in _JSON_FIELDS}
+        print_json({"independent": independent, **fields, "table": found.columns})
         return
     print_tree(_branch(found, len(found.linkage) + len(found.groups) - 1))
     print_line(found.summary)
@@ -107,7 +107,7 @@ def _branch(found: LabelSignificance, node: int) -> tuple[str, list[Any]]:
     verdict, rows = str(table["verdict"][node]), int(table["rows"][node])
     if node < n_groups:
         return f"{found.groups[node]} ({number_of(rows, 'row')}): {verdict}", []
-    told = [p_text(float(table["p_adjusted"][node]))]
-    told += [verdict] if verdict != DISTINCT else []
+    parts = [p_text(float(table["p_adjusted"][node]))]
+    parts += [verdict] if verdict != DISTINCT else []
     below = found.linkage[node - n_groups, :2].astype(int).tolist()
-    return ", ".join(filter(None, told)), [_branch(found, each) for each in below]
+    return ", ".join(filter(None, parts)), [_branch(found, each) for each in below]

@@ -169,7 +169,7 @@ def label_significance(
             independent=bool(independent),
             level=alpha,
         )
-    verdicts, sentences = _told(groups, tree, splits, adjusted, alpha)
+    verdicts, sentences = _verdicts_in_words(groups, tree, splits, adjusted, alpha)
     below, sizes = [sorted(each) for each in tree.members], np.bincount(codes)
     columns = {
         "node": np.arange(len(below)),
@@ -182,7 +182,7 @@ def label_significance(
     return LabelSignificance(name, groups, tree.linkage, columns, sentences, left_out)
 
 
-def _told(
+def _verdicts_in_words(
     groups: tuple[str, ...],
     tree: Tree,
     splits: list[SplitResult | None],

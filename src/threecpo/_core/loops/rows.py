@@ -250,7 +250,7 @@ def describe_rows(
     ``clusters`` names those of the profile; the second best has another name. ``out``
     takes the scores of all clusters, unless it has no columns. A row that is held in a
     cluster has that for its nearest; its margin is below 0 where another is better.
-    Without a background there is no excess.
+    The excess is left out if the profile has no background.
     """
     n_clusters = len(profile.ranks)
     several = False
