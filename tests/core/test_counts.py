@@ -1,3 +1,7 @@
+import pickle
+from functools import reduce
+from itertools import pairwise
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,8 +10,9 @@ from hypothesis import strategies as st
 
 from strategies import count_matrices
 from threecpo._core import counts as counts_module
-from threecpo._core.counts import EXACT, Counts, first_bad_entry
+from threecpo._core.counts import EXACT, Counts, RowStack, first_bad_entry
 from threecpo._core.matrices import from_dense, from_sparse
+from threecpo._core.rows import RowInfo
 
 
 def assert_canonical(counts, Y):
@@ -137,3 +142,23 @@ def test_first_bad_entry_says_where():
         row, column, value = first_bad_entry(from_dense(Y))
         assert (row, column) == (2, 2)
         np.testing.assert_equal(value, bad)
+
+
+@given(count_matrices(), st.lists(st.integers(0, 12), max_size=6))
+def test_a_stack_is_its_parts_below_each_other(Y, cuts):
+    info = RowInfo(weights=np.arange(1.0, len(Y) + 1))
+    counts = from_dense(Y).with_rows(info)
+    bounds = sorted({0, len(Y), *(min(cut, len(Y)) for cut in cuts)})
+    parts = [counts.between(a, b) for a, b in pairwise(bounds)]
+    # Parts of a stack may have been gathered elsewhere.
+    halves = [parts[: len(parts) // 2], parts[len(parts) // 2 :]]
+    stacks = [
+        pickle.loads(pickle.dumps(reduce(RowStack.and_then, map(RowStack, half))))
+        for half in halves
+        if half
+    ]
+    found = reduce(RowStack.and_then, stacks).counts()
+    assert_canonical(found, Y)
+    np.testing.assert_array_equal(found.weights, info.weights)
+    assert_canonical(counts, Y)
+    assert not found.data.flags.writeable

@@ -2,11 +2,14 @@
 
 import threading
 import time
+import tracemalloc
 
+import numpy as np
 import pytest
 
+from threecpo._core.matrices import from_dense
 from threecpo._core.workers import Workers
-from threecpo._fit.engine import ThreadEngine
+from threecpo._fit.engine import ThreadEngine, rows_of
 
 
 def test_no_block_is_in_work_after_an_error():
@@ -30,3 +33,16 @@ def test_no_block_is_in_work_after_an_error():
         with pytest.raises(OSError, match="block 0"):
             engine.fold(work, max)
         assert ended == [1]
+
+
+def test_rows_are_gathered_without_a_second_copy():
+    n_blocks, Y = 40, np.ones((100, 200))
+    firsts = np.arange(n_blocks + 1) * len(Y)
+    with Workers(1) as workers:
+        engine = ThreadEngine([lambda: from_dense(Y)] * n_blocks, workers)
+        tracemalloc.start()
+        counts = rows_of(engine, firsts, np.arange(firsts[-1]))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert counts.shape == (firsts[-1], 200)
+    assert peak < 1.5 * (counts.data.nbytes + counts.indices.nbytes)

@@ -12,8 +12,6 @@ import scipy.sparse as sp
 from .rows import NOTHING, RowInfo, read_only
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from .codes import Floats, Ints
@@ -31,6 +29,8 @@ RANGE_COUNTS = 1 << 24
 MOST_COPIES = 1 << 24
 # Sums of whole counts up to this are exact in half the digits.
 LONGEST_ROW = 1 << 24
+# Arrays that grow get this part of their size more than they need.
+SPARE = 16
 
 
 @dataclass(frozen=True)
@@ -281,21 +281,53 @@ def cut_rows(indptr: NDArray[np.int64], n_blocks: int) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def stacked(parts: Sequence[Counts]) -> Counts:
-    """Rows of several counts below each other."""
-    ends = np.cumsum([0, *(len(part.data) for part in parts)])
-    return Counts(
-        indptr=np.concatenate(
-            [[0], *(p.indptr[1:] + end for p, end in zip(parts, ends, strict=False))]
-        ).astype(np.int64),
-        indices=np.concatenate([part.indices for part in parts]),
-        data=np.concatenate([part.data for part in parts]),
-        n_columns=parts[0].n_columns,
-        odd_values=any(part.odd_values for part in parts),
-        row_info=RowInfo.stacked([part.row_info for part in parts]),
-        column_weights=parts[0].column_weights,
-        transformed=min(part.transformed for part in parts),
-    )
+class RowStack:
+    """Rows below each other, in arrays that grow in place: parts need not be kept."""
+
+    def __init__(self, part: Counts) -> None:
+        self._n_stored = len(part.data)
+        self._indices, self._data = part.indices, part.data
+        # What is known of each part, without its entries.
+        self._parts = [replace(part, indices=np.empty(0, np.int32), data=np.empty(0))]
+
+    def and_then(self, below: RowStack) -> RowStack:
+        """Return this stack with the rows of another one below."""
+        ours, more = self._n_stored, below._n_stored
+        self._indices = _put_behind(self._indices, ours, below._indices[:more])
+        self._data = _put_behind(self._data, ours, below._data[:more])
+        self._n_stored += more
+        self._parts += below._parts
+        return self
+
+    def counts(self) -> Counts:
+        """Return the rows, in the memory of the stack, to which nothing is added."""
+        parts, stop = self._parts, self._n_stored
+        for array in (self._indices, self._data):
+            if array.flags.owndata:
+                array.resize(stop, refcheck=False)
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        return Counts(
+            indptr=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            indices=self._indices[:stop],
+            data=self._data[:stop],
+            n_columns=parts[0].n_columns,
+            odd_values=any(part.odd_values for part in parts),
+            row_info=RowInfo.stacked([part.row_info for part in parts]),
+            column_weights=parts[0].column_weights,
+            transformed=min(part.transformed for part in parts),
+        )
+
+
+def _put_behind(array: NDArray[Any], start: int, values: NDArray[Any]) -> NDArray[Any]:
+    """Put values behind those before ``start``, in the same memory where it can be."""
+    stop = start + len(values)
+    if not array.flags.owndata:  # of the first part, which stays as it is
+        array = array.copy()
+    if stop > len(array):
+        # Large arrays grow by moving pages: there are never two copies of them.
+        array.resize(stop + stop // SPARE, refcheck=False)
+    array[start:stop] = values
+    return array
 
 
 def first_bad_entry(

@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 # Bytes of a stored count while its block is read (as on disk, as counts, checks), of
-# one in the sample (counts, a copy by columns, a copy inside the first columns; parts
-# and the whole while it is drawn) and of a row whose results are kept.
+# one in the sample (counts, a copy by columns, a copy inside the first columns) and of
+# a row whose results are kept.
 IN_BLOCK = 48
 IN_SAMPLE = 36
-WHILE_DRAWN = 24
 OF_ROW = 48
 # Copies of the sums of a run: its own, those before, with the prior, their logarithms,
 # the profile, and those of the pass.
@@ -139,9 +138,7 @@ class MemoryBudget:
     ) -> None:
         """Refuse a sample that leaves no room to work on it."""
         runs = WIDER * n_clusters * n_batches * n_columns * 8 * OF_RUN * n_jobs
-        # While it is drawn, a quarter is for blocks in work.
-        drawing = n_stored * WHILE_DRAWN * 4 / 3
-        needed = max(n_stored * IN_SAMPLE + runs, drawing)
+        needed = n_stored * IN_SAMPLE + runs
         if self.limit is not None and needed > self.limit:
             sentence = (
                 f"The rows to start from hold about {int(n_stored)} counts, for which "

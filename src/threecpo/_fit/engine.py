@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 
 from .._core.codes import NOWHERE, all_relevant
-from .._core.counts import Counts, stacked
+from .._core.counts import Counts, RowStack
 from .._core.sums import Sums, sum_by_labels
 
 if TYPE_CHECKING:
@@ -208,9 +208,9 @@ def scan(prior: float, _: int, counts: Counts) -> BlockSummary:
 
 def take_rows(
     rows: Sequence[NDArray[np.int64]], index: int, counts: Counts
-) -> list[Counts]:
-    """Chosen rows of a block, as those of every block."""
-    return [counts.rows(rows[index])] if len(rows[index]) else []
+) -> RowStack:
+    """Chosen rows of a block."""
+    return RowStack(counts.rows(rows[index]))
 
 
 def rows_of(
@@ -222,8 +222,7 @@ def rows_of(
         drawn[a:b] - first
         for a, b, first in zip(cuts[:-1], cuts[1:], firsts[:-1], strict=True)
     ]
-    parts = engine.fold(partial(take_rows, rows), list.__add__)
-    return stacked(parts)
+    return engine.fold(partial(take_rows, rows), RowStack.and_then).counts()
 
 
 def each_block(function: Callable[[Counts], T], _: int, counts: Counts) -> list[T]:
