@@ -18,7 +18,8 @@ from sklearn.metrics import adjusted_rand_score
 
 import containers
 from threecpo._core import merging, seeding
-from threecpo._core.codes import NOWHERE, OUTLIER
+from threecpo._core.codes import NOWHERE, OUTLIER, all_relevant, free
+from threecpo._core.crossing import best_of
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
 from threecpo._core.search import Starts, adaptive_merges, merges, restarts
@@ -101,6 +102,7 @@ class TestFirstManyClusters:
         seeds = np.random.SeedSequence(0).spawn(8)
         list(merges(starts, settings_for(5), seeds, SERIAL))
         wide = [each for each in made if each.settings.n_clusters > 10]
+        wide = [each for each in wide if each.settings.price is not free]
         used = [(each.groups == 1).all() for each in wide]
         assert used == [False, False, True, True] * 2
         for each in wide[::4] + wide[1::4]:
@@ -133,6 +135,28 @@ class TestFirstManyClusters:
             assert adjusted_rand_score(labels, best.labels) == 1
         wide = [each for each in made if each.settings.n_clusters > n_clusters]
         assert [each.result.sums.n_clusters for each in wide] == [1] * 6
+
+    def test_where_all_columns_are_allowed_it_begins_again_without_a_price(self, made):
+        """Many weak columns: together they tell clusters apart that each cannot pay."""
+        rng = np.random.default_rng(2)
+        labels = np.arange(600) % 5
+        rates = np.exp(rng.normal(0.5, 0.25, (5, 200)))
+        counts = from_dense(rng.poisson(rates[labels]))
+        make = partial(seeding.poisson_plus_plus, prior=1e-3)
+        settings, seeds = settings_for(5), np.random.SeedSequence(0).spawn(2)
+        scores = []
+        for allowed in (False, True):
+            first = all_relevant(counts.n_columns)
+            starts = Starts(counts, first, make, also_all_columns=allowed)
+            (runs,) = merges(starts, settings, seeds, SERIAL)
+            scores.append(adjusted_rand_score(labels, best_of(runs).labels))
+        assert scores[0] < 0.2 < 0.9 < scores[1]
+        wide = [each for each in made if each.settings.n_clusters > 10]
+        begun = [each.settings.price is free for each in wide]
+        assert begun == [False, False, False, True, False, True]
+        for before, again in zip(wide[2::2], wide[3::2], strict=True):
+            np.testing.assert_array_equal(before.labels, again.labels)
+            assert again.result.sums.n_clusters > 5
 
 
 def test_number_of_clusters_to_come_down_from():

@@ -8,9 +8,10 @@ run for every seed:
 
 ``merges``
     1. Every seed makes a trial (``SeedRuns.trial``). It begins with several times K
-       clusters from random rows, for a few iterations; joins clusters until K are left
-       (every third seed in three steps); and takes a few more iterations. Where many
-       clusters find too little to stay apart, it starts as in ``restarts``.
+       clusters from random rows, for a few iterations (without a price where that
+       leaves too little); joins clusters until K are left (every third seed in three
+       steps); and takes a few more iterations. Where many clusters do not stay apart,
+       it starts as in ``restarts``.
     2. Trials are crossed in the order of the seeds, each with the best run before it.
        What is lower than the best runs to convergence (``crossing.Crossings``).
 
@@ -36,7 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codes import RELEVANT, all_relevant, with_fixed
+from .codes import RELEVANT, all_relevant, free, with_fixed
 from .counts import BLOCK_COUNTS
 from .crossing import Crossings, best_of, crossed_runs, few_iterations, finished
 from .merging import TIMES_MORE, joined, n_before_joining
@@ -60,8 +61,6 @@ if TYPE_CHECKING:
     Report = Callable[[int, int, int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
 
-# Iterations with many clusters, before they are joined.
-WIDE_ITERATIONS = 5
 # Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
 # 25 have a lower loss for it, 10 a higher one.
 SLOWLY_EVERY = 3
@@ -105,8 +104,12 @@ class Starts:
         all columns.
         """
         if self.also_all_columns and index // 2 % 2 == 1:
-            return with_fixed(all_relevant(self.counts.n_columns), self.fixed_groups)
+            return self.all_columns()
         return self.columns(rng, n_clusters)
+
+    def all_columns(self) -> Groups:
+        """Groups with every column in C1 that is not fixed elsewhere."""
+        return with_fixed(all_relevant(self.counts.n_columns), self.fixed_groups)
 
     def labels(
         self,
@@ -159,11 +162,12 @@ class SeedRuns:
         few = few_iterations(settings)
         if few.n_clusters == 1:
             return self._of_one_cluster(few)
-        many, between = self.begin(few), -(-4 * few.n_clusters // 3)
+        many, wide = self.begin(few)
+        between = -(-4 * few.n_clusters // 3)
         slowly = self.index % SLOWLY_EVERY == 0
         for n_clusters in (-(-4 * between // 3), between) if slowly else ():
             if many.sums.n_clusters > n_clusters:
-                step = replace(few, n_clusters=n_clusters, outliers=None)
+                step = replace(wide, n_clusters=n_clusters)
                 labels, sums = self._joined(many, step)
                 start = self.starts.counts, many.groups, labels
                 many = run(*start, step, self.workers, None, sums)
@@ -180,18 +184,25 @@ class SeedRuns:
         labels = np.zeros(self.starts.counts.n_rows, dtype=np.int32)
         return self._run(self.starts.columns(self.rng, 1), labels, settings)
 
-    def begin(self, settings: Settings) -> Run:
-        """Run with many clusters from random rows for a few iterations."""
+    def begin(self, few: Settings) -> tuple[Run, Settings]:
+        """Run with many clusters from random rows for a few iterations.
+
+        Their columns cost more than those of K. Where that leaves fewer clusters or
+        relevant columns than K, all columns are in use and cost nothing until K are
+        left.
+        """
         counts, times = self.starts.counts, TIMES_MORE[self.index % len(TIMES_MORE)]
-        wide = replace(
-            settings,
-            n_clusters=n_before_joining(settings.n_clusters, counts.n_copies, times),
-            max_iter=min(WIDE_ITERATIONS, settings.max_iter),
-            outliers=None,
-        )
-        labels = random_centers(counts)(self.rng, wide.n_clusters, self.workers)
-        groups = self.starts.wide_columns(self.rng, wide.n_clusters, self.index)
-        return run(counts, groups, labels, wide, self.workers)
+        n_clusters = n_before_joining(few.n_clusters, counts.n_copies, times)
+        wide = replace(few, n_clusters=n_clusters, outliers=None)
+        labels = random_centers(counts)(self.rng, n_clusters, self.workers)
+        groups = self.starts.wide_columns(self.rng, n_clusters, self.index)
+        found = run(counts, groups, labels, wide, self.workers)
+        n_relevant = int((found.groups == RELEVANT).sum())
+        too_few = min(found.sums.n_clusters, n_relevant) < few.n_clusters
+        if too_few and self.starts.also_all_columns:
+            wide, groups = replace(wide, price=free), self.starts.all_columns()
+            found = run(counts, groups, labels, wide, self.workers)
+        return found, wide
 
     def _run(
         self, groups: Groups, labels: Ints, settings: Settings, sums: Sums | None = None

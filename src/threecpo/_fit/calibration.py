@@ -96,7 +96,7 @@ def _right(
     plan = plan_of_drawn(plan, min(record.n_clusters, counts.n_rows), plan.n_init)
     plan = replace(plan, max_row_size=None)
     plan = plan.with_column_weights(record.sums.column_weights)
-    tables = DrawnTables.of(counts, labels, record.groups)
+    tables = DrawnTables.of(counts, labels, _used(record))
     sample, *seeds = seed.spawn(1 + DRAWS)
     wanted = _gain(record, plan, counts, labels)
     if not whole:  # labels that were found in more rows mostly gain less in these
@@ -152,16 +152,22 @@ def _gain_and_labels(
 
 
 def _gain(record: FitRecord, plan: Plan, counts: Counts, labels: Labels) -> float:
-    """Likelihood that clusters gain over one, in the columns that the fit uses.
-
-    All of them make the row scales: those of C0 alone can be few, and vary by chance.
-    """
+    """Likelihood that clusters gain over one, in the columns that the fit uses."""
     n_clusters, prior = int(labels.max()) + 1, record.settings.prior
-    groups = np.where(record.groups == NOISE, NOISE, RELEVANT).astype(np.int8)
+    groups = _used(record)
     sums = sum_by_labels(counts, labels, n_clusters, groups, prior)
     step = plan.settings.column_step(sums.smoothed(prior), groups, free)
     used = (groups != NOISE) & (sums.totals > 0)
     return float((step.scores[used, 2] - step.scores[used, 1]).sum())
+
+
+def _used(record: FitRecord) -> NDArray[np.int8]:
+    """Groups with all columns in C1 that the fit uses.
+
+    Those of C0 differ between clusters, too, by less than they would have to; and few
+    of them would make row scales that vary by chance.
+    """
+    return np.where(record.groups == NOISE, NOISE, RELEVANT).astype(np.int8)
 
 
 def _temperature(scores: NDArray[np.float64], own: Labels, right: float) -> float:
