@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     Report = Callable[[int, int, int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
 
+# Part of the columns below which relevant ones can be too few.
+SMALL_PART = 0.25
 # Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
 # 25 have a lower loss for it, 10 a higher one.
 SLOWLY_EVERY = 3
@@ -187,9 +189,9 @@ class SeedRuns:
     def begin(self, few: Settings) -> tuple[Run, Settings]:
         """Run with many clusters from random rows for a few iterations.
 
-        Their columns cost more than those of K. Where that leaves fewer clusters or
-        relevant columns than K, all columns are in use and cost nothing until K are
-        left.
+        Their columns cost more than those of K. Where that leaves fewer clusters than
+        K, or so few relevant columns, all are in use and cost nothing until K clusters
+        are left.
         """
         counts, times = self.starts.counts, TIMES_MORE[self.index % len(TIMES_MORE)]
         n_clusters = n_before_joining(few.n_clusters, counts.n_copies, times)
@@ -198,7 +200,8 @@ class SeedRuns:
         groups = self.starts.wide_columns(self.rng, n_clusters, self.index)
         found = run(counts, groups, labels, wide, self.workers)
         n_relevant = int((found.groups == RELEVANT).sum())
-        too_few = min(found.sums.n_clusters, n_relevant) < few.n_clusters
+        too_few = n_relevant < min(few.n_clusters, SMALL_PART * counts.n_columns)
+        too_few |= found.sums.n_clusters < few.n_clusters
         if too_few and self.starts.also_all_columns:
             wide, groups = replace(wide, price=free), self.starts.all_columns()
             found = run(counts, groups, labels, wide, self.workers)
