@@ -9,7 +9,6 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._core.counts import Counts
 from ._core.matrices import from_dense, from_sparse, plain_format
@@ -181,7 +180,9 @@ def check_counts(
         )
         raise TypeError(message)
     refuse_other_kinds(X)
-    if sp.issparse(X):
+    from scipy.sparse import issparse
+
+    if issparse(X):
         # Conversions of scikit-learn would follow indices before they are checked.
         X = plain_format(X)
     # scikit-learn, which tables of files do without.
@@ -193,7 +194,7 @@ def check_counts(
         checked = check_array(X, input_name="X", **_CHECKS)
     else:
         checked = validate_data(estimator, X, reset=reset, **_CHECKS)
-    counts = from_sparse(checked) if sp.issparse(checked) else from_dense(checked)
+    counts = from_sparse(checked) if issparse(checked) else from_dense(checked)
     return _without_bad_entries(counts, estimator)
 
 

@@ -88,21 +88,21 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     """
     from .cluster import ThreeCPO
 
-    return _loaded(path, ThreeCPO)
+    return _loaded(path, ThreeCPO, computes=True)
 
 
-def load_plain(path: str | os.PathLike[str]) -> Any:
-    """Read a model without scikit-learn, for commands."""
+def load_plain(path: str | os.PathLike[str], *, computes: bool) -> Any:
+    """Read a model without scikit-learn, for commands; one that computes, or not."""
     from .cluster.plain import ThreeCPO
 
-    return _loaded(path, ThreeCPO)
+    return _loaded(path, ThreeCPO, computes=computes)
 
 
-def _loaded(path: Any, kind: type[Any]) -> Any:
+def _loaded(path: Any, kind: type[Any], *, computes: bool) -> Any:
     """Return the model of a file as one of this class."""
     arrays, header = _read(path)
     try:
-        return _restored(kind, arrays, header)
+        return _restored(kind, arrays, header, computes=computes)
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
@@ -119,7 +119,9 @@ def is_model(path: str | os.PathLike[str]) -> bool:
         return False
 
 
-def _restored(kind: type[Any], arrays: dict[str, Any], header: dict[str, Any]) -> Any:
+def _restored(
+    kind: type[Any], arrays: dict[str, Any], header: dict[str, Any], *, computes: bool
+) -> Any:
     from ._fit.record_files import record_from_arrays
     from .cluster.fitting import keep
 
@@ -129,7 +131,7 @@ def _restored(kind: type[Any], arrays: dict[str, Any], header: dict[str, Any]) -
     }
     parameters["groups"] = tuple(parameters["groups"])
     record, model = record_from_arrays(arrays, header["record"]), kind(**parameters)
-    if hasattr(model, "set_params"):  # others are not fitted again
+    if computes:
         _check_parameters(model, record.settings.n_clusters)
     return keep(model, record)
 

@@ -8,7 +8,6 @@ from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ._labels import LABEL, label_texts, labels_of_kinds
 from ._row_values import row_info
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import pandas as pd
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from ._core.counts import Counts
@@ -78,7 +78,7 @@ class ColumnPlaces(NamedTuple):
         there = np.flatnonzero(self.places >= 0)
         ones = np.ones(len(there), dtype=X.dtype)
         shape = (X.shape[1], len(self.places))
-        chosen = sp.csr_array((ones, (self.places[there], there)), shape=shape)
+        chosen = type(X)((ones, (self.places[there], there)), shape=shape)
         return (X @ chosen).tocsr()
 
 

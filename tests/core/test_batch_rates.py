@@ -2,8 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis.extra.numpy import arrays
+from scipy.sparse.csgraph import connected_components
 
 from threecpo._core.batch_rates import MAX_SWEEPS, fit_rates
+from threecpo._core.codes import linked_parts
 
 
 def balanced(cells):
@@ -67,3 +71,13 @@ def test_newton_steps_take_a_single_column(monkeypatch):
     cells = np.array([[[3.0], [2.0]], [[1.0], [5.0]], [[4.0], [4.0]]])
     _, expected = balanced(cells)
     assert_fits(cells, expected, 1e-11 * cells.sum())
+
+
+@given(arrays(np.bool_, (7, 7)))
+def test_linked_points_are_in_the_same_part(linked):
+    linked = linked | linked.T
+    n_parts, expected = connected_components(linked, directed=False)
+    found = linked_parts(linked)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.int32
+    assert found.max() + 1 == n_parts

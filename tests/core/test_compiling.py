@@ -1,6 +1,8 @@
 """Compiler options of the loops."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -38,3 +40,14 @@ def test_compiling_leaves_the_garbage_collector_as_it_was(collects):
         assert gc.isenabled() is collects
     finally:
         gc.enable()
+
+
+def test_numba_finds_blas_when_somebody_else_multiplies():
+    program = (
+        "import sys, numba, numpy as np\n"
+        "from threecpo._core.loops import compiled, f8\n"
+        "assert compiled(f8)(lambda x: x + 1.0)(1.0) == 2.0\n"
+        "assert 'scipy.linalg' not in sys.modules\n"
+        "assert numba.njit(lambda a: np.dot(a, a))(2 * np.eye(2)).sum() == 8.0"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

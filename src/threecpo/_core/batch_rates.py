@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
-from .codes import SHARED
+from .codes import SHARED, linked_parts
 from .loops import balancing, batch_columns
 from .loops.simd import WIDTH
 from .model import log
@@ -125,10 +123,10 @@ def parts(weight_sums: Floats) -> tuple[int, Ints, Ints]:
     n_clusters, n_batches = weight_sums.shape
     if weight_sums.all():
         return 1, np.zeros(n_clusters, np.int32), np.zeros(n_batches, np.int32)
-    graph = np.zeros((n_clusters + n_batches,) * 2)
-    graph[:n_clusters, n_clusters:] = weight_sums > 0
-    n_parts, found = connected_components(csr_array(graph), directed=False)
-    return n_parts, found[:n_clusters], found[n_clusters:]
+    linked = np.zeros((n_clusters + n_batches,) * 2, dtype=np.bool_)
+    linked[:n_clusters, n_clusters:] = weight_sums > 0
+    found = linked_parts(linked | linked.T)
+    return int(found.max()) + 1, found[:n_clusters], found[n_clusters:]
 
 
 def _centre(

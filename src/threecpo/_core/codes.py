@@ -49,6 +49,18 @@ def all_relevant(n_columns: int) -> Groups:
     return np.full(n_columns, RELEVANT, dtype=np.int8)
 
 
+def linked_parts(linked: NDArray[np.bool_]) -> Ints:
+    """Number of the part of each point, where linked points are in the same part."""
+    parts = np.full(len(linked), -1, dtype=np.int32)
+    while (left := parts < 0).any():
+        part = parts.max() + 1
+        reached = np.arange(len(linked)) == left.argmax()
+        while reached.any():
+            parts[reached] = part
+            reached = linked[reached].any(axis=0) & (parts < 0)
+    return parts
+
+
 def starting_code(clusters: NDArray[Any]) -> Ints:
     """Codes of rows that start in these clusters and may leave; and back again."""
     return (FREE - 1 - clusters).astype(np.int32)

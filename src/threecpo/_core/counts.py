@@ -7,11 +7,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .rows import NOTHING, RowInfo, read_only
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .codes import Floats, Ints
@@ -170,10 +170,12 @@ class Counts:
 
     def matrix(self) -> sp.csr_array:
         """Return the same memory as a scipy array."""
+        from scipy.sparse import csr_array
+
         # scipy copies the column indices where the row pointers are of a wider type.
         small = len(self.data) <= np.iinfo(np.int32).max
         indptr = self.indptr.astype(np.int32) if small else self.indptr
-        matrix = sp.csr_array((self.data, self.indices, indptr), shape=self.shape)
+        matrix = csr_array((self.data, self.indices, indptr), shape=self.shape)
         # Spares scipy the search, and repairs of what nobody may write to.
         matrix.has_canonical_format = True
         return matrix
@@ -203,7 +205,7 @@ class Counts:
         matrix = self.matrix()
         if self.whole:
             parts = (self.values(), matrix.indices, matrix.indptr)
-            matrix = sp.csr_array(parts, shape=self.shape)
+            matrix = type(matrix)(parts, shape=self.shape)
         return matrix
 
     def columns(self, mask: NDArray[np.bool_]) -> Counts:

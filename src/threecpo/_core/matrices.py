@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .counts import Counts
 
 if TYPE_CHECKING:
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
 MOST_COLUMNS = np.iinfo(np.int32).max
@@ -81,15 +81,19 @@ def _check_kind(matrix: Any) -> None:
 
 def _csr_of_entries(coo: Any) -> sp.csr_array:
     """Rows of a matrix of entries; entries of the same place are added."""
+    from scipy.sparse import coo_array
+
     rows, columns = coo.coords
     check_coordinates(rows, columns, coo.data, coo.shape)
     entries = (coo.data.astype(np.float64), (rows, columns))
-    return sp.coo_array(entries, shape=coo.shape).tocsr()
+    return coo_array(entries, shape=coo.shape).tocsr()
 
 
 def _repaired(given: Counts, *, by_row: bool) -> Counts:
     """Counts of arrays that are safe to follow but by columns or not canonical."""
-    kind = sp.csr_array if by_row else sp.csc_array
+    from scipy.sparse import csc_array, csr_array
+
+    kind = csr_array if by_row else csc_array
     shape = given.shape if by_row else given.shape[::-1]
     small = len(given.data) <= np.iinfo(np.int32).max
     indptr = given.indptr.astype(np.int32) if small else given.indptr
@@ -117,10 +121,12 @@ def _plain(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
     """Make counts of a dense array, in memory or on disk, some cells at a time."""
+    from scipy.sparse import csr_array
+
     n_rows, n_columns = array.shape
     step = max(1, cells // max(1, n_columns))
     parts = [
-        sp.csr_array(array[i : i + step].astype(np.float64, copy=False))
+        csr_array(array[i : i + step].astype(np.float64, copy=False))
         for i in range(0, max(1, n_rows), step)
     ]
     return Counts(

@@ -218,7 +218,7 @@ def _change(
 ) -> None:
     """Write and print the results of a changed model."""
     from .._core.overlaps import origins, shared_rows
-    from ..persistence import load, load_plain
+    from ..persistence import load_plain
     from ..results import ROWS, read_table
     from ..results.label_comparison import labels_in
     from ._result_folder import open_report, write_results
@@ -231,7 +231,7 @@ def _change(
     target = output or beside
     with new_folder(target, force=force) as new, remembered_warnings() as warned:
         started = time.perf_counter()
-        model = (load_plain if counts is None else load)(folder / "model.npz")
+        model = load_plain(folder / "model.npz", computes=counts is not None)
         given_names = names and read_names(
             names, model.n_clusters_, before["cluster_sizes"], several=True
         )

@@ -50,7 +50,7 @@ def described_fit(model: Path) -> dict[str, Any]:
     from ..persistence import load_plain
     from ..results import fit_facts
 
-    facts = fit_facts(load_plain(model))
+    facts = fit_facts(load_plain(model, computes=False))
     if not is_results(model.parent):
         return facts
     run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))

@@ -66,7 +66,7 @@ def command(
     --missing is zero. Texts are counted with the words of the model. FILE is read with
     the options of the fit; options given here override them.
     """
-    from ..persistence import load
+    from ..persistence import load_plain
 
     asked = {name: values.pop(name) for name in ("max_memory", "workers")}
     typed = source.options | ({} if source.batch is None else {"batch": source.batch})
@@ -74,12 +74,13 @@ def command(
     source = like_the_fit(source, model, in_blocks=in_blocks)
     blocks = block_input(source, asked)
     with table_file(output, force=force) as write:
-        fitted = load(model / "model.npz" if model.is_dir() else model)
-        fitted.set_params(n_jobs=n_jobs)
+        file = model / "model.npz" if model.is_dir() else model
+        fitted = load_plain(file, computes=True)
+        fitted.n_jobs = n_jobs
         facts: dict[str, Any] = {}
         if blocks is not None:
-            file, given = blocks.read_rows()
-            rows = file.predict(fitted, given.get("batch"), missing)
+            found, given = blocks.read_rows()
+            rows = found.predict(fitted, given.get("batch"), missing)
         else:
             rows, facts = _in_memory(fitted, source, typed, zero=missing == "zero")
         write(rows)

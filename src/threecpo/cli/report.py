@@ -110,7 +110,7 @@ def command(
     facts = read_run(folder)
     path = folder / "k_path.csv"
     model, table = (
-        load_plain(folder / "model.npz"),
+        load_plain(folder / "model.npz", computes=False),
         read_table(folder / "labels.csv", ROWS),
     )
     try:

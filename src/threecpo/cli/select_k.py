@@ -132,7 +132,7 @@ def _path(
     options: dict[str, Any],
     rows: GivenRows,
 ) -> KPath:
-    from ..cluster import ThreeCPO
+    from ..cluster.plain import ThreeCPO
     from ..select import select_n_clusters
     from ._result_folder import watched
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from .._core.codes import GROUP_NAMES, NOISE, RELEVANT, SHARED
 from .._options import check_choice, check_integer
@@ -36,6 +35,7 @@ from .table_files import NUMBER, TEXT, WHOLE, column_of, table_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
@@ -377,7 +377,7 @@ def indicator_table(
         raise ValueError(message)
     inside = np.flatnonzero(labels >= 0)
     matrix, labels = counts.matrix()[inside], labels[inside]
-    there = sp.csr_array(
+    there = type(matrix)(
         (np.ones(len(matrix.data)), matrix.indices, matrix.indptr), shape=matrix.shape
     )
     specificity, fidelity = _parts(matrix, there, labels, record.n_clusters)
@@ -415,7 +415,8 @@ def _parts(
     """Specificity and fidelity of each column (columns) in each cluster (rows)."""
     sizes = np.maximum(np.bincount(labels, minlength=n_clusters), 1)[:, None]
     ones, rows = np.ones(len(labels)), np.arange(len(labels))
-    members = sp.csr_array((ones, (labels, rows)), shape=(n_clusters, len(labels)))
+    shape = n_clusters, len(labels)
+    members = type(matrix)((ones, (labels, rows)), shape=shape)
     means = (members @ matrix).toarray() / sizes
     totals = means.sum(axis=0)
     shares = np.divide(means, totals, out=np.zeros_like(means), where=totals > 0)

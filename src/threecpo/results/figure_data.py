@@ -6,16 +6,15 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
-from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT
+from .._core.codes import GROUP_NAMES, NO_COUNTS, OUTLIER, RELEVANT, linked_parts
 from .._plain import plain
 from .fitted import column_names_of, expected_counts, rows_of, shown_labels, sizes_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import scipy.sparse as sp
     from numpy.typing import NDArray
 
     from .._fit.record import FitRecord
@@ -166,17 +165,11 @@ def _centres(
     if not len(rows):
         return []
     some = rows[:: max(1, len(rows) // CENTRE_ROWS)]
-    from scipy.spatial import cKDTree
-
     places = np.column_stack([x[some], y[some]])
-    tree = cKDTree(places)
+    away = _distances(places)
     # Points of one part are linked over the distance to a few neighbours.
-    near = np.asarray(tree.query(places, [min(6, len(some))])[0])[:, 0]
-    pairs = tree.query_pairs(3.0 * float(np.median(near)), output_type="ndarray")
-    linked = sp.coo_array(
-        (np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), (len(some), len(some))
-    )
-    _, parts = connected_components(linked, directed=False)
+    near = np.median(_nth_smallest(away, min(6, len(some))))
+    parts = linked_parts(away <= 3.0 * near)
     sizes = np.bincount(parts)
     large = sizes >= max(LARGE_PART * len(some), PART_ROWS)
     large[sizes.argmax()] = True
@@ -188,11 +181,21 @@ def _middle(places: NDArray[np.float64]) -> list[float]:
 
     A median may lie between two groups, where there is nothing.
     """
-    from scipy.spatial import cKDTree
-
-    away = np.asarray(cKDTree(places).query(places, [max(1, len(places) // 4)])[0])
-    middle: list[float] = places[int(away.argmin())].tolist()
+    away = _nth_smallest(_distances(places), max(1, len(places) // 4))
+    middle: list[float] = places[away.argmin()].tolist()
     return middle
+
+
+def _distances(places: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances between all places."""
+    x, y = places.T
+    squares: NDArray[np.float64] = (x[:, None] - x) ** 2 + (y[:, None] - y) ** 2
+    return np.sqrt(squares, out=squares)
+
+
+def _nth_smallest(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """The n-th smallest value of each row."""
+    return np.partition(values, n - 1, axis=1)[:, n - 1]
 
 
 def map_counts(record: FitRecord, rows: Table, counts: sp.csr_array) -> Part | None:
@@ -202,6 +205,8 @@ def map_counts(record: FitRecord, rows: Table, counts: sp.csr_array) -> Part | N
     ``values`` their counts in a row of mean size, as logarithms in 255 steps, one text
     a column; ``strongest`` the columns that speak most for the cluster of each point.
     """
+    from scipy.sparse import csc_array, diags_array
+
     drawn = row_map(rows, record.n_clusters)
     if drawn is None:
         return None
@@ -213,9 +218,7 @@ def map_counts(record: FitRecord, rows: Table, counts: sp.csr_array) -> Part | N
     best = [markers.best(k, most) for k in range(record.n_clusters)]
     evident = np.argsort(-markers.evidence.max(axis=0), kind="stable")
     columns = _in_turn([*best, evident[:most]])[:most]
-    scaled = sp.csc_array(
-        sp.diags_array(sizes.mean() / np.maximum(sizes, 1.0)) @ counts
-    )
+    scaled = csc_array(diags_array(sizes.mean() / np.maximum(sizes, 1.0)) @ counts)
     values = []
     for j in columns.tolist():
         inside = slice(scaled.indptr[j], scaled.indptr[j + 1])

@@ -9,7 +9,9 @@ counted either, which would take longer for a short row than its scores.
 from __future__ import annotations
 
 import gc
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib import import_module
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +59,23 @@ def _without_gc() -> Iterator[None]:
             gc.enable()
 
 
+@cache
+def _load_without_blas() -> None:
+    """Load numba's functions of arrays, but not scipy.linalg, which they look for.
+
+    No loop multiplies matrices; numba looks again where somebody does.
+    """
+    with suppress(ImportError, AttributeError):  # another numba
+        linalg: Any = import_module("numba.np.linalg")
+        found = linalg.ensure_blas
+        linalg.ensure_blas = lambda: None
+        try:
+            arrays: Any = import_module("numba.np.arraymath")
+            arrays.ensure_blas = found
+        finally:
+            linalg.ensure_blas = found
+
+
 class Loop:
     """A function that is compiled for its signature when it is first called."""
 
@@ -70,6 +89,7 @@ class Loop:
         """Numba's function, with a cache where one can be written."""
         with _LOCK, _without_gc():
             if self._compiled is None:
+                _load_without_blas()
                 given = self._function, self._signature
                 try:
                     self._compiled = nb.njit(given[1], cache=True, **_OPTIONS)(given[0])
