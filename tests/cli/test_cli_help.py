@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import click
 import numpy as np
@@ -102,14 +103,20 @@ def test_wrong_names_are_usage_errors_of_one_line(names, sentence, run):
 
 
 def test_a_first_run_says_that_it_compiles(run, monkeypatch, tmp_path):
+    from threecpo._core import ahead
     from threecpo.cli import _options
 
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for name in [name for name in sys.modules if name.endswith("_core.loops.rows")]:
         monkeypatch.delitem(sys.modules, name)
+    begun = []
+    monkeypatch.setattr(ahead, "compiled_beside", lambda: nullcontext(begun.append(1)))
     assert _options.will_compile()
     done = run("info", "nowhere.csv")
     assert done.err.splitlines()[0] == "threecpo: Compiling (once) …"
+    assert not begun
+    run("fit", "nowhere.csv")
+    assert begun
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     (tmp_path / "loops_x").mkdir()
     (tmp_path / "loops_x" / f"rows.assign-1.{version}.nbi").touch()

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from threecpo._core import ahead
+from threecpo._core.layout import lay_out
 from threecpo._core.loops import Loop, compiled, f8
 from threecpo._core.loops import columns as column_loops
 from threecpo._core.loops import distances as distance_loops
@@ -51,3 +53,29 @@ def test_numba_finds_blas_when_somebody_else_multiplies():
         "assert numba.njit(lambda a: np.dot(a, a))(2 * np.eye(2)).sum() == 8.0"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.parametrize("n_cores", [1, 2])
+def test_another_process_compiles_until_the_work_is_done(n_cores, monkeypatch):
+    begun = []
+
+    def start(command, **_):
+        assert command[1:] == ["-P", "-m", ahead.__name__]
+        waiting = [sys.executable, "-c", "input()"]
+        begun.append(Popen(waiting, stdin=subprocess.PIPE))
+        return begun[0]
+
+    Popen = subprocess.Popen
+    monkeypatch.setattr(ahead.os, "cpu_count", lambda: n_cores)
+    monkeypatch.setattr(ahead.subprocess, "Popen", start)
+    with ahead.compiled_beside():
+        assert [each.poll() for each in begun] == [None] * (n_cores - 1)
+    assert all(each.poll() is not None for each in begun)
+    for each in begun:
+        each.stdin.close()
+
+
+def test_what_is_compiled_ahead_goes_to_the_cache():
+    ahead.compile_late()
+    assert row_loops.assign_rows.dispatcher.stats.cache_path
+    assert lay_out.is_compiled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from ._printing import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from .._errors import Given
 
@@ -29,6 +31,8 @@ TITLES = (CLUSTERS, SEARCH, INPUT, TEXT, LARGE, OUTPUT, OTHER)
 GROUPS = {"relevant": 1, "shared": 0, "noise": -1}
 MOST_SEED = 2**32 - 1
 _SHOW_ALL = "threecpo.show_all"
+# Commands that need the loops of a fit.
+_FITTING = ("fit", "demo", "select-k")
 
 
 def examples(*lines: str) -> str:
@@ -79,12 +83,17 @@ class Command(click.Command):
                 formatter.write_dl(titled[title])
 
     def invoke(self, ctx: click.Context) -> Any:
-        if will_compile():
-            print_note("Compiling (once) …")
         from ..io.limits import allowing
 
+        beside: AbstractContextManager[None] = nullcontext()
+        if will_compile():
+            print_note("Compiling (once) …")
+            if ctx.info_name in _FITTING:
+                from .._core.ahead import compiled_beside
+
+                beside = compiled_beside()
         try:
-            with allowing(ctx.params.pop("max_unpacked", None)):
+            with beside, allowing(ctx.params.pop("max_unpacked", None)):
                 return super().invoke(ctx)
         except ParameterError as error:
             raise ValueError(error.spelled(self._spelled)) from error
