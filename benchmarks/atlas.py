@@ -18,7 +18,6 @@ import subprocess
 import sys
 import threading
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
 
 # A planted cluster is found if a fitted one holds so much of it, and little else.
 FOUND = 0.5
+# Phases of a fit.
+SCAN, DIRECT = "first scan", "fit of the chosen number"
 
 
 def main() -> int:
@@ -76,10 +77,12 @@ def fit(given: argparse.Namespace) -> int:
     """Fit in this process, and print facts about it."""
     from threecpo import ThreeCPO, distributed
 
-    times: dict[str, tuple[float, float]] = {"start": now()}
+    clock = Clock()
+    if given.k == "auto":
+        clock.follow_auto()
 
     class Listener:
-        """Hears of the sample's runs, too, where there is a path of K."""
+        """Hears of the runs over all rows, and of the sample's where K is chosen."""
 
         passes: dict[tuple[int, int], int] = {}  # noqa: RUF012
         n_starts = 0
@@ -87,16 +90,17 @@ def fit(given: argparse.Namespace) -> int:
         def start(self, n_runs: int) -> None:
             self.n_starts += 1
             if self.n_starts == 1:
-                times["first scan"] = now()
-            elif given.k == "auto":
-                times["fit of the sample"] = now()
+                clock.ends(SCAN)
             say(f"  {n_runs} runs")
 
         def step(self, step: Any) -> None:
-            if given.k == "auto" and self.n_starts == 1:
-                return
-            times.setdefault("fit of the sample, first pass", now())
-            times["passes"] = now()
+            if given.k == "auto":
+                if clock.within != DIRECT:
+                    return
+            elif self.passes:
+                clock.ends("passes")
+            else:
+                clock.ends("fit of the sample, first pass")
             key = (step.n_clusters, step.run)
             self.passes[key] = max(self.passes.get(key, 0), step.iteration)
 
@@ -112,20 +116,59 @@ def fit(given: argparse.Namespace) -> int:
         checkpoint=given.checkpoint,
         progress=listener,
     )
-    times["labels"] = now()
-    seconds = {
-        name: [end - begin for begin, end in zip(before, after, strict=True)]
-        for (_, before), (name, after) in pairwise(times.items())
-    }
+    clock.ends("labels")
     facts = {
         "folder": str(rows),
         "groups": model.column_groups_.tolist(),
         "n_clusters": model.n_clusters_,
         "n_passes": max(listener.passes.values(), default=0),
-        "seconds": seconds,
+        "seconds": {name: used.tolist() for name, used in clock.seconds.items()},
     }
     print(json.dumps(facts))
     return 0
+
+
+class Clock:
+    """Seconds of phases: each ends where it is said, and began where one ended."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, NDArray[np.float64]] = {}
+        self.within, self._since = SCAN, np.array(now())
+
+    def ends(self, phase: str) -> None:
+        """End a phase, and begin the next."""
+        found = np.array(now())
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + found - self._since
+        self._since = found
+
+    def follow_auto(self) -> None:
+        """Hear of the phases in which the number of clusters is chosen."""
+        from threecpo._fit.block_rows import BlockRows
+        from threecpo.distributed import _path
+
+        rough, one_pass = _path.RoughFits, BlockRows.one_pass
+        sampled = "path on the sample"
+
+        def phase(*given: Any) -> str:
+            return DIRECT if given[-1] is None else sampled
+
+        rough.numbers = self._heard(rough.numbers, lambda *_: sampled, "labels")
+        rough.__call__ = self._heard(rough.__call__, phase, "labels")
+        BlockRows.one_pass = self._heard(
+            lambda *given: list(one_pass(*given)), lambda *_: "one pass for each"
+        )
+
+    def _heard(self, function: Any, phase: Any, after: str = "") -> Any:
+        def heard(*given: Any) -> Any:
+            before, name = self.within, phase(*given)
+            self.ends(before)
+            self.within = name
+            found = function(*given)
+            self.ends(name)
+            self.within = after or before
+            return found
+
+        return heard
 
 
 def now() -> tuple[float, float]:

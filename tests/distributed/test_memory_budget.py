@@ -7,6 +7,7 @@ import sys
 import pytest
 from block_fits import assert_same_bits, counts_of, evenly, fit, write
 
+from threecpo._fit import engine
 from threecpo._fit.budget import IN_BLOCK, MemoryBudget, budget_of
 from threecpo.io.blocks import BLOCK_COUNTS
 
@@ -124,3 +125,12 @@ def test_a_folder_written_with_one_cut_fits_under_a_budget(tmp_path):
     X, _ = counts_of(n_rows=1000)
     folder = write(X, tmp_path / "X", 50)
     assert_same_bits(fit(folder, fitting={"max_memory": "300kB"}), fit(X))
+
+
+def test_freed_memory_is_left_where_the_library_cannot_release_it(monkeypatch):
+    def missing(_):
+        raise OSError
+
+    engine.release_freed_memory()
+    monkeypatch.setattr(engine.ctypes, "CDLL", missing)
+    engine.release_freed_memory()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from block_fits import (
     assert_same_bits,
     assert_same_path,
@@ -15,6 +16,7 @@ from sklearn.base import clone
 
 from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
+from threecpo._fit.block_rows import BlockRows
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.checkpoint import Checkpoint
 
@@ -171,13 +173,57 @@ def test_auto_beyond_the_sample_is_the_best_of_the_path(seed, tmp_path):
     model = distributed.fit(auto(), folder, sample_rows=100)
     path = path_of(X, sample_rows=100)
     assert model.n_clusters_ == path.best_k == 3
-    assert model.k_path_.totals.tobytes() == path.totals.tobytes()
+    np.testing.assert_allclose(model.k_path_.totals, path.totals, rtol=0.01)
+    assert model.k_path_.totals[2] == path.totals[2]
     np.testing.assert_array_equal(model.labels_, path.best_estimator.labels_)
     assert model.get_params() == auto().get_params()
     assert model.probabilities_.shape == (400, 3)
     assert model.feature_names_in_[0] == "w0"
     again = distributed.predict(model, folder)
     np.testing.assert_array_equal(again, model.labels_)
+
+
+def with_rare_clusters(seed, shares=(30, 25, 20, 10, 6, 4, 2, 1.2, 1, 0.8)):
+    """Clusters of these percents of the rows, each with more of eight columns."""
+    rng = np.random.default_rng(seed)
+    rates = np.tile(rng.gamma(2.0, size=80), (len(shares), 1))
+    for line in rates:
+        line[rng.choice(80, 8, replace=False)] *= 4
+    labels = rng.choice(len(shares), size=6000, p=np.array(shares) / sum(shares))
+    return sp.csr_array(rng.poisson(rates[labels] * rng.gamma(8, 1 / 8, (6000, 1))))
+
+
+def test_auto_takes_the_best_number_alone_to_convergence(asked, monkeypatch):
+    once, one_pass = [], BlockRows.one_pass
+
+    def heard(self, plan, starts, progress):
+        once.extend(start.settings.n_clusters for start in starts)
+        return one_pass(self, plan, starts, progress)
+
+    monkeypatch.setattr(BlockRows, "one_pass", heard)
+    X = with_rare_clusters(seed=1)
+    options = {"sample_rows": 600, "rare_clusters": False}
+    model = distributed.fit(auto(max_clusters=20), evenly(X, 3), **options)
+    table = model.k_path_.to_table()
+    others = table["n_clusters"][~table["converged"]].tolist()
+    assert table["n_clusters"][table["converged"]].tolist() == [10]
+    assert {k for each in asked for k in each} == {10}
+    assert sorted(once) == sorted([*others, 10])
+    # Few rows of the rare clusters are in the sample, which has fewer alone.
+    assert auto(max_clusters=20).fit(X[:600]).n_clusters_ < 8
+    path = path_of(X, [8, 9, 10, 11, 12], sample_rows=600)
+    assert path.best_k == 10
+    rough = dict(zip(table["n_clusters"], table["total"], strict=True))
+    for k, total in zip(path.n_clusters, path.totals, strict=True):
+        assert rough.get(k, total) == pytest.approx(total, rel=5e-3)
+
+
+def test_auto_beyond_the_sample_finds_no_clusters_in_noise():
+    rng = np.random.default_rng(0)
+    X = rng.poisson(rng.gamma(2.0, size=20) * rng.gamma(4, 0.25, size=(600, 1)))
+    found = distributed.fit(auto(max_clusters=8), evenly(X, 3), sample_rows=150)
+    assert found.n_clusters_ == 1
+    assert found.k_path_.to_table()["converged"][:4].all()
 
 
 def test_auto_leaves_the_same_numbers_out_for_any_blocks(tmp_path, monkeypatch):

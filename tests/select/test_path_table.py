@@ -23,6 +23,7 @@ def test_the_table_holds_what_the_fits_say(path):
         "v",
         "regained",
         "relevant",
+        "converged",
         "total",
         "reproducibility",
         "seconds",

@@ -247,6 +247,15 @@ def run(
     return state.result(labels)
 
 
+def run_of(sums: Sums, groups: Groups, settings: Settings, labels: Ints) -> Run:
+    """Return the run that ends with the columns step after these labels and groups."""
+    state = RunState(sums, groups, settings)
+    state.groups = state.step.groups
+    loss = model.loss(state.step.scores, state.groups)
+    state.lines.append(history_line(loss, groups, state.groups, UNKNOWN))
+    return state.result(_without_dropped(labels, state.numbers, sums.n_clusters))
+
+
 def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:
     """Whether some times the last gain of a run would not bring it to this loss."""
     if len(lines) < 2:

@@ -10,11 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._core.codes import OUTLIER
 from .._core.rows import NOTHING, RowInfo
-from .blocks import BlockFit, rows_to_sample
+from .._core.run import run_of
+from .blocks import (
+    BlockFit,
+    add_each_with_labels,
+    answer_with_labels,
+    rows_to_sample,
+)
 from .budget import OF_ROW, check_all
 from .checkpoint import Checkpoint
-from .describing import described_each, described_over, written_over
+from .describing import described_each, described_over, shared_out, written_over
 from .engine import (
     BlockSummary,
     PreparedBlocks,
@@ -23,7 +30,9 @@ from .engine import (
     rows_of,
     scan,
 )
-from .plan import with_labels_of
+from .plan import report_to, with_labels_of
+from .record import FitRecord
+from .shared_pass import PendingRun
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +44,6 @@ if TYPE_CHECKING:
     from .describing import DescribedFit
     from .engine import Engine, Reader, T, Work
     from .plan import Plan, Progress
-    from .record import FitRecord
 
 SAMPLE_ROWS = 20_000
 TOL = 1e-6
@@ -98,6 +106,12 @@ class BlockRows:
     def totals(self) -> NDArray[np.float64]:
         """Sums of the columns."""
         return self.summary.sums.totals
+
+    @property
+    def beyond_sample(self) -> bool:
+        """Whether there are more rows than a fit starts from."""
+        most = self.request.sample_rows
+        return most is not None and most < self.n_rows
 
     def fold(self, work: Work[T], combine: Callable[[T, T], T]) -> T:
         """Work on all rows of every block."""
@@ -164,6 +178,43 @@ class BlockRows:
         fits[0].check_memory(request.sample_rows, (), gathered)
         return [fit.fit(each) for fit, each in zip(fits, kept, strict=True)]
 
+    def sample(self, plan: Plan, n_clusters: Sequence[int]) -> Counts:
+        """Return rows drawn at random, in memory, if fits of these numbers fit there.
+
+        The largest number is that of the plan.
+        """
+        request = self.request
+        fit = BlockFit(plan, self._fitted, self.kept, self)
+        gathered = self.n_rows if request.gathered else 0
+        fit.check_memory(request.sample_rows, n_clusters, gathered)
+        return fit.sample(request.sample_rows)
+
+    def one_pass(
+        self, plan: Plan, starts: Sequence[FitRecord], progress: Progress | None
+    ) -> Iterator[tuple[FitRecord, NDArray[Any]]]:
+        """Yield fits after one pass, and labels; rows of weight 0 have none."""
+        report, last = report_to(progress), True
+        if progress is not None:
+            progress.start(len(starts))
+        within = slice(None) if self.info.kept is None else self.info.kept
+        lines = self.lines_at_once(max(each.settings.n_clusters for each in starts))
+        for some in shared_out(starts, lines):
+            plans = [plan.with_clusters(each.settings.n_clusters) for each in some]
+            requests = [
+                PendingRun(start.groups, start=start.sums).request(each.settings)
+                for start, each in zip(some, plans, strict=True)
+            ]
+            work = partial(answer_with_labels, requests)
+            found = self._fitted.fold(work, add_each_with_labels)
+            for each, start, (sums, parts) in zip(plans, some, found, strict=True):
+                sums.copy_totals_from(self.kept.sums)
+                run = run_of(sums, start.groups, each.settings, np.concatenate(parts))
+                if report is not None:
+                    report(each.settings.n_clusters, 0, 1, run.lines[0], last)
+                labels = np.full(self.n_rows, OUTLIER, parts[0].dtype)
+                labels[within] = run.labels
+                yield FitRecord.of(run, each, [run.loss], self.info), labels
+
     def _checkpoint(self, plan: Plan, ending: str, **options: Any) -> Checkpoint | None:
         """Checkpoint of a fit, if one is asked for, in the folder with this ending."""
         request = self.request
@@ -191,6 +242,7 @@ class BlockRows:
         found = list(records)
         budget = self.request.budget
         room = budget.holds(2 * self.n_rows * OF_ROW * len(found))
+        room = room and self.request.write_to is None
         lines = self.lines_at_once(max(each.settings.n_clusters for each in found))
         how = {"with_rows": room, "fractional": self.summary.fractional}
         return described_each(self, found, lines, **how)

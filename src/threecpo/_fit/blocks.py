@@ -234,14 +234,18 @@ class BlockFit:
     def _samples_all(self, sample_rows: int | None) -> bool:
         return sample_rows is None or sample_rows >= self._n_rows
 
+    def sample(self, sample_rows: int | None) -> Counts:
+        """Rows drawn at random, in memory."""
+        drawn = self._drawn(sample_rows)
+        return rows_of(self.engine, self.summary.first_rows, drawn)
+
     def _sampled(
         self, plans: Sequence[Plan], sample_rows: int | None
     ) -> Iterator[list[Run]]:
         """Runs over rows drawn at random, for each of plans that differ in K alone."""
         plan = self.plan
         everything = self._samples_all(sample_rows)
-        drawn = self._drawn(sample_rows)
-        counts = rows_of(self.engine, self.summary.first_rows, drawn)
+        counts = self.sample(sample_rows)
         with Workers(plan.n_jobs) as workers:
             search = search_for(plan, counts, workers)
             seeds = plan.seeds(search.n_runs)
@@ -312,6 +316,18 @@ def answer(requests: Sequence[Request], _: int, counts: Counts) -> list[Sums]:
     ]
 
 
+def answer_with_labels(
+    requests: Sequence[Request], _: int, counts: Counts
+) -> list[tuple[Sums, list[NDArray[Any]]]]:
+    """The same, each with the labels that the sums are of."""
+    found: list[tuple[Sums, list[NDArray[Any]]]] = []
+    for profile, with_sizes in requests:
+        labels = np.empty(counts.n_rows, dtype=np.int32)
+        sums = sums_by_profile(counts, profile, with_sizes=with_sizes, labels=labels)
+        found.append((sums, [labels.astype(np.min_scalar_type(~profile.n_clusters))]))
+    return found
+
+
 def sum_given(
     labels: Sequence[NDArray[np.int32]],
     n_clusters: int,
@@ -356,6 +372,15 @@ def sum_columns(used: NDArray[np.bool_], prior: float, _: int, counts: Counts) -
 def add_each(a: list[Sums], b: list[Sums]) -> list[Sums]:
     for own, other in zip(a, b, strict=True):
         own.add(other)
+    return a
+
+
+def add_each_with_labels(
+    a: list[tuple[Sums, list[Any]]], b: list[tuple[Sums, list[Any]]]
+) -> list[tuple[Sums, list[Any]]]:
+    add_each([sums for sums, _ in a], [sums for sums, _ in b])
+    for (_, own), (_, other) in zip(a, b, strict=True):
+        own.extend(other)
     return a
 
 

@@ -282,7 +282,7 @@ def described_each(
 ) -> Iterator[DescribedFit]:
     """Describe fits, as many of them in two readings as have so many lines of sums."""
     least = OF_FRACTIONS if fractional else OF_WHOLE
-    for some in _shared_out(records, lines):
+    for some in shared_out(records, lines):
         keep = "rows" if with_rows else "labels"
         work = [RatioDescriber.of(record, keep) for record in some]
         found = engine.fold(partial(_describe, work), _added)
@@ -338,7 +338,7 @@ def _added(a: list[Part], b: list[Part]) -> list[Part]:
     return [own.beside(other) for own, other in zip(a, b, strict=True)]
 
 
-def _shared_out(
+def shared_out(
     records: Sequence[FitRecord], lines: int | None
 ) -> Iterator[list[FitRecord]]:
     """Lists of fits that have at most so many lines of sums together."""

@@ -90,6 +90,20 @@ def fit_path(
         yield found._replace(record=made.finished(found.record))
 
 
+def one_pass(
+    plan: Plan,
+    starts: Sequence[FitRecord],
+    rows: BlockRows,
+    progress: Progress | None = None,
+) -> Iterator[tuple[FitRecord, NDArray[Any]]]:
+    """Yield fits of some of the rows after one pass over all rows, and labels."""
+    made = _Fit.of(plan, [1], rows, progress)
+    weighted = made.rows.with_column_weights(plan.column_weights, plan.settings.prior)
+    assert not isinstance(weighted, MemoryRows)
+    for record, labels in weighted.one_pass(made.plan, starts, progress):
+        yield made.finished(record), labels
+
+
 def describe(plan: Plan, record: FitRecord, rows: FitRows) -> FitRecord:
     """Return a finished fit with results of its rows, as its plan asks for them."""
     return _Fit.of(plan, [record.n_clusters], rows).described(record)

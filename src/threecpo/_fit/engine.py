@@ -7,6 +7,7 @@ first ``scan`` says whether they hold counts, and what they must not change.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -52,10 +53,20 @@ class ThreadEngine:
         def one(index: int) -> T:
             return work(index, self._readers[index]())
 
+        release_freed_memory()
         # Work may write files, of a folder that goes away with an error.
         places = range(len(self._readers))
         with closing(self._workers.map(one, places, drain=True)) as found:
             return reduce(combine, found)
+
+
+def release_freed_memory() -> None:
+    """Let the system have what a sample took, which glibc keeps for later."""
+    try:
+        trim = ctypes.CDLL(None).malloc_trim
+    except (AttributeError, OSError, TypeError):  # not glibc
+        return
+    trim(0)
 
 
 @dataclass(frozen=True, eq=False)

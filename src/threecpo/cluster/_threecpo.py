@@ -153,7 +153,8 @@ default="information"
         columns, are in none.
     k_path_ : KPath
         The fits that ``n_clusters="auto"`` chose from: all restarts for the best K,
-        three for others; not saved by ``save``.
+        three for others (over blocks of more rows than the sample, these end after one
+        pass over all rows); not saved by ``save``.
     cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: set by :meth:`name_clusters`, otherwise its best markers.
     tree_ : ndarray of shape (n_clusters - 1, 4)

@@ -87,8 +87,10 @@ def fit(
     ----------
     estimator : ThreeCPO
         What to fit. With ``init=model`` or labels there is no sample and one run. With
-        ``n_clusters="auto"`` the best of a path, ``k_path_``, is kept: the fit of that
-        number of clusters.
+        ``n_clusters="auto"`` the sample says which numbers of clusters may be the best;
+        these are compared after one pass over all rows, and the best of them is fitted
+        as it would be alone. ``k_path_`` has that fit and those after one pass, which
+        have not ``converged``.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
         MatrixMarket file, or a folder of npz or parquet files (in the order of the
@@ -110,7 +112,8 @@ def fit(
     checkpoint : str or path-like, default=None
         Folder that keeps the state of all runs after each pass. The same call goes on
         from there after a crash, and ends with the same result (under
-        ``assignment="paper"``, a run in a cycle may end elsewhere in it).
+        ``assignment="paper"``, a run in a cycle may end elsewhere in it). With
+        ``n_clusters="auto"`` it keeps complete fits; others are made again.
     scratch : str or path-like, default=None
         Existing folder for the scratch store that files are read into once, about 1.5
         bytes a stored count (logger ``threecpo.io.blocks`` tells how much), and which
@@ -123,8 +126,8 @@ def fit(
         When the runs have ended, look for clusters that are too rare for the sample in
         the rows that fit their clusters worst, as many as half of ``sample_rows``,
         and make one more run from there, which counts if its loss is the lowest; up to
-        three times, while that pays. Not with ``batch``, a start that is given, or
-        ``n_clusters="auto"``.
+        three times, while that pays. Not with ``batch`` or a start that is given, and
+        with ``n_clusters="auto"`` for the chosen number alone.
     write_to : str or path-like, default=None
         New folder for labels and scores of the rows, one file for each block (see
         :func:`read_rows`). The estimator then has no attributes of single rows.

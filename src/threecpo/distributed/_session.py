@@ -125,10 +125,15 @@ class Session:
         info = given_info(plan, found.n_rows, **given)
         return plan, found.with_info(info, plan.settings.prior)
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """Names of columns and rows."""
+        source = self.source
+        return {"columns": source.column_names, "rows": source.row_names}
+
     def named(self, record: FitRecord) -> FitRecord:
         """Return a fit with the names of columns and rows."""
-        source = self.source
-        return record.with_names(columns=source.column_names, rows=source.row_names)
+        return record.with_names(**self.names)
 
     def warn_if_fractional(self, rows: BlockRows, name: str, stacklevel: int) -> None:
         """Warn of values that are not whole numbers."""

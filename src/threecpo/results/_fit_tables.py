@@ -30,7 +30,7 @@ from .fitted import (
     rows_of,
     sizes_of,
 )
-from .table_files import NUMBER, TEXT, WHOLE, column_of, table_of
+from .table_files import FLAG, NUMBER, TEXT, WHOLE, column_of, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -148,6 +148,7 @@ PATH = {
     "v": NUMBER,
     "regained": NUMBER,
     "relevant": WHOLE,
+    "converged": FLAG,
     "total": NUMBER,
     "reproducibility": NUMBER,
     "seconds": NUMBER,

@@ -342,7 +342,23 @@ class KPath:
             self._fits[fit.n_clusters] = fit
         return self
 
-    def search(self, n_clusters: Sequence[int], fit_each: FitEach) -> Self:
+    def add_complete(self, fits: Iterable[PoissonFit]) -> Self:
+        """Take over fits that are those of the estimator alone."""
+        fits = list(fits)
+        self._complete |= {fit.n_clusters for fit in fits}
+        return self.add(fits)
+
+    def fit(self, n_clusters: int) -> PoissonFit:
+        """Return what the path has of this number of clusters."""
+        return self._fits[n_clusters]
+
+    def search(
+        self,
+        n_clusters: Sequence[int],
+        fit_each: FitEach,
+        *,
+        rough: bool = False,
+    ) -> Self:
         """Fit the numbers of clusters that can be the best, and no others.
 
         Numbers further apart the larger they are, some beyond the best of them, and
@@ -357,6 +373,9 @@ class KPath:
         fit_each : callable
             Takes numbers of clusters, ascending, and a number of runs (None: the fits
             of the estimator alone); returns their fits.
+        rough : bool, default=False
+            Whether fits with a number of runs are not those of the estimator, even with
+            its own number of runs.
 
         Returns
         -------
@@ -364,13 +383,28 @@ class KPath:
             The longer path.
         """
         steps = ladder(n_clusters[0], n_clusters[-1])
-        n_init = self.fitter.estimator.n_init
-        few = FEW_RUNS if n_init == "auto" or n_init > FEW_RUNS else None
-        if len(steps) == len(n_clusters):
-            few = None
-        for todo, runs in self._schedule(steps, few):
+        every = self.few_runs == self.fitter.estimator.n_init
+        every = (every or len(steps) == len(n_clusters)) and not rough
+        for todo, runs in self._schedule(steps, None if every else self.few_runs):
             self.add(fit_each(sorted(todo), runs))
         return self
+
+    def climb(self, steps: Sequence[int], fit_each: FitEach) -> int:
+        """Fit steps of a ladder, some beyond the best of them; return that one."""
+        while todo := self._ahead(steps):
+            self.add(fit_each(sorted(todo), self.few_runs))
+        return self._best().n_clusters
+
+    @property
+    def few_runs(self) -> int:
+        """Runs for numbers of clusters that need not be the best."""
+        n_init = self.fitter.estimator.n_init
+        return FEW_RUNS if n_init == "auto" else min(n_init, FEW_RUNS)
+
+    def _ahead(self, steps: Sequence[int]) -> set[int]:
+        """Steps up to some beyond the best that were not tried."""
+        best = self._best().n_clusters if self._fits else steps[0]
+        return {*steps[: bisect(steps, best) + STEPS_AHEAD]} - self._fits.keys()
 
     def _schedule(
         self, steps: Sequence[int], few: int | None
@@ -378,13 +412,12 @@ class KPath:
         """Numbers of clusters to fit next and their runs, while there are any."""
         while True:
             tried = self._fits.keys()
-            best = self._best().n_clusters if tried else steps[0]
-            todo = {*steps[: bisect(steps, best) + STEPS_AHEAD]} - tried
-            todo = todo or self._around_best() - tried
+            todo = self._ahead(steps) or self._around_best() - tried
             runs = few
             if not todo:
                 # No clusters at all is an answer only beside good fits of some.
-                least = {*steps[: 1 + STEPS_AHEAD]} if best == steps[0] else {best}
+                best = self._best().n_clusters
+                least = {*steps[: 1 + STEPS_AHEAD]} if best == min(tried) else {best}
                 todo, runs = least - self._complete, None
             if not todo:
                 return
@@ -418,8 +451,8 @@ class KPath:
             ``n_clusters`` asked for and ``found``, ``loss``, ``total`` (the criterion)
             and ``seconds``, the ``price`` of the relevant columns (a part of the loss),
             ``v`` = L0(K) + n log K, what labels of ambiguous rows have ``regained`` of
-            that, the number of ``relevant`` columns and ``reproducibility`` (NaN where
-            it was not measured).
+            that, the number of ``relevant`` columns, whether the fit has
+            ``converged`` and ``reproducibility`` (NaN where it was not measured).
         """
         fits = self._ordered()
         return {
@@ -430,6 +463,7 @@ class KPath:
             "v": np.array([fit.label_cost for fit in fits]),
             "regained": np.array([fit.regained for fit in fits]),
             "relevant": np.array([fit.n_relevant for fit in fits]),
+            "converged": np.array([fit.record.converged for fit in fits]),
             "total": self.totals,
             "reproducibility": self._measured(),
             "seconds": np.array([fit.seconds for fit in fits]),

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .._fit.block_rows import BlockRows
     from .._fit.describing import DescribedFit
     from .._fit.driver import FitRows
     from .._fit.plan import Plan, Progress
@@ -131,14 +132,26 @@ class PoissonFit:
         weights = self.record.sums.column_weights
         return 1.0 if weights is None else weights
 
+    def slim(self) -> PoissonFit:
+        """Return the fit with no more than a pass over other rows starts from."""
+        record = self.record
+        record = replace(record, rows=None, profile_sums=record.sums)
+        return replace(self, record=record, labels=self.labels[:0])
+
     @classmethod
-    def of(cls, found: DescribedFit, seconds: float) -> PoissonFit:
-        """Return a fit that was described."""
+    def of(
+        cls,
+        found: DescribedFit,
+        seconds: float,
+        groups: NDArray[np.int8] | None = None,
+    ) -> PoissonFit:
+        """Return a fit that was described; row sizes may be those of other groups."""
         from .._core.codes import free
 
         # Those of a record stay with it, and a path has many records.
         record = found.record
-        smoothed, groups = record.sums.smoothed(record.settings.prior), record.groups
+        smoothed = record.sums.smoothed(record.settings.prior)
+        groups = record.groups if groups is None else groups
         step = record.settings.column_step(smoothed, groups, free)
         return cls(
             record=record,
@@ -170,6 +183,10 @@ class PoissonFitter:
     def plan(self, n_clusters: int) -> Plan:
         """Plan of the estimator for this number of clusters."""
         return plan_of(copied(self.estimator, n_clusters=n_clusters))
+
+    def take_weights(self, other: PoissonFitter) -> None:
+        """Use the weights of columns that were measured for other fits."""
+        self._weighted, self._column_weights = other._weighted, other._column_weights
 
     def fit_each(
         self,
@@ -235,4 +252,33 @@ class PoissonFitter:
             record = replace(record, plan=replace(record.plan, n_init=n_asked))
             named = found._replace(record=record.with_names(**names))
             yield PoissonFit.of(named, now - before)
+            before = now
+
+    def after_one_pass(
+        self,
+        plan: Plan,
+        sampled: Sequence[PoissonFit],
+        rows: BlockRows,
+        names: dict[str, Any],
+        progress: Progress | None,
+    ) -> Iterator[PoissonFit]:
+        """Yield fits of a sample after one pass over all rows.
+
+        Dispersions, and what labels regain of a row, are those of the sample.
+        """
+        from .._fit import describing
+        from .._fit.driver import one_pass
+
+        plan = plan.for_columns(names["columns"], len(rows.totals))
+        plan = plan.with_column_weights(self._column_weights)
+        before = time.perf_counter()
+        starts = [fit.record for fit in sampled]
+        made = one_pass(plan, starts, rows, progress)
+        for fit, (record, labels) in zip(sampled, made, strict=True):
+            now = time.perf_counter()
+            part = record.sums.total_weight / fit.record.sums.total_weight
+            rest = labels, fit.dispersions, fit.regained * part
+            found = describing.DescribedFit(record.with_names(**names), *rest)
+            seconds = fit.seconds + now - before
+            yield PoissonFit.of(found, seconds, fit.record.groups)
             before = now

@@ -244,12 +244,21 @@ def auto_path(
 
 
 def searched(
-    path: KPath, wanted: range, fit_each: FitEach, rows: FitRows, workers: Workers
+    path: KPath,
+    wanted: range,
+    fit_each: FitEach,
+    rows: FitRows,
+    workers: Workers,
+    first: range | None = None,
 ) -> KPath:
-    """Return the path after a search; another follows a first division that fails."""
-    path.search(wanted, fit_each)
+    """Return the path after a search; another follows a first division that fails.
+
+    The ``first`` search, if another, is among these numbers alone, with rough fits.
+    """
+    rough = first is not None
+    path.search(first or wanted, fit_each, rough=rough)
     check_first_division(path, rows, workers)
-    return path.search(wanted, fit_each) if path.undivided else path
+    return path.search(wanted, fit_each, rough=rough) if path.undivided else path
 
 
 def measure_reproducibility(path: KPath, rows: FitRows, workers: Workers) -> None:
