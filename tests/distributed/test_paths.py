@@ -213,9 +213,6 @@ def test_auto_takes_the_best_number_alone_to_convergence(asked, monkeypatch):
     assert auto(max_clusters=20).fit(X[:600]).n_clusters_ < 8
     path = path_of(X, [8, 9, 10, 11, 12], sample_rows=600)
     assert path.best_k == 10
-    rough = dict(zip(table["n_clusters"], table["total"], strict=True))
-    for k, total in zip(path.n_clusters, path.totals, strict=True):
-        assert rough.get(k, total) == pytest.approx(total, rel=5e-3)
 
 
 def test_auto_beyond_the_sample_finds_no_clusters_in_noise():

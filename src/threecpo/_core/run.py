@@ -253,7 +253,8 @@ def run_of(sums: Sums, groups: Groups, settings: Settings, labels: Ints) -> Run:
     state.groups = state.step.groups
     loss = model.loss(state.step.scores, state.groups)
     state.lines.append(history_line(loss, groups, state.groups, UNKNOWN))
-    return state.result(_without_dropped(labels, state.numbers, sums.n_clusters))
+    found = state.result(_without_dropped(labels, state.numbers, sums.n_clusters))
+    return replace(found, profile_sums=found.sums)
 
 
 def hopeless(lines: Sequence[dict[str, float]], lowest: float) -> bool:

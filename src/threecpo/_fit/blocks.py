@@ -76,6 +76,7 @@ class BlockFit:
                         losses = [run.loss for run in runs]
                         return self._record(best_of(runs), losses)
                 shared = self._shared_pass(runs)
+                del runs  # their sums go with the first pass
                 if checkpoint is not None:
                     checkpoint.save(shared)
             after_pass = None if checkpoint is None else checkpoint.save

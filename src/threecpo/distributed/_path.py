@@ -199,7 +199,7 @@ def _fit_each(
 class RoughFits:
     """Fits of a sample after one pass over all rows; complete ones without ``n_init``.
 
-    ``sketch`` is the path of the sample.
+    ``sketch`` is the path of the sample, without fits that have gone on.
     """
 
     path: KPath
@@ -236,7 +236,7 @@ class RoughFits:
         missing = [k for k in n_clusters if k not in sketch.n_clusters]
         if missing:
             sketch.add(self._sampler(missing)(missing, n_init))
-        fits = [sketch.fit(k) for k in n_clusters]
+        fits = [sketch.taken(k) for k in n_clusters]
         plan = fitter.plan(max(n_clusters))
         place = self.rows, self.names, self.progress
         return list(fitter.after_one_pass(plan, fits, *place))

@@ -348,9 +348,9 @@ class KPath:
         self._complete |= {fit.n_clusters for fit in fits}
         return self.add(fits)
 
-    def fit(self, n_clusters: int) -> PoissonFit:
-        """Return what the path has of this number of clusters."""
-        return self._fits[n_clusters]
+    def taken(self, n_clusters: int) -> PoissonFit:
+        """Take a fit out of the path."""
+        return self._fits.pop(n_clusters)
 
     def search(
         self,
