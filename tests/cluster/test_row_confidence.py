@@ -131,6 +131,21 @@ def test_calibration_survives_poor_fits_of_drawn_tables(n_clusters, clear, penal
     assert found[np.arange(600), model.labels_].mean() == pytest.approx(right, abs=0.05)
 
 
+@pytest.mark.parametrize(
+    ("n_rows", "n_counts", "n_drawn"),
+    [
+        (600, 18_000, 600),
+        (5_000, 1_500_000, 5_000),
+        (20_000, 100_000, 20_000),
+        (20_000, 1_400_000, 5_000),
+        (14_000, 9_800_000, 2_143),
+        (1_300_000, 2_600_000_000, 2_000),
+    ],
+)
+def test_drawn_rows_are_few_only_where_they_are_long(n_rows, n_counts, n_drawn):
+    assert calibration.sample_size(n_rows, n_counts) == n_drawn
+
+
 def test_calibration_is_the_same_for_any_threads_and_blocks(monkeypatch):
     """Of all rows, and of a sample."""
     Y, _ = overlapping(0.3)

@@ -38,8 +38,11 @@ if TYPE_CHECKING:
 
     Labels = NDArray[np.int32]
 
-# Rows are a sample of about so many counts, or of so many rows if that is more.
+# Rows are a sample of about so many counts; beyond that up to so many rows that have no
+# more than many counts, since fewer rows than those of the fit come back less often;
+# and so many rows at least.
 MOST_COUNTS = 200_000
+MANY_COUNTS, MANY_ROWS = 1_500_000, 5_000
 LEAST_ROWS = 2_000
 # Tables for each share of the way to one cluster, and shares tried between both ends.
 DRAWS = 2
@@ -65,8 +68,7 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
     seed = np.random.SeedSequence(plan.entropy, spawn_key=(CALIBRATION_KEY,))
     rng, every = np.random.default_rng(seed), np.arange(rows.n_rows)
     work = work_of(rows.n_stored, rows.n_rows, len(record.groups))
-    n_drawn = round(rows.n_rows * min(1.0, MOST_COUNTS / max(1, work)))
-    n_drawn = max(n_drawn, min(rows.n_rows, LEAST_ROWS))
+    n_drawn = sample_size(rows.n_rows, work)
     counts = rows.taken(np.sort(rng.permutation(every)[:n_drawn]))
     with Workers(plan.n_jobs) as workers:
         _, scored, _ = LeaveOneOutDescriber.of(record)(counts, workers)
@@ -79,6 +81,13 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
         right = _right(*given, whole=n_drawn == rows.n_rows)
     value = _temperature(scored.scores[inside], scored.owner[inside], right)
     return replace(record, confidence=found.at(max(value, found.temperature)))
+
+
+def sample_size(n_rows: int, n_counts: int) -> int:
+    """Rows of so many that tables are drawn for."""
+    each = max(1, n_counts) / n_rows
+    wanted = max(MOST_COUNTS / each, min(MANY_COUNTS / each, MANY_ROWS), LEAST_ROWS)
+    return min(n_rows, round(wanted))
 
 
 def _right(
