@@ -133,10 +133,10 @@ def test_a_table_of_other_clusters_is_refused(run):
 
 
 def test_a_split_reads_the_counts_of_the_fit_again(run):
-    assert len(lines_of(run("split", "cells.threecpo", 2, "--into", 3))) == 7
+    assert len(lines_of(run("split", "cells.threecpo", 0, "--into", 3))) == 7
     model = threecpo.load("cells-split.threecpo/model.npz")
     table = threecpo.read_counts("cells.npz")
-    expected = threecpo.load("cells.threecpo/model.npz").split(table, 2, 3)
+    expected = threecpo.load("cells.threecpo/model.npz").split(table, 0, 3)
     np.testing.assert_array_equal(model.labels_, expected.labels_)
     Path("cells.npz").rename("other.npz")
     assert_one_line(

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._core.workers import Workers
 from .._fit import driver
 from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
-from .._fit.driver import MemoryRows
 from .._options import check_integer, check_non_negative
 from .._progress import heard_by
 from ..cluster.fitting import check_estimator, keep, parameters_of
-from ..select._path import KPath, ladder
-from ..select._poisson import PoissonFitter
+from ..select.rough import RoughFits
 from ..select.selection import (
     empty_path,
     measure_reproducibility,
@@ -37,8 +35,7 @@ if TYPE_CHECKING:
     from .._fit.block_rows import BlockRows
     from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
-    from ..select._path import FitEach
-    from ..select._poisson import PoissonFit
+    from ..select import KPath
 
 
 def select_n_clusters(
@@ -193,62 +190,3 @@ def _fit_each(
         return list(fitter.fits(plan, n_clusters, rows, names, progress, n_init))
 
     return fit_each
-
-
-@dataclass
-class RoughFits:
-    """Fits of a sample after one pass over all rows; complete ones without ``n_init``.
-
-    ``sketch`` is the path of the sample, without fits that have gone on.
-    """
-
-    path: KPath
-    rows: BlockRows
-    names: dict[str, Any]
-    complete: FitEach
-    progress: Progress | None
-    workers: Workers
-
-    def __post_init__(self) -> None:
-        fitter = PoissonFitter(self.path.fitter.estimator)
-        self.sketch = KPath(fitter, self.path.criterion)
-
-    def numbers(self, wanted: range) -> range:
-        """Numbers to search in: from a step below the best of the sample.
-
-        What a cluster gains grows with its rows, and its price hardly.
-        """
-        if self.path.fitter.plan(1).max_dispersion is not None:
-            # Columns have the weights that all rows give them.
-            self.path.add_complete(self.complete(wanted[:1], None))
-            self.sketch.fitter.take_weights(self.path.fitter)
-        steps = ladder(wanted[0], wanted[-1])
-        best = self.sketch.climb(steps, self._sampler(steps))
-        least = steps[max(0, steps.index(best) - 1)]
-        return range(least, wanted[-1] + 1)
-
-    def __call__(self, n_clusters: Sequence[int], n_init: Any) -> Iterable[PoissonFit]:
-        if n_init is None:
-            return self.complete(n_clusters, None)
-        sketch, fitter = self.sketch, self.path.fitter
-        if not len(self.path.n_clusters):
-            n_clusters = sorted({int(sketch.n_clusters[0]), *n_clusters})
-        missing = [k for k in n_clusters if k not in sketch.n_clusters]
-        if missing:
-            sketch.add(self._sampler(missing)(missing, n_init))
-        fits = [sketch.taken(k) for k in n_clusters]
-        plan = fitter.plan(max(n_clusters))
-        place = self.rows, self.names, self.progress
-        return list(fitter.after_one_pass(plan, fits, *place))
-
-    def _sampler(self, n_clusters: Sequence[int]) -> FitEach:
-        """Draw a sample, and return what fits it for these numbers of clusters."""
-        plan = self.sketch.fitter.plan(max(n_clusters))
-        sample = MemoryRows(self.rows.sample(plan, n_clusters), self.workers)
-        names = self.names | {"rows": None}
-
-        def fit_each(ks: Sequence[int], n_init: Any) -> list[PoissonFit]:
-            asked = plan, ks, sample, names, self.progress, n_init
-            return [fit.slim() for fit in self.sketch.fitter.fits(*asked)]
-
-        return fit_each
