@@ -45,7 +45,7 @@ def compiled_beside() -> Iterator[None]:
 
 
 def compile_late() -> None:
-    """Compile, unless there is no folder for the cache."""
+    """Compile the loops, as long as numba can cache them."""
     for place in LATE:
         module, _, name = place.partition(":")
         loop = getattr(import_module(f"threecpo._core.{module}"), name)

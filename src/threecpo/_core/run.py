@@ -248,7 +248,7 @@ def run(
 
 
 def run_of(sums: Sums, groups: Groups, settings: Settings, labels: Ints) -> Run:
-    """Return the run that ends with the columns step after these labels and groups."""
+    """Return a run of these labels that ends with one more column step."""
     state = RunState(sums, groups, settings)
     state.groups = state.step.groups
     loss = model.loss(state.step.scores, state.groups)

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     Report = Callable[[int, int, int, dict[str, float], bool], None]
     Found = Iterator[list[Run]]
 
-# Part of the columns below which relevant ones can be too few.
+# Relevant columns are too few only below this share of all columns.
 SMALL_PART = 0.25
 # Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
 # 25 have a lower loss for it, 10 a higher one.

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 
     Labels = NDArray[np.int32]
 
-# Rows are a sample of about so many counts; beyond that up to so many rows that have no
-# more than many counts, since fewer rows than those of the fit come back less often;
-# and so many rows at least.
+# The sample has about MOST_COUNTS counts. It grows to MANY_ROWS rows as long as they
+# have at most MANY_COUNTS, because too small a sample understates confidence. It has
+# at least LEAST_ROWS rows.
 MOST_COUNTS = 200_000
 MANY_COUNTS, MANY_ROWS = 1_500_000, 5_000
 LEAST_ROWS = 2_000
@@ -84,7 +84,7 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
 
 
 def sample_size(n_rows: int, n_counts: int) -> int:
-    """Rows of so many that tables are drawn for."""
+    """Number of rows in the sample that tables are drawn for."""
     each = max(1, n_counts) / n_rows
     wanted = max(MOST_COUNTS / each, min(MANY_COUNTS / each, MANY_ROWS), LEAST_ROWS)
     return min(n_rows, round(wanted))
@@ -171,10 +171,10 @@ def _gain(record: FitRecord, plan: Plan, counts: Counts, labels: Labels) -> floa
 
 
 def _used(record: FitRecord) -> NDArray[np.int8]:
-    """Groups with all columns in C1 that the fit uses.
+    """Groups with every column that the fit uses in C1.
 
-    Those of C0 differ between clusters, too, by less than they would have to; and few
-    of them would make row scales that vary by chance.
+    Columns of C0 may also differ between clusters, too little to pay their price. And
+    where C0 is small, row scales from it alone would vary by chance.
     """
     return np.where(record.groups == NOISE, NOISE, RELEVANT).astype(np.int8)
 

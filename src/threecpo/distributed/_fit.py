@@ -89,8 +89,8 @@ def fit(
         What to fit. With ``init=model`` or labels there is no sample and one run. With
         ``n_clusters="auto"`` the sample says which numbers of clusters may be the best;
         these are compared after one pass over all rows, and the best of them is fitted
-        as it would be alone. ``k_path_`` has that fit and those after one pass, which
-        have not ``converged``.
+        as it would be alone. ``k_path_`` holds that fit and the others after one pass,
+        which have not ``converged``.
     blocks : str, path-like, Dask array, list of functions, or counts in memory
         A file ``.h5ad``, an AnnData as zarr, a 10x file ``.h5`` or folder, a
         MatrixMarket file, or a folder of npz or parquet files (in the order of the

@@ -133,7 +133,7 @@ class PoissonFit:
         return 1.0 if weights is None else weights
 
     def slim(self) -> PoissonFit:
-        """Return the fit with no more than a pass over other rows starts from."""
+        """Return the fit without labels and results of its rows."""
         record = self.record
         record = replace(record, rows=None, profile_sums=record.sums)
         return replace(self, record=record, labels=self.labels[:0])

@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class RoughFits:
-    """Fits of a sample after one pass over all rows; complete ones without ``n_init``.
+    """Makes fits of a sample and takes them through one pass over all rows.
 
-    ``sketch`` is the path of the sample, without fits that have gone on.
+    Without ``n_init`` the fits are complete. ``sketch`` is the path of the sample,
+    without the fits that have had their pass.
     """
 
     path: KPath
@@ -38,9 +39,9 @@ class RoughFits:
         self.sketch = KPath(fitter, self.path.criterion)
 
     def numbers(self, wanted: range) -> range:
-        """Numbers to search in: from a step below the best of the sample.
+        """Numbers to search in: from one step below the best of the sample.
 
-        What a cluster gains grows with its rows, and its price hardly.
+        With more rows a cluster gains more, while its price hardly grows.
         """
         if self.path.fitter.plan(1).max_dispersion is not None:
             # Columns have the weights that all rows give them.

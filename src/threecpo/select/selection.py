@@ -253,7 +253,7 @@ def searched(
 ) -> KPath:
     """Return the path after a search; another follows a first division that fails.
 
-    The ``first`` search, if another, is among these numbers alone, with rough fits.
+    If ``first`` is given, the first search is limited to it and its fits are rough.
     """
     rough = first is not None
     path.search(first or wanted, fit_each, rough=rough)
