@@ -227,6 +227,7 @@ def _scores(sums: SmoothedSums, groups: Groups, price: Price) -> tuple[Floats, F
         logs=sums.logs,
         outliers=sums.outliers,
         totals=sums.totals,
+        log_totals=log(sums.totals),
         count_log_sizes=sums.count_log_sizes
         if scales.total > 0
         else np.zeros(n_columns),

@@ -10,6 +10,7 @@ import numpy as np
 
 from . import model
 from .codes import GROUP_NAMES, GROUPS, NOISE, NOWHERE, OUTLIER, UNKNOWN, inner_labels
+from .loops import columns as column_loops
 from .sums import assign, sum_by_labels
 
 if TYPE_CHECKING:
@@ -322,14 +323,14 @@ def history_line(
     loss: float, before: Groups, groups: Groups, moved: int
 ) -> dict[str, float]:
     """One line of the history."""
-    n = len(GROUPS)
-    pairs = np.bincount((before - NOISE) * n + groups - NOISE, minlength=n**2).tolist()
+    moves = np.zeros((len(GROUPS), len(GROUPS)), dtype=np.int64)
+    column_loops.count_moves(before, groups, moves)
+    stayed, earlier, now = moves.diagonal(), moves.sum(axis=1), moves.sum(axis=0)
     line: dict[str, float] = {"loss": loss}
     for group, name in GROUP_NAMES.items():
         at = group - NOISE
-        now, earlier, stayed = pairs[at::n], pairs[at * n :][:n], pairs[at * n + at]
-        line[name] = sum(now)
-        line[f"into_{name}"] = sum(now) - stayed
-        line[f"out_of_{name}"] = sum(earlier) - stayed
+        line[name] = int(now[at])
+        line[f"into_{name}"] = int(now[at] - stayed[at])
+        line[f"out_of_{name}"] = int(earlier[at] - stayed[at])
     line["rows_moved"] = moved
     return line

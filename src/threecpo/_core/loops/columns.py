@@ -19,15 +19,19 @@ def fill_slots(groups, slots):
     """Write each column's place in a profile; return the sizes of C0 and C1."""
     n_shared = n_relevant = 0
     for j in range(len(groups)):
-        if groups[j] == RELEVANT:
-            slots[j] = n_relevant
-            n_relevant += 1
-        elif groups[j] == SHARED:
-            slots[j] = SHARED_SLOT
-            n_shared += 1
-        else:
-            slots[j] = NOISE_SLOT
+        relevant = groups[j] == RELEVANT
+        other = NOISE_SLOT + (SHARED_SLOT - NOISE_SLOT) * (groups[j] == SHARED)
+        slots[j] = n_relevant if relevant else other
+        n_relevant += relevant
+        n_shared += groups[j] == SHARED
     return n_shared, n_relevant
+
+
+@compiled(array_type(i1), array_type(i1), array_type(i8, 2, write=True))
+def count_moves(before, groups, out):
+    """Add columns to a table of the groups that they were in and are in."""
+    for j in range(len(groups)):
+        out[before[j] - NOISE, groups[j] - NOISE] += 1
 
 
 @compiled(
@@ -60,9 +64,37 @@ def _group_sums(values, groups):
     """Sum one row over C0 and over C0 and C1 together."""
     shared = relevant = 0.0
     for j in range(len(values)):
-        shared += values[j] if groups[j] == SHARED else 0.0
-        relevant += values[j] if groups[j] == RELEVANT else 0.0
+        shared += values[j] * (groups[j] == SHARED)
+        relevant += values[j] * (groups[j] == RELEVANT)
     return shared, shared + relevant
+
+
+@inlined
+def _add_four(clusters, first, groups, out):
+    """Write sums of four clusters over C0 and over C1; beyond the last, it again.
+
+    The sum of one need not wait for that of another. Factors of 0 and 1 are no branches
+    to mispredict.
+    """
+    last = len(clusters) - 1
+    second, third = min(first + 1, last), min(first + 2, last)
+    fourth = min(first + 3, last)
+    one, two = clusters[first], clusters[second]
+    three, four = clusters[third], clusters[fourth]
+    a = b = c = d = e = f = g = h = 0.0
+    for j in range(len(groups)):
+        shared = np.float64(groups[j] == SHARED)
+        relevant = np.float64(groups[j] == RELEVANT)
+        a += shared * one[j]
+        b += shared * two[j]
+        c += shared * three[j]
+        d += shared * four[j]
+        e += relevant * one[j]
+        f += relevant * two[j]
+        g += relevant * three[j]
+        h += relevant * four[j]
+    out[0, first], out[0, second], out[0, third], out[0, fourth] = a, b, c, d
+    out[1, first], out[1, second], out[1, third], out[1, fourth] = e, f, g, h
 
 
 @compiled(
@@ -81,14 +113,8 @@ def fill_scales(clusters, outliers, totals, groups, out):
     n_clusters = len(clusters)
     all_shared, everything = _group_sums(totals, groups)
     base = all_shared if all_shared > 0.0 else everything
-    for k in range(n_clusters):
-        out[0, k] = out[1, k] = 0.0
-    # Clusters inside: the sum of one need not wait for that of another.
-    for j in range(len(groups)):
-        if groups[j] != NOISE:
-            line = 0 if groups[j] == SHARED else 1
-            for k in range(n_clusters):
-                out[line, k] += clusters[k, j]
+    for k in range(0, n_clusters, 4):
+        _add_four(clusters, k, groups, out)
     for k in range(n_clusters):
         shared, in_use = out[0, k], out[0, k] + out[1, k]
         scale = (shared if all_shared > 0.0 else in_use) / base
@@ -110,6 +136,7 @@ class ColumnTerms(NamedTuple):
     logs: Floats
     outliers: Floats
     totals: Floats
+    log_totals: Floats
     count_log_sizes: Floats
     log_cluster_totals: Floats
     log_factors: Floats
@@ -123,7 +150,7 @@ class ColumnTerms(NamedTuple):
 _TERMS = record_type(
     ColumnTerms,
     *(array_type(f8, 2, write=True),) * 2,
-    *(array_type(f8, write=True),) * 6,
+    *(array_type(f8, write=True),) * 7,
     *(f8,) * 3,
 )
 
@@ -143,19 +170,22 @@ def score_columns(terms, scores, tolerance, workspace):
     """
     n_clusters = len(terms.clusters)
     log_factors = terms.log_factors
+    in_shared, in_relevant = workspace[0], workspace[1]
     for j in range(len(terms.totals)):
-        workspace[0, j] = workspace[1, j] = terms.count_log_sizes[j]
+        in_shared[j] = in_relevant[j] = terms.count_log_sizes[j]
     for k in range(n_clusters):
         log_factor, log_cluster_total = log_factors[k], terms.log_cluster_totals[k]
-        for j in range(len(terms.totals)):
-            c, shared, relevant = terms.clusters[k, j], workspace[0, j], workspace[1, j]
-            more = c * (terms.logs[k, j] - log_cluster_total)
-            workspace[0, j] = shared + c * log_factor if c > 0.0 else shared
-            workspace[1, j] = relevant + more if c > 0.0 else relevant
+        line, logs = terms.clusters[k], terms.logs[k]
+        # Two loops: LLVM makes vector instructions where few arrays may overlap.
+        for j in range(len(line)):
+            in_shared[j] += line[j] * log_factor if line[j] > 0.0 else 0.0
+        for j in range(len(line)):
+            more = line[j] * (logs[j] - log_cluster_total)
+            in_relevant[j] += more if line[j] > 0.0 else 0.0
     for j in range(len(terms.totals)):
-        total, outlier = terms.totals[j], terms.outliers[j]
-        log_total = np.log(total) if total > 0.0 else 0.0
-        shared, relevant = workspace[0, j], workspace[1, j]
+        total, log_total = terms.totals[j], terms.log_totals[j]
+        outlier = terms.outliers[j]
+        shared, relevant = in_shared[j], in_relevant[j]
         if outlier > 0.0:
             shared += outlier * log_factors[n_clusters]
             relevant += outlier * (log_factors[n_clusters] + log_total + 1.0)
@@ -172,12 +202,12 @@ def choose_groups(scores, tolerance, groups):
     """Write the arg-max over the groups; a tie goes to C- before C0 before C1."""
     for j in range(len(groups)):
         margin = tolerance[j] if np.isfinite(tolerance[j]) else 0.0
-        best = scores[j, 0]
-        groups[j] = NOISE
-        for group in range(SHARED, RELEVANT + 1):
-            if scores[j, group - NOISE] > best + margin:
-                best = scores[j, group - NOISE]
-                groups[j] = group
+        noise, shared, relevant = scores[j, 0], scores[j, 1], scores[j, 2]
+        above = shared > noise + margin
+        best = shared if above else noise
+        # Sums of conditions are no branches to mispredict.
+        group = NOISE + (SHARED - NOISE) * above
+        groups[j] = group + (RELEVANT - group) * (relevant > best + margin)
 
 
 @compiled(
@@ -189,12 +219,16 @@ def choose_groups(scores, tolerance, groups):
     i8,
 )
 def fill_profile(logs, log_totals, slots, log_rates, log_rate_sums, first):
-    """Write log(c_kj / c_k(U)) to the slots of C1, profile ``first`` on, and sums."""
+    """Write log(c_kj / c_k(U)) to the slots of C1, profile ``first`` on, and sums.
+
+    Other columns write 0 to the last row, which has no slot: no branch to mispredict.
+    """
+    last = len(log_rates) - 1
     for k in range(logs.shape[0]):
         total = 0.0
         for j in range(logs.shape[1]):
-            if slots[j] > SHARED_SLOT:
-                value = logs[k, j] - log_totals[k]
-                log_rates[slots[j], first + k] = value
-                total += value
+            slot, value = slots[j], logs[k, j] - log_totals[k]
+            value = value if slot > SHARED_SLOT else 0.0
+            log_rates[slot if slot > SHARED_SLOT else last, first + k] = value
+            total += value
         log_rate_sums[first + k] = total
