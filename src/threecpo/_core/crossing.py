@@ -18,11 +18,12 @@ from .run import run
 from .sums import sum_by_labels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from .codes import Floats, Ints
+    from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .run import Run, Settings
+    from .sums import Sums
     from .workers import Workers
 
 # A trial is as long as this.
@@ -124,6 +125,26 @@ def crossed(
     """Run from the largest common parts of two runs; return it or the other."""
     if np.array_equal(best.labels, other.labels):
         return other
+    child = child_of(counts, best, other, settings, workers)
+    return child if child is not None and child.loss < other.loss else other
+
+
+def between(
+    counts: Counts, runs: Sequence[Run], settings: Settings, workers: Workers
+) -> Iterator[Run]:
+    """Start from the run of a larger K, then from its parts in that of a smaller."""
+    few, above = few_iterations(settings), runs[0]
+    yield _from_parts(counts, above.labels, above.sums, above.groups, few, workers)
+    for below in runs[1:]:
+        child = child_of(counts, above, below, few, workers)
+        if child is not None:
+            yield child
+
+
+def child_of(
+    counts: Counts, best: Run, other: Run, settings: Settings, workers: Workers
+) -> Run | None:
+    """Run from the largest common parts of two runs; None where they are too few."""
     parts = common_parts(
         *(best.labels, other.labels, counts.n_copies, settings.n_clusters),
         weights=counts.weights,
@@ -131,13 +152,24 @@ def crossed(
     )
     n_parts = int(parts.max()) + 1
     if n_parts <= settings.n_clusters:
-        return other
+        return None
     groups, inside = best.groups, inner_labels(parts, n_parts)
     given = inside, n_parts, groups, settings.prior, workers
     sums = sum_by_labels(counts, *given, like=best.sums)
+    return _from_parts(counts, parts, sums, groups, settings, workers)
+
+
+def _from_parts(
+    counts: Counts,
+    parts: Ints,
+    sums: Sums,
+    groups: Groups,
+    settings: Settings,
+    workers: Workers,
+) -> Run:
+    """Run from parts that are joined to K clusters."""
     labels, sums = joined(parts, sums, groups, settings, workers)
-    child = run(counts, groups, labels, settings, workers, sums=sums)
-    return child if child.loss < other.loss else other
+    return run(counts, groups, labels, settings, workers, sums=sums)
 
 
 def common_parts(

@@ -98,6 +98,10 @@ class Run:
     numbers: NDArray[np.intp]
 
     @property
+    def n_clusters(self) -> int:
+        return self.sums.n_clusters
+
+    @property
     def history(self) -> dict[str, NDArray[np.generic]]:
         """What every iteration did, by name."""
         return history_of(self.lines)

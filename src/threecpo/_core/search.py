@@ -30,16 +30,23 @@ of the best of the runs before it.
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from itertools import islice, product
-from typing import TYPE_CHECKING
+from itertools import chain, islice, product
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from .codes import RELEVANT, all_relevant, free, with_fixed
 from .counts import BLOCK_COUNTS
-from .crossing import Crossings, best_of, crossed_runs, few_iterations, finished
+from .crossing import (
+    Crossings,
+    best_of,
+    between,
+    crossed_runs,
+    few_iterations,
+    finished,
+)
 from .merging import TIMES_MORE, joined, n_before_joining
 from .run import hopeless, run
 from .seeding import random_centers
@@ -66,6 +73,12 @@ SMALL_PART = 0.25
 # Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
 # 25 have a lower loss for it, 10 a higher one.
 SLOWLY_EVERY = 3
+# Of few runs: numbers of clusters up to the first have all of them, as the choice of K
+# begins with their dispersions. Others have so many from random rows, less one for each
+# neighbouring K, which is at most so many times as large or small.
+ALL_RUNS_TO = 4
+MOST_TRIALS = 2
+FARTHEST = 2
 
 
 class Starts:
@@ -253,6 +266,57 @@ def merges(
 ) -> Found:
     """Come down from many clusters, from every seed."""
     return _merged(crossed_runs, starts, each_settings, seeds, workers, report)
+
+
+@dataclass
+class FewRuns:
+    """Few runs for each K, most of which start from those of neighbouring K.
+
+    ``found`` has the best run of each K so far.
+    """
+
+    n_runs: int | Literal["auto"]
+    found: dict[int, Run] = field(default_factory=dict, repr=False)
+
+    def neighbours(self, n_clusters: int) -> list[Run]:
+        """Runs of the next larger and the next smaller K; none without a larger one."""
+        if n_clusters <= ALL_RUNS_TO:
+            return []
+        runs, n = self.found, n_clusters
+        above = [k for k in runs if n < k <= FARTHEST * n and runs[k].n_clusters >= n]
+        below = [k for k in runs if k < n <= FARTHEST * k]
+        if not above:
+            return []
+        return [runs[min(above)], *(runs[k] for k in sorted(below)[-1:])]
+
+    def crossed(
+        self,
+        counts: Counts,
+        trials: Iterable[Run],
+        settings: Settings,
+        workers: Workers,
+    ) -> list[Run]:
+        """Cross runs that start from neighbouring K with trials."""
+        near = self.neighbours(settings.n_clusters)
+        begun = between(counts, near, settings, workers) if near else ()
+        runs = crossed_runs(counts, chain(begun, trials), settings, workers)
+        self.found[settings.n_clusters] = best_of(runs)
+        return runs
+
+
+def few_merges(
+    few: FewRuns,
+    starts: Starts,
+    each_settings: Sequence[Settings],
+    seeds: Sequence[np.random.SeedSequence],
+    workers: Workers,
+    report: Report | None = None,
+) -> Found:
+    """Make few runs for each K; those of the largest come first."""
+    for settings in each_settings:
+        n_trials = MOST_TRIALS - len(few.neighbours(settings.n_clusters))
+        some = seeds if settings.n_clusters <= ALL_RUNS_TO else seeds[:n_trials]
+        yield from _merged(few.crossed, starts, [settings], some, workers, report)
 
 
 def _merged(

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .._core.counts import Counts
+    from .._core.search import FewRuns
     from .budget import MemoryBudget
     from .describing import DescribedFit
     from .engine import Engine, Reader, T, Work
@@ -154,6 +155,7 @@ class BlockRows:
         *,
         stage: str,
         path: str | None,
+        few: FewRuns | None = None,
     ) -> list[FitRecord]:
         """Return the best run for each number of clusters, without its rows."""
         request, first = self.request, stage.startswith("-first")
@@ -172,7 +174,7 @@ class BlockRows:
                 ending = f"/k-{each.settings.n_clusters}-runs-{plan.n_init}"
             given = by_name or not path
             kept.append(self._checkpoint(each, ending, **options) if given else None)
-        if path == "rough" and by_name:
+        if few is not None and by_name:
             fits[0].check_memory(request.sample_rows, n_clusters, gathered)
             return fits[0].fit_each(plans, [each for each in kept if each is not None])
         fits[0].check_memory(request.sample_rows, (), gathered)

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .._core.search import FewRuns
     from .block_rows import BlockRows
     from .engine import Engine, T, Work
     from .plan import Plan, Progress
@@ -76,16 +77,15 @@ def fit_path(
     n_clusters: Sequence[int],
     rows: FitRows,
     progress: Progress | None = None,
-    *,
-    rough: bool = False,
+    few: FewRuns | None = None,
 ) -> Iterator[DescribedFit]:
     """Yield the fit for each number of clusters as soon as it is finished.
 
     What does not depend on the number is done once. They are the fits that ``fit``
-    makes of the numbers; ``rough`` ones over blocks go on with one run each.
+    makes of the numbers, unless they are to have ``few`` runs.
     """
-    path = "rough" if rough else "complete"
-    made = _Fit.of(plan, n_clusters, rows, progress, path=path).checked()
+    path = "complete" if few is None else "rough"
+    made = _Fit.of(plan, n_clusters, rows, progress, path=path, few=few).checked()
     for found in made.rows.describe_path(made.records()):
         yield found._replace(record=made.finished(found.record))
 
@@ -186,6 +186,7 @@ class _Fit:
     given: RowInfo
     progress: Progress | None
     path: str | None
+    few: FewRuns | None
 
     @classmethod
     def of(
@@ -196,6 +197,7 @@ class _Fit:
         progress: Progress | None = None,
         *,
         path: str | None = None,
+        few: FewRuns | None = None,
     ) -> _Fit:
         """Give the rows their weights and starts."""
         given = rows.info
@@ -205,7 +207,7 @@ class _Fit:
         plan = plan.with_known(len(info.known_names))
         if info is not given:
             rows = rows.with_info(info, plan.settings.prior)
-        return cls(plan, n_clusters, rows, reduced, given, progress, path)
+        return cls(plan, n_clusters, rows, reduced, given, progress, path, few)
 
     def checked(self) -> _Fit:
         """Refuse what these rows cannot have."""
@@ -223,7 +225,7 @@ class _Fit:
             n_clusters = min(MEASURED_CLUSTERS, room)
         n_init = FEW_RUNS if plan.n_init == "auto" else min(FEW_RUNS, plan.n_init)
         plain = replace(plan.with_column_weights(None), n_init=n_init)
-        (first,) = self._searched(plain, [n_clusters], "-first")
+        (first,) = replace(self, few=None)._searched(plain, [n_clusters], "-first")
         weights = dispersion_weights(self.rows, first, most)
         return self._searched(plan.with_column_weights(weights), self.n_clusters)
 
@@ -234,7 +236,8 @@ class _Fit:
         rows = self.rows.with_column_weights(plan.column_weights, plan.settings.prior)
         if not rows.info.may_leave:
             asked = plan, n_clusters, self.progress
-            yield from rows.search(*asked, stage=stage, path=self.path)
+            how: dict[str, Any] = {"path": self.path, "few": self.few}
+            yield from rows.search(*asked, stage=stage, **how)
             return
         asked, held = (plan, n_clusters, self.progress), f"{stage}-held"
         for first in rows.holding().search(*asked, stage=held, path=self.path):
@@ -306,6 +309,7 @@ class MemoryRows:
         plan: Plan,
         n_clusters: Sequence[int],
         progress: Progress | None,
+        few: FewRuns | None = None,
         **_: Any,
     ) -> Iterator[FitRecord]:
         """Yield the best run for each number of clusters, without its rows."""
@@ -314,7 +318,7 @@ class MemoryRows:
             plan = with_labels_of(plan, counts.n_rows, kept)
             counts = counts.rows(kept)
         plans = [plan.with_clusters(k) for k in n_clusters]
-        search = search_for(plans[0], counts, self.workers)
+        search = search_for(plans[0], counts, self.workers, few)
         if progress is not None:
             progress.start(len(plans) * search.n_runs)
         settings = [each.settings for each in plans]

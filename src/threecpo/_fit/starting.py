@@ -30,6 +30,7 @@ from .._core.search import (
     Starts,
     adaptive_merges,
     adaptive_restarts,
+    few_merges,
     merges,
     restarts,
 )
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._core.rows import RowInfo
     from .._core.run import Settings
-    from .._core.search import FirstColumns, Found, MakeStart
+    from .._core.search import FewRuns, FirstColumns, Found, MakeStart
     from .._core.workers import Workers
     from .driver import FitRows
     from .plan import Plan, SeedColumns
@@ -63,8 +64,13 @@ class Search(NamedTuple):
     find: Callable[..., Found]
 
 
-def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
-    """Return the search that a plan asks for on these counts."""
+def search_for(
+    plan: Plan, counts: Counts, workers: Workers, few: FewRuns | None = None
+) -> Search:
+    """Return the search that a plan asks for on these counts.
+
+    ``few`` runs start from each other where merging ones are of several K.
+    """
     settings, init = plan.settings, plan.init
     if isinstance(init, FitRecord):
         groups = groups_of_record(plan, counts.n_columns)
@@ -109,6 +115,8 @@ def search_for(plan: Plan, counts: Counts, workers: Workers) -> Search:
     if plan.n_init == "auto":
         find = adaptive_merges if merging else adaptive_restarts
         return Search(MOST_RUNS, partial(find, starts))
+    if merging and few is not None and not counts.n_known:
+        return Search(plan.n_init, partial(few_merges, few, starts))
     return Search(plan.n_init, partial(merges if merging else restarts, starts))
 
 

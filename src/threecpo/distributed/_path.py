@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from .._core.search import FewRuns
 from .._core.workers import Workers
 from .._fit import driver
 from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
@@ -28,7 +29,7 @@ from ._session import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
+    from ..select._path import FitEach
 
 
 def select_n_clusters(
@@ -126,7 +128,8 @@ default=None
         request = BlockRequest(session.budget, **how, with_rows=False)
         _, found = session.rows_of_fit(plan, request, rows)
         fit_each = _fit_each(path, session, found, max(wanted), heard)
-        path.add(fit_each(wanted, path.fitter.estimator.n_init))
+        few = FewRuns(plan.n_init) if found.beyond_sample else None
+        path.add(fit_each(wanted, few))
         if getattr(estimator, "calibrates", False):
             with Workers(plan.n_jobs) as workers:
                 measure_reproducibility(path, found, workers)
@@ -173,7 +176,7 @@ def _fit_each(
     rows: BlockRows,
     largest: int,
     progress: Progress | None,
-) -> Callable[[Sequence[int], Any], Iterable[Any]]:
+) -> FitEach:
     """Return what makes fits: of all rows in memory, where the sample is all."""
     fitter, sample_rows = path.fitter, rows.request.sample_rows
     if sample_rows is not None:
@@ -181,12 +184,12 @@ def _fit_each(
     if not rows.beyond_sample:
         gathered = rows.n_rows if rows.request.gathered else 0
         table = in_memory(session, rows, largest, gathered)
-        return lambda ks, n_init: fitter.fit_each(table, ks, progress, n_init)
+        return lambda ks, few: fitter.fit_each(table, ks, progress, few)
     plan = fitter.plan(largest)
     session.warn_if_fractional(rows, plan.name, stacklevel=3)
     names = session.names
 
-    def fit_each(n_clusters: Sequence[int], n_init: Any) -> list[Any]:
-        return list(fitter.fits(plan, n_clusters, rows, names, progress, n_init))
+    def fit_each(n_clusters: Sequence[int], few: FewRuns | None) -> list[Any]:
+        return list(fitter.fits(plan, n_clusters, rows, names, progress, few))
 
     return fit_each

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from .._core.search import FewRuns
     from .._fit.plan import Progress
     from .._fit.record import FitRecord
     from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice
 
-    FitEach = Callable[[Sequence[int], Any], Iterable[PoissonFit]]
+    FitEach = Callable[[Sequence[int], FewRuns | None], Iterable[PoissonFit]]
 
 # Steps of the ladder that are tried beyond the best.
 STEPS_AHEAD = 3
@@ -371,11 +372,11 @@ class KPath:
         n_clusters : sequence of int
             Numbers of clusters to choose from, without gaps, ascending.
         fit_each : callable
-            Takes numbers of clusters, ascending, and a number of runs (None: the fits
-            of the estimator alone); returns their fits.
+            Takes numbers of clusters, ascending, and few runs (None: the fits of the
+            estimator alone); returns their fits.
         rough : bool, default=False
-            Whether fits with a number of runs are not those of the estimator, even with
-            its own number of runs.
+            Whether fits of few runs are not those of the estimator, even with its own
+            number of runs.
 
         Returns
         -------
@@ -385,14 +386,15 @@ class KPath:
         steps = ladder(n_clusters[0], n_clusters[-1])
         every = self.few_runs == self.fitter.estimator.n_init
         every = (every or len(steps) == len(n_clusters)) and not rough
-        for todo, runs in self._schedule(steps, None if every else self.few_runs):
-            self.add(fit_each(sorted(todo), runs))
+        for todo, few in self._schedule(steps, None if every else self._few()):
+            self.add(fit_each(sorted(todo), few))
         return self
 
     def climb(self, steps: Sequence[int], fit_each: FitEach) -> int:
         """Fit steps of a ladder, some beyond the best of them; return that one."""
+        few = self._few()
         while todo := self._ahead(steps):
-            self.add(fit_each(sorted(todo), self.few_runs))
+            self.add(fit_each(sorted(todo), few))
         return self._best().n_clusters
 
     @property
@@ -401,14 +403,19 @@ class KPath:
         n_init = self.fitter.estimator.n_init
         return FEW_RUNS if n_init == "auto" else min(n_init, FEW_RUNS)
 
+    def _few(self) -> FewRuns:
+        from .._core.search import FewRuns
+
+        return FewRuns(self.few_runs)
+
     def _ahead(self, steps: Sequence[int]) -> set[int]:
         """Steps up to some beyond the best that were not tried."""
         best = self._best().n_clusters if self._fits else steps[0]
         return {*steps[: bisect(steps, best) + STEPS_AHEAD]} - self._fits.keys()
 
     def _schedule(
-        self, steps: Sequence[int], few: int | None
-    ) -> Iterator[tuple[set[int], int | None]]:
+        self, steps: Sequence[int], few: FewRuns | None
+    ) -> Iterator[tuple[set[int], FewRuns | None]]:
         """Numbers of clusters to fit next and their runs, while there are any."""
         while True:
             tried = self._fits.keys()

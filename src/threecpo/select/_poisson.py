@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
     from .._core.rows import RowInfo
+    from .._core.search import FewRuns
     from .._fit.block_rows import BlockRows
     from .._fit.describing import DescribedFit
     from .._fit.driver import FitRows
@@ -193,12 +194,12 @@ class PoissonFitter:
         X: Any,
         n_clusters: Sequence[int],
         progress: Progress | None,
-        n_init: int | None = None,
+        few: FewRuns | None = None,
     ) -> Iterator[PoissonFit]:
         """Fit every K on the same threads; what does not depend on K is done once.
 
         Fits that are added later are of the rows of the first ones. They are those of
-        the estimator alone, unless they have other numbers of runs (``n_init``).
+        the estimator alone, unless they are to have ``few`` runs.
         """
         from .._core.workers import Workers
         from .._fit.driver import MemoryRows
@@ -211,7 +212,7 @@ class PoissonFitter:
         names = {"columns": table.column_names, "rows": table.row_names}
         with Workers(plan.n_jobs) as workers:
             rows = MemoryRows(counts, workers)
-            yield from self.fits(plan, n_clusters, rows, names, progress, n_init)
+            yield from self.fits(plan, n_clusters, rows, names, progress, few)
 
     def with_own_info(self, counts: Counts) -> Counts:
         """Return counts of the path with what belonged to their rows, if none does."""
@@ -231,20 +232,21 @@ class PoissonFitter:
         rows: FitRows,
         names: dict[str, Any],
         progress: Progress | None,
-        n_init: Any = None,
+        few: FewRuns | None = None,
     ) -> Iterator[PoissonFit]:
         """Yield fits to rows in memory or in blocks, with what the criteria need."""
         from .._fit.driver import fit_path
 
-        n_asked, rough = plan.n_init, n_init is not None
-        plan = replace(plan, n_init=n_asked if n_init is None else n_init)
-
+        n_asked = plan.n_init
+        if few is not None:
+            plan = replace(plan, n_init=few.n_runs)
+            n_clusters = sorted(n_clusters, reverse=True)
         self.info, self.shape = rows.info, (rows.n_rows, len(rows.totals))
         plan = plan.for_columns(names["columns"], len(rows.totals))
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
-        made = fit_path(plan, n_clusters, rows, progress, rough=rough)
+        made = fit_path(plan, n_clusters, rows, progress, few)
         for found in made:
             record, now = found.record, time.perf_counter()
             self._weighted, self._column_weights = True, record.sums.column_weights

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .._core.search import FewRuns
 from .._fit.driver import MemoryRows
 from ._path import KPath, ladder
 from ._poisson import PoissonFitter
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class RoughFits:
     """Makes fits of a sample and takes them through one pass over all rows.
 
-    Without ``n_init`` the fits are complete. ``sketch`` is the path of the sample,
+    Without ``few`` the fits are complete. ``sketch`` is the path of the sample,
     without the fits that have had their pass.
     """
 
@@ -52,15 +53,17 @@ class RoughFits:
         least = steps[max(0, steps.index(best) - 1)]
         return range(least, wanted[-1] + 1)
 
-    def __call__(self, n_clusters: Sequence[int], n_init: Any) -> Iterable[PoissonFit]:
-        if n_init is None:
+    def __call__(
+        self, n_clusters: Sequence[int], few: FewRuns | None
+    ) -> Iterable[PoissonFit]:
+        if few is None:
             return self.complete(n_clusters, None)
         sketch, fitter = self.sketch, self.path.fitter
         if not len(self.path.n_clusters):
             n_clusters = sorted({int(sketch.n_clusters[0]), *n_clusters})
         missing = [k for k in n_clusters if k not in sketch.n_clusters]
         if missing:
-            sketch.add(self._sampler(missing)(missing, n_init))
+            sketch.add(self._sampler(missing)(missing, FewRuns(few.n_runs)))
         fits = [sketch.taken(k) for k in n_clusters]
         plan = fitter.plan(max(n_clusters))
         place = self.rows, self.names, self.progress
@@ -72,8 +75,8 @@ class RoughFits:
         sample = MemoryRows(self.rows.sample(plan, n_clusters), self.workers)
         names = self.names | {"rows": None}
 
-        def fit_each(ks: Sequence[int], n_init: Any) -> list[PoissonFit]:
-            asked = plan, ks, sample, names, self.progress, n_init
+        def fit_each(ks: Sequence[int], few: FewRuns | None) -> list[PoissonFit]:
+            asked = plan, ks, sample, names, self.progress, few
             return [fit.slim() for fit in self.sketch.fitter.fits(*asked)]
 
         return fit_each

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from .._core.rows import RowInfo
+    from .._core.search import FewRuns
     from .._core.workers import Workers
     from .._fit.driver import FitRows
     from .._fit.plan import Progress
@@ -234,8 +235,10 @@ def auto_path(
     with heard_by(progress, estimator.verbose) as heard, Workers(n_jobs) as workers:
         found = MemoryRows(counts, workers)
 
-        def fit_each(n_clusters: Sequence[int], n_init: Any) -> Iterator[PoissonFit]:
-            return path.fitter.fit_each(table, n_clusters, heard, n_init)
+        def fit_each(
+            n_clusters: Sequence[int], few: FewRuns | None
+        ) -> Iterator[PoissonFit]:
+            return path.fitter.fit_each(table, n_clusters, heard, few)
 
         searched(path, wanted, fit_each, found, workers)
         if estimator.calibrates:
