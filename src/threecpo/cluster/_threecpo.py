@@ -152,9 +152,9 @@ default="information"
         Rows in each cluster. Outliers, and rows without counts in relevant or shared
         columns, are in none.
     k_path_ : KPath
-        The fits that ``n_clusters="auto"`` chose from: all restarts for the best K,
-        three for others (over blocks of more rows than the sample, these end after one
-        pass over all rows); not saved by ``save``.
+        The fits that ``n_clusters="auto"`` chose from: all restarts for the best K, at
+        most three for others (over blocks of more rows than the sample, these end after
+        one pass over all rows); not saved by ``save``.
     cluster_names_ : ndarray of shape (n_clusters,)
         Name of each cluster: set by :meth:`name_clusters`, otherwise its best markers.
     tree_ : ndarray of shape (n_clusters - 1, 4)
