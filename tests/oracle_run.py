@@ -117,10 +117,13 @@ def run(X, labels, groups, penalty, held=None, fixed=(), *, max_iter=100, **rule
         column_losses.append(loss(X, labels, new_groups, penalty))
         new_labels = assign(X, labels, new_groups, **rule)
         new_labels = np.where(held >= 0, held, new_labels)
-        converged = np.array_equal(labels, new_labels) and np.array_equal(
-            groups, new_groups
-        )
+        same_rows = np.array_equal(labels, new_labels)
+        converged = same_rows and np.array_equal(groups, new_groups)
         labels, groups = without_empty(new_labels), new_groups
+        if same_rows:  # then the next rows differ only if the next groups do
+            scores = allowed_scores(column_scores(X, labels, groups, penalty), fixed)
+            following = choose_groups(scores, tolerance(X, groups))
+            converged |= np.array_equal(following, groups)
         row_losses.append(loss(X, labels, groups, penalty))
         state = labels.tobytes() + groups.tobytes()
         if state in seen and not converged:

@@ -47,26 +47,26 @@ def path(few, *n_clusters, n_jobs=1):
 
 def test_runs_between_others_start_from_these(monkeypatch):
     made, few = recorded(monkeypatch), FewRuns(3)
-    _, found = path(few, 10, 7)
+    _, found = path(few, 14, 10)
     assert [len(losses) for _, losses in found] == [2, 2]
-    assert few.found.keys() == {10, 7}
+    assert few.found.keys() == {14, 10}
     began = {each.settings.n_clusters for each in made}
-    assert max(began) == 20  # from random rows
+    assert max(began) == 28  # from random rows
     made.clear()
-    _, ((between, losses),) = path(few, 8)
+    _, ((between, losses),) = path(few, 12)
     assert len(losses) == 2
-    assert {each.settings.n_clusters for each in made} == {8}
-    assert between is few.found[8]
-    larger = few.found[10].labels
+    assert {each.settings.n_clusters for each in made} == {12}
+    assert between is few.found[12]
+    larger = few.found[14].labels
     start = made[0].labels
     # Each cluster of the larger run lies in one cluster of the start.
-    assert len({*zip(larger, start, strict=True)}) == few.found[10].n_clusters == 10
-    assert len(np.unique(start)) == 8
+    assert len({*zip(larger, start, strict=True)}) == few.found[14].n_clusters == 14
+    assert len(np.unique(start)) == 12
 
 
-def test_small_numbers_have_all_runs():
-    _, found = path(FewRuns(3), 4, 2, 1)
-    assert [len(losses) for _, losses in found] == [3, 3, 3]
+def test_small_numbers_have_all_trials():
+    _, found = path(FewRuns(3), 8, 6, 4, 1)
+    assert [len(losses) for _, losses in found] == [3, 4, 3, 3]
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
@@ -74,8 +74,8 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     several = []
     for n_jobs in (1, 2, 4):
         few = FewRuns(3)
-        _, first = path(few, 9, 6, n_jobs=n_jobs)
-        _, second = path(few, 7, n_jobs=n_jobs)
+        _, first = path(few, 12, 9, n_jobs=n_jobs)
+        _, second = path(few, 10, n_jobs=n_jobs)
         several.append([*first, *second])
     for other in several[1:]:
         for (a, losses), (b, other_losses) in zip(several[0], other, strict=True):

@@ -155,6 +155,10 @@ class RunState:
             if len(kept) < self.previous_sums.n_clusters:
                 self.previous_sums = self.previous_sums.take(kept)
             self.step = self._column_step()
+            # The next pass would have the same profile, and change nothing.
+            self.converged = _same(self.step.groups, self.groups) and _equal_sums(
+                self.sums, self.previous_sums
+            )
         loss = model.loss(self.step.scores, self.groups)
         repeated = not self.converged and self._comes_back(loss)
         moved = 0 if self.converged else UNKNOWN if moved is None else moved

@@ -73,10 +73,11 @@ SMALL_PART = 0.25
 # Which seeds come down in three steps, each by a quarter: of 41 fits to labelled data
 # 25 have a lower loss for it, 10 a higher one.
 SLOWLY_EVERY = 3
-# Of few runs: numbers of clusters up to the first have all of them, as the choice of K
-# begins with their dispersions. Others have so many from random rows, less one for each
+# Of few runs: numbers of clusters up to the first start from no others, as the choice
+# of K begins with their dispersions; those up to the second have all of their trials,
+# as they are quick and differ most. Others have so many trials, less one for each
 # neighbouring K, which is at most so many times as large or small.
-ALL_RUNS_TO = 4
+ALONE_TO, ALL_TRIALS_TO = 4, 8
 MOST_TRIALS = 2
 FARTHEST = 2
 
@@ -280,7 +281,7 @@ class FewRuns:
 
     def neighbours(self, n_clusters: int) -> list[Run]:
         """Runs of the next larger and the next smaller K; none without a larger one."""
-        if n_clusters <= ALL_RUNS_TO:
+        if n_clusters <= ALONE_TO:
             return []
         runs, n = self.found, n_clusters
         above = [k for k in runs if n < k <= FARTHEST * n and runs[k].n_clusters >= n]
@@ -315,7 +316,7 @@ def few_merges(
     """Make few runs for each K; those of the largest come first."""
     for settings in each_settings:
         n_trials = MOST_TRIALS - len(few.neighbours(settings.n_clusters))
-        some = seeds if settings.n_clusters <= ALL_RUNS_TO else seeds[:n_trials]
+        some = seeds if settings.n_clusters <= ALL_TRIALS_TO else seeds[:n_trials]
         yield from _merged(few.crossed, starts, [settings], some, workers, report)
 
 
