@@ -210,18 +210,18 @@ def versions(cells: Cells) -> str:
 
 
 def costs(cells: Cells, field: str, unit: float, digits: int) -> str:
-    """Median cost of tools for some sets, K known, and of 3CPO that chooses K."""
+    """Median cost of tools for some sets, K known."""
     rows = []
     for data, shape in SIZES.items():
         row = [f"{data}, {shape}"]
-        for tool, k in ((OURS, "known"), (OURS, "own"), *OTHERS):
+        for tool, k in ((OURS, "known"), *OTHERS):
             found = [cell[field] for cell in cells.of(tool, data, k) if field in cell]
             value = median(found) / unit if found else None
             small = value is not None and value < 9.95
             row.append("–" if value is None else f"{value:.{digits * small}f}")
         rows.append(row)
     others = titles(tool for tool, _ in OTHERS)
-    return table(["data, rows × columns", "3CPO", "3CPO, own K", *others], rows)
+    return table(["data, rows × columns", "3CPO", *others], rows)
 
 
 TABLES: dict[str, Callable[[Cells], str]] = {

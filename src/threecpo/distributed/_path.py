@@ -29,7 +29,7 @@ from ._session import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import ArrayLike
 
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from .._fit.plan import Progress
     from ..cluster.fitting import PoissonClusterer
     from ..select import KPath
-    from ..select._path import FitEach
 
 
 def select_n_clusters(
@@ -176,7 +175,7 @@ def _fit_each(
     rows: BlockRows,
     largest: int,
     progress: Progress | None,
-) -> FitEach:
+) -> Callable[[Sequence[int], FewRuns | None], Iterable[Any]]:
     """Return what makes fits: of all rows in memory, where the sample is all."""
     fitter, sample_rows = path.fitter, rows.request.sample_rows
     if sample_rows is not None:

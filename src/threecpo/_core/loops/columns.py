@@ -73,8 +73,8 @@ def _group_sums(values, groups):
 def _add_four(clusters, first, groups, out):
     """Write sums of four clusters over C0 and over C1; beyond the last, it again.
 
-    The sum of one need not wait for that of another. Factors of 0 and 1 are no branches
-    to mispredict.
+    The sum of one need not wait for that of another. Factors of 0 and 1 replace
+    branches, which are often mispredicted.
     """
     last = len(clusters) - 1
     second, third = min(first + 1, last), min(first + 2, last)
@@ -205,7 +205,7 @@ def choose_groups(scores, tolerance, groups):
         noise, shared, relevant = scores[j, 0], scores[j, 1], scores[j, 2]
         above = shared > noise + margin
         best = shared if above else noise
-        # Sums of conditions are no branches to mispredict.
+        # Conditions as numbers replace branches, which are often mispredicted.
         group = NOISE + (SHARED - NOISE) * above
         groups[j] = group + (RELEVANT - group) * (relevant > best + margin)
 
@@ -221,7 +221,7 @@ def choose_groups(scores, tolerance, groups):
 def fill_profile(logs, log_totals, slots, log_rates, log_rate_sums, first):
     """Write log(c_kj / c_k(U)) to the slots of C1, profile ``first`` on, and sums.
 
-    Other columns write 0 to the last row, which has no slot: no branch to mispredict.
+    Other columns write 0 to the last row, which has no slot, instead of a branch.
     """
     last = len(log_rates) - 1
     for k in range(logs.shape[0]):
