@@ -69,6 +69,13 @@ def test_small_numbers_have_all_trials():
     assert [len(losses) for _, losses in found] == [3, 4, 3, 3]
 
 
+def test_the_best_run_is_the_one_to_start_from():
+    few = FewRuns(3)
+    _, found = path(few, 8, 7, 6, 5)
+    assert any(losses[-1] > min(losses) for _, losses in found)
+    assert [few.found[k].loss for k in (8, 7, 6, 5)] == [min(ls) for _, ls in found]
+
+
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
     several = []
