@@ -132,7 +132,10 @@ def crossed(
 def between(
     counts: Counts, runs: Sequence[Run], settings: Settings, workers: Workers
 ) -> Iterator[Run]:
-    """Start from the run of a larger K, then from its parts in that of a smaller."""
+    """Yield a run from merged clusters of a larger K, and one from common parts.
+
+    ``runs`` are of the next larger K and, where there is one, the next smaller K.
+    """
     few, above = few_iterations(settings), runs[0]
     yield _from_parts(counts, above.labels, above.sums, above.groups, few, workers)
     for below in runs[1:]:

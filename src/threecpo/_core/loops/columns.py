@@ -221,7 +221,7 @@ def choose_groups(scores, tolerance, groups):
 def fill_profile(logs, log_totals, slots, log_rates, log_rate_sums, first):
     """Write log(c_kj / c_k(U)) to the slots of C1, profile ``first`` on, and sums.
 
-    Other columns write 0 to the last row, which has no slot, instead of a branch.
+    Columns outside C1 write 0 to the last row, which no slot uses: this saves a branch.
     """
     last = len(log_rates) - 1
     for k in range(logs.shape[0]):
