@@ -1,6 +1,7 @@
 """Which runs of a search are crossed with which, and which run to convergence."""
 
 from dataclasses import replace
+from threading import Barrier, Event
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from searching import hard, settings_for
 from threecpo._core import crossing
 from threecpo._core.matrices import from_dense
 from threecpo._core.run import run
-from threecpo._core.workers import SERIAL
+from threecpo._core.workers import SERIAL, Workers
 
 
 class Named(NamedTuple):
@@ -117,6 +118,45 @@ class TestCrossings:
         after, runs = self.follow(monkeypatch, losses, {"B'": 10, "C": 10})
         assert runs == ["A!", "B'", "C'"]
         assert after[2:] == [[("A!", "C"), ("A!", "B'")]]
+
+
+class TestTwoThreads:
+    def found(self, monkeypatch, crossed):
+        (settings,) = settings_for(6)
+        monkeypatch.setattr(crossing, "crossed", crossed)
+        monkeypatch.setattr(crossing, "finished", lambda _, trial, *__: trial)
+        trials = [Named("A", 1), Named("B", 9), Named("C", 8)]
+        with Workers(2) as workers:
+            runs = crossing.crossed_runs(None, trials, settings, workers)
+        return [each.name for each in runs]
+
+    def test_the_best_meets_a_trial_and_an_earlier_run_at_the_same_time(
+        self, monkeypatch
+    ):
+        together = Barrier(2)
+
+        def crossed(counts, best, other, few, workers):
+            if other.name != "B":
+                together.wait(timeout=60)
+            return Named(other.name + "'", other.loss - 0.5)
+
+        assert self.found(monkeypatch, crossed) == ["A", "B'", "C'"]
+
+    def test_a_new_best_takes_nothing_of_what_was_begun_for_the_old_one(
+        self, monkeypatch
+    ):
+        begun = Event()
+
+        def crossed(counts, best, other, few, workers):
+            if other.name == "C":
+                assert begun.wait(timeout=60)
+                return Named("C'", 0.5)
+            if (best.name, other.name) == ("A", "B'"):
+                begun.set()
+                return Named("of the old best", 0)
+            return Named(other.name + "'", other.loss + 0.5)
+
+        assert self.found(monkeypatch, crossed) == ["A", "B'", "C'"]
 
 
 class TestFinished:

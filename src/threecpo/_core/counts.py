@@ -21,7 +21,7 @@ EXACT = 2.0**53
 BLOCK_COUNTS = 1 << 16
 MAX_BLOCKS = 32
 # Threads that share the rows of a pass have at least so many stored counts each.
-SHARE_COUNTS = 1 << 17
+SHARE_COUNTS = 1 << 18
 # Most that a thread works on between two looks at whether it should stop.
 RANGE_COUNTS = 1 << 24
 # Beyond so many copies, or where weights are not whole numbers, rows are drawn in
@@ -164,8 +164,7 @@ class Counts:
     def shares(self, n_jobs: int) -> list[tuple[int, int]]:
         """Row ranges for each of some threads, one where there is too little to do."""
         stored = len(self.data)
-        if stored < n_jobs * SHARE_COUNTS:
-            n_jobs = 1
+        n_jobs = max(1, min(n_jobs, stored // SHARE_COUNTS))
         return cut_rows(self.indptr, n_jobs * -(-stored // (n_jobs * RANGE_COUNTS)))
 
     def matrix(self) -> sp.csr_array:

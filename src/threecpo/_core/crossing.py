@@ -8,6 +8,7 @@ counts if it is lower than the other of the two runs.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from .counts import Counts
     from .run import Run, Settings
     from .sums import Sums
-    from .workers import Workers
+    from .workers import Task, Workers
 
 # A trial is as long as this.
 TRIAL_ITERATIONS = 5
@@ -86,15 +87,23 @@ class Crossings:
             self.runs.append(self._finished(trial))
             return
         best = best_of(self.runs)
+        # Another thread may make this one meanwhile; a new best does not need it.
+        earlier = self._begin_earlier(best)
         new = self._cross(best, trial)
         if new.loss < best.loss:
+            if earlier is not None:
+                earlier.drop()
             best, self._met = new, set()
+            earlier = self._begin_earlier(best)
         elif new is trial:
             self._met.add(len(self.runs))
-        self.runs.append(self._meet_earlier(best) or new)
+        child = None if earlier is None else earlier.result()
+        if child is not None and child.loss < best.loss:
+            new, self._met = child, set()
+        self.runs.append(new)
 
-    def _meet_earlier(self, best: Run) -> Run | None:
-        """Cross the best with an earlier run; return what is better than the best."""
+    def _begin_earlier(self, best: Run) -> Task[Run] | None:
+        """Begin to cross the best with the lowest of the earlier runs it has not met."""
         others = [
             i
             for i, each in enumerate(self.runs)
@@ -104,11 +113,7 @@ class Crossings:
             return None
         lowest = min(others, key=lambda i: self.runs[i].loss)
         self._met.add(lowest)
-        child = self._cross(best, self.runs[lowest])
-        if child.loss >= best.loss:
-            return None
-        self._met = set()
-        return child
+        return self._workers.begin(partial(self._cross, best, self.runs[lowest]))
 
     def _cross(self, best: Run, other: Run) -> Run:
         few = few_iterations(self._settings)

@@ -25,11 +25,15 @@ class Stopped(Exception):  # noqa: N818 - a request, not an error
 class Task(Generic[T]):
     """A call that a thread of the pool makes, or who waits for its result."""
 
-    def __init__(self, pool: ThreadPoolExecutor, call: Callable[[], T]) -> None:
+    def __init__(
+        self, pool: ThreadPoolExecutor | None, call: Callable[[], T]
+    ) -> None:
         # Taken out by who makes the call: a pool keeps what has been cancelled, and
         # that would keep the arrays of the call.
         self._calls = [call]
-        self._future = pool.submit(self._made)
+        self._future: Future[T] = Future()
+        if pool is not None:
+            self._future = pool.submit(self._made)
 
     def _made(self) -> T:
         return self._calls.pop()()
@@ -81,6 +85,10 @@ class Workers:
         """Leave this thread where another one has been interrupted."""
         if self._stop.is_set():
             raise Stopped
+
+    def begin(self, call: Callable[[], T]) -> Task[T]:
+        """Make a call as soon as a thread is free, or when its result is asked for."""
+        return Task(self._pool, call)
 
     def map(
         self, function: Callable[[S], T], items: Iterable[S], *, drain: bool = False
