@@ -98,8 +98,7 @@ class WideRows:
         """Add a block, unless all together would take too much memory."""
         self._blocks.append(block)
         self._taken += _OF_COUNT * block.nnz + _OF_ROW * block.shape[0]
-        if self._limit is not None:
-            check_unpacked(self._taken, self._limit)
+        check_unpacked(self._taken, self._limit)
 
     def _checked(self, fields: list[str], number: int) -> NDArray[np.float64]:
         """Counts of a line, or the error that says what is wrong with it."""
@@ -155,8 +154,7 @@ class Triples:
         taken = _OF_TRIPLE * len(self.counts)
         for names in (self.row_names, self.column_names):
             taken += _OF_NAME * len(names) + names.n_bytes
-        if self._limit is not None:
-            check_unpacked(taken, self._limit)
+        check_unpacked(taken, self._limit)
 
     def parts(self) -> FileContent:
         """Make a matrix, in which counts of the same place are added."""

@@ -55,7 +55,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 @contextmanager
 def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Open a file as the names of its columns, and its records as text."""
-    with opened(path, limit_of(path, options.max_unpacked)) as file, long_fields():
+    with opened(path, options.max_unpacked) as file, long_fields():
         lines = Lines(recoded(file, options.encoding))
         yield records_of(lines, options, usual=_usual(path))
 
@@ -336,8 +336,7 @@ def read_texts(
         if places.title is not None:
             titles.append(fields[places.title])
         taken += _OF_TEXT + 4 * len(texts[-1])
-        if options.max_unpacked is not None:
-            check_unpacked(taken, options.max_unpacked)
+        check_unpacked(taken, options.max_unpacked)
         if places.index is not None:
             names.append(fields[places.index])
         for kind, place in places.labels.items():

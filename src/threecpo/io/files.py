@@ -123,7 +123,7 @@ def opened(path: Path, limit: int | None = None) -> Iterator[IO[bytes]]:
     It ends in an error after so many bytes, by default those of ``limit_of``.
     """
     with open_plain(path) as file:
-        yield unpacked(file, limit_of(path) if limit is None else limit)
+        yield unpacked(file, limit_of(path, limit))
 
 
 def unpacked(file: IO[bytes], limit: int) -> IO[bytes]:

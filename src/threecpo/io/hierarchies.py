@@ -17,6 +17,7 @@ import numpy as np
 from .._errors import DataFormatError, refuse
 from .._labels import encoded, label_text
 from .content import csr_rows
+from .limits import check_unpacked
 from .roles import place_of
 
 if TYPE_CHECKING:
@@ -147,14 +148,14 @@ def texts(array: Any, limit: int) -> list[Any]:
     """Values of a list as text or numbers, which take so many bytes at most."""
     if not is_array(array) or len(array.shape) != 1:
         refuse(f"{_path(array)} is not a list of values")
-    check(OF_TEXT * array.shape[0], limit)
+    check_unpacked(OF_TEXT * array.shape[0], limit)
     found: list[Any] = []
     taken = 0
     for start in range(0, array.shape[0], TEXTS):
         values = np.asarray(array[start : start + TEXTS]).tolist()
         listed = [v.decode() if isinstance(v, bytes) else v for v in values]
         taken += sum(OF_TEXT + len(t) for t in listed if isinstance(t, str))
-        check(taken, limit)
+        check_unpacked(taken, limit)
         found += listed
     return found
 
@@ -162,12 +163,6 @@ def texts(array: Any, limit: int) -> list[Any]:
 def names_of(group: Any, name: str, limit: int) -> list[str]:
     """Names that a group holds as one list."""
     return [str(name) for name in texts(item_of(group, name), limit)]
-
-
-def check(n_bytes: int, limit: int) -> None:
-    """Refuse what takes more than so many bytes."""
-    if n_bytes > limit:
-        raise MemoryError
 
 
 def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
@@ -195,7 +190,9 @@ def all_counts(matrix: Any, limit: int) -> Items:
     Of a full matrix ``lengths`` come in place of pointers, and sizes are not known.
     """
     if is_array(matrix):
-        check(matrix.dtype.itemsize * int(np.prod(matrix.shape, dtype=object)), limit)
+        check_unpacked(
+            matrix.dtype.itemsize * int(np.prod(matrix.shape, dtype=object)), limit
+        )
         yield from _rows_of_full(matrix, 0, matrix.shape[0])
         return
     data, indices = (
@@ -203,7 +200,7 @@ def all_counts(matrix: Any, limit: int) -> Items:
         numbers_of(matrix, "indices", "iu"),
     )
     sizes = {"data": [data.shape, "<f8"], "indices": [indices.shape, "<i4"]}
-    check(8 * data.shape[0] + 4 * indices.shape[0], limit)
+    check_unpacked(8 * data.shape[0] + 4 * indices.shape[0], limit)
     yield "sizes", sizes
     yield "indptr", pointers_of(matrix, limit)
     yield from (("indices", _places(part)) for part in pieces(indices))
@@ -213,7 +210,7 @@ def all_counts(matrix: Any, limit: int) -> Items:
 def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:
     """Pointers of a sparse matrix, which nobody has looked at yet."""
     array = numbers_of(matrix, "indptr", "iu")
-    check(8 * array.shape[0], limit)
+    check_unpacked(8 * array.shape[0], limit)
     return np.concatenate([np.zeros(0, np.int64), *pieces(array)]).astype(np.int64)
 
 

@@ -47,9 +47,9 @@ def allowing(size: str | None) -> Iterator[None]:
     try:
         yield
     finally:
-        if size is not None and before is None:
-            del os.environ[VARIABLE]
-        elif before is not None:
+        if before is None:
+            os.environ.pop(VARIABLE, None)
+        else:
             os.environ[VARIABLE] = before
 
 
@@ -62,27 +62,21 @@ class Limits(NamedTuple):
 
 def limits_for(size: int, given: int | None = None) -> Limits:
     """Limits of a file or folder of this size; ``given`` bytes may be unpacked."""
-    unpacked = limit_for(size, given)
+    if given is None:
+        given = parse_limit(os.environ.get(VARIABLE) or None, VARIABLE)
+    unpacked = max(SMALLEST, MULTIPLE * size) if given is None else given
     more = max(MULTIPLE * size, unpacked - SMALLEST)
     return Limits(unpacked, SECONDS + SECONDS_PER_BYTE * more)
 
 
 def limit_of(path: Path, given: int | None = None) -> int:
     """Bytes that a file may unpack to: those given, else by its size."""
-    return limit_for(path.stat().st_size, given)
+    return limits_for(path.stat().st_size, given).unpacked
 
 
-def limit_for(size: int, given: int | None = None) -> int:
-    """Bytes that a file of this size may unpack to."""
-    chosen = given
-    if chosen is None:
-        chosen = parse_limit(os.environ.get(VARIABLE) or None, VARIABLE)
-    return max(SMALLEST, MULTIPLE * size) if chosen is None else chosen
-
-
-def check_unpacked(n_bytes: int, limit: int) -> None:
-    """Refuse what takes more bytes than a file may unpack to."""
-    if n_bytes > limit:
+def check_unpacked(n_bytes: int, limit: int | None) -> None:
+    """Refuse what takes more bytes than a file may unpack to, if there is a limit."""
+    if limit is not None and n_bytes > limit:
         raise unpacks_too_far(limit)
 
 

@@ -14,7 +14,6 @@ from .._labels import label_text
 from .errors import file_errors
 from .files import opened
 from .formats import FORMATS, find_format
-from .limits import limit_of
 from .roles import place_of
 
 if TYPE_CHECKING:
@@ -131,7 +130,7 @@ def _encoding(path: Path, options: ReadOptions) -> str | None:
     """The encoding that is given, unless that is one of the counts alone."""
     if options.encoding is None:
         return None
-    with opened(path, limit_of(path, options.max_unpacked)) as file:
+    with opened(path, options.max_unpacked) as file:
         try:
             file.read().decode()
         except UnicodeDecodeError:

@@ -76,7 +76,7 @@ def open_matrix(
     path: Path, limit: int | None = None
 ) -> Iterator[tuple[Header, Iterator[Entries]]]:
     """Open a file: what its header says, and its counts some megabytes at a time."""
-    with opened(path, limit_of(path, limit)) as file:
+    with opened(path, limit) as file:
         lines = Lines(file)
         header = _header(lines)
         yield header, _blocks(lines, header, limit_of(path, limit))

@@ -18,8 +18,9 @@ from .._extras import require
 from .content import EXACT, FileContent, joined, written_labels, written_names
 from .files import limits_of
 from .formats import NUMBERS, ReadOptions
-from .hierarchies import OF_TEXT, check, narrow
+from .hierarchies import OF_TEXT, narrow
 from .isolated import gathered, isolated
+from .limits import check_unpacked
 from .numbers import NumberStyle, is_number
 from .roles import Places, checked_count, checked_counts, find_layout, of_triples
 from .text_columns import TextPlaces, check_text_options, find_text, joined_text
@@ -205,7 +206,7 @@ def _values(table: _Table, places: Sequence[int]) -> Items:
     for batch in table.file.iter_batches(columns=wanted):
         columns = batch.select(wanted).columns if wanted else []
         taken += sum(map(_size, columns))
-        check(taken, table.limit)
+        check_unpacked(taken, table.limit)
         yield "values", [_listed(column) for column in columns]
 
 
@@ -238,7 +239,7 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
             yield "data", narrow(data)
         values = _group(table, number, [*layout.labels.values(), *index])
         taken += sum(_size(chunk) for column in values for chunk in column.chunks)
-        check(taken, table.limit)
+        check_unpacked(taken, table.limit)
         yield "group", [n_rows, [_listed(column) for column in values]]
         done += n_rows
 
@@ -280,7 +281,7 @@ def _opened(path: str, limit: int) -> Iterator[_Table]:
             group = metadata.row_group(i)
             claimed = _OF_NUMBER * group.num_rows * group.num_columns
             unpacked += max(group.total_byte_size, claimed)
-            check(unpacked, limit)
+            check_unpacked(unpacked, limit)
         schema = file.schema_arrow
     names, kinds = list(schema.names), [_kind(each) for each in schema.types]
     texts = [name for name, kind in zip(names, kinds, strict=True) if kind == "text"]
@@ -309,7 +310,7 @@ def _first_values(table: _Table) -> list[list[Any]]:
         columns = [batch.column(place) for place in places]
     first: list[list[Any]] = [[0] for _ in table.kinds]
     for place, column in zip(places, columns, strict=True):
-        check(_size(column), table.limit)
+        check_unpacked(_size(column), table.limit)
         first[place] = _listed(column)
     return first
 
@@ -377,7 +378,7 @@ def _encoded(column: Any, limit: int) -> tuple[NDArray[np.int32], list[str]]:
     one = column.unify_dictionaries().combine_chunks()
     if isinstance(one, pa.ChunkedArray):
         one = one.chunk(0) if one.num_chunks else pa.array([], column.type)
-    check(OF_TEXT * len(one.dictionary) + one.dictionary.nbytes, limit)
+    check_unpacked(OF_TEXT * len(one.dictionary) + one.dictionary.nbytes, limit)
     codes = one.indices.fill_null(-1).to_numpy(zero_copy_only=False)
     return codes.astype(np.int32), one.dictionary.to_pylist()
 
