@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..table import CountTable
+    from .formats import ReadOptions
     from .lines import Lines
     from .roles import Layout, Places
-
 
 # Bytes of a stored count, of a row with its name, of a count with its places, and of
 # a name that has a number.
@@ -37,18 +37,46 @@ _OF_COUNT, _OF_ROW = 12, 64
 _OF_TRIPLE, _OF_NAME = 16, 160
 
 
-class WideRows:
-    """Rows that were read so far."""
+class Counted:
+    """Counts of the lines that were read so far."""
 
-    def __init__(
-        self,
-        layout: Layout,
-        delimiter: str,
-        limit: int | None = None,
-        style: NumberStyle | None = None,
-    ) -> None:
-        self._style = style or NumberStyle()
-        self._layout, self._delimiter, self._limit = layout, delimiter, limit
+    def __init__(self, options: ReadOptions, delimiter: str, width: int) -> None:
+        self._style, self._limit = NumberStyle.of(options), options.max_unpacked
+        self._delimiter, self._width = delimiter, width
+
+    def add_block(self, block: bytes, lines: Lines) -> None:
+        """Add the rows of whole lines; the last may lack its end."""
+        if self._style.usual:
+            cut = Cut.of(block, self._delimiter, self._width)
+            if cut is not None and self._add_tidy(cut):
+                lines.number += block.count(b"\n")
+                return
+        lines.give_back(block)
+        self.add_records(lines.records(self._delimiter, block=True), lines)
+
+    def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
+        """Add lines one by one, of which every field is checked."""
+        raise NotImplementedError
+
+    def _add_tidy(self, cut: Cut) -> bool:
+        """Add all lines of a block or, if something is odd, none."""
+        raise NotImplementedError
+
+    def parts(self) -> FileContent:
+        """Return counts that were not taken, with the names of all rows."""
+        raise NotImplementedError
+
+    def _check_width(self, fields: list[str], lines: Lines) -> None:
+        if len(fields) != self._width:
+            refuse(f"line {lines.number} has {len(fields)} fields, not {self._width}")
+
+
+class WideRows(Counted):
+    """A row a line."""
+
+    def __init__(self, layout: Layout, options: ReadOptions, delimiter: str) -> None:
+        super().__init__(options, delimiter, layout.width)
+        self._layout = layout
         self._taken = 0
         self._blocks: list[sp.csr_array] = []
         self._names: list[str] = []
@@ -57,7 +85,6 @@ class WideRows:
         self._column[layout.counted] = np.arange(len(layout.counted))
 
     def parts(self) -> FileContent:
-        """Return counts that were not taken, with the names and labels of all rows."""
         rows = None if self._layout.index is None else self._names
         labels = labels_of_kinds(self._labels)
         return FileContent(self.take(), rows, self._layout.names, **labels)
@@ -73,19 +100,10 @@ class WideRows:
             return sp.csr_array((0, len(self._layout.counted)))
         return joined(self._blocks)
 
-    def add_block(self, block: bytes, lines: Lines) -> None:
-        """Add the rows of whole lines; the last may lack its end."""
-        if self._style.usual and self._add_tidy(block):
-            lines.number += block.count(b"\n")
-            return
-        lines.give_back(block)
-        self.add_records(lines.records(self._delimiter, block=True), lines)
-
     def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
-        """Add rows one by one, of which every field is checked."""
         values, columns, ends = array("d"), array("i"), [0]
         for fields in records:
-            row = self._checked(fields, lines.number)
+            row = self._checked(fields, lines)
             stored = np.flatnonzero(row)
             values.frombytes(row[stored].tobytes())
             columns.frombytes(stored.astype(np.intc).tobytes())
@@ -100,15 +118,14 @@ class WideRows:
         self._taken += _OF_COUNT * block.nnz + _OF_ROW * block.shape[0]
         check_unpacked(self._taken, self._limit)
 
-    def _checked(self, fields: list[str], number: int) -> NDArray[np.float64]:
+    def _checked(self, fields: list[str], lines: Lines) -> NDArray[np.float64]:
         """Counts of a line, or the error that says what is wrong with it."""
         layout = self._layout
-        if len(fields) != layout.width:
-            refuse(f"line {number} has {len(fields)} fields, not {layout.width}")
+        self._check_width(fields, lines)
         for place in layout.blank:
             if fields[place].strip():
                 refuse(
-                    f"line {number}, column {place + 1} has no name but holds "
+                    f"line {lines.number}, column {place + 1} has no name but holds "
                     f"{shown(fields[place])}; give it one, or clear the cell"
                 )
         if layout.index is not None:
@@ -116,15 +133,11 @@ class WideRows:
         for kind, place in layout.labels.items():
             self._labels[kind].append(fields[place])
         counted = [self._style.plain(fields[place]) for place in layout.counted]
-        return checked_counts(counted, layout, f"line {number}")
+        return checked_counts(counted, layout, f"line {lines.number}")
 
-    def _add_tidy(self, block: bytes) -> bool:
-        """Add all lines of a block or, if something is odd, none."""
-        cut = Cut.of(block, self._delimiter, self._layout.width)
+    def _add_tidy(self, cut: Cut) -> bool:
         layout = self._layout
-        if cut is None or not cut.are_empty(layout.blank):
-            return False
-        values = cut.counts(self._column)
+        values = cut.counts(self._column) if cut.are_empty(layout.blank) else None
         if values is None:
             return False
         try:
@@ -139,84 +152,50 @@ class WideRows:
         return True
 
 
-class Triples:
-    """Counts with numbered names of rows and columns, in order of appearance."""
+class Triples(Counted):
+    """A count a line; names of rows and columns are numbered as they appear."""
 
-    def __init__(
-        self, limit: int | None = None, style: NumberStyle | None = None
-    ) -> None:
-        self._limit, self.style = limit, style or NumberStyle()
-        self.row_names, self.column_names = Names(), Names()
-        self.rows, self.columns, self.counts = array("i"), array("i"), array("d")
-
-    def check_size(self) -> None:
-        """Refuse more than may be in memory."""
-        taken = _OF_TRIPLE * len(self.counts)
-        for names in (self.row_names, self.column_names):
-            taken += _OF_NAME * len(names) + names.n_bytes
-        check_unpacked(taken, self._limit)
+    def __init__(self, places: Places, options: ReadOptions, delimiter: str) -> None:
+        super().__init__(options, delimiter, places.width)
+        self._places = places
+        self._row_names, self._column_names = Names(), Names()
+        self._rows, self._columns, self._counts = array("i"), array("i"), array("d")
 
     def parts(self) -> FileContent:
         """Make a matrix, in which counts of the same place are added."""
-        places = (np.asarray(self.rows), np.asarray(self.columns))
-        shape = (len(self.row_names), len(self.column_names))
-        X = sp.coo_array((np.asarray(self.counts), places), shape=shape).tocsr()
-        return FileContent(X, self.row_names.texts(), self.column_names.texts())
+        places = (np.asarray(self._rows), np.asarray(self._columns))
+        shape = (len(self._row_names), len(self._column_names))
+        X = sp.coo_array((np.asarray(self._counts), places), shape=shape).tocsr()
+        return FileContent(X, self._row_names.texts(), self._column_names.texts())
 
+    def add_block(self, block: bytes, lines: Lines) -> None:
+        super().add_block(block, lines)
+        taken = _OF_TRIPLE * len(self._counts)
+        for names in (self._row_names, self._column_names):
+            taken += _OF_NAME * len(names) + names.n_bytes
+        check_unpacked(taken, self._limit)
 
-def read_triples(
-    lines: Lines,
-    delimiter: str,
-    first: list[list[str]],
-    places: Places,
-    limit: int | None,
-    style: NumberStyle | None = None,
-) -> FileContent:
-    """Read one count per line; ``first`` are the records before the lines."""
-    found = Triples(limit, style)
-    _add_records(found, first, lines, places)
-    while block := lines.block():
-        usual = found.style.usual
-        if not (usual and _add_tidy(found, block, delimiter, places)):
-            lines.give_back(block)
-            records = lines.records(delimiter, block=True)
-            _add_records(found, records, lines, places)
-        else:
-            lines.number += block.count(b"\n")
-        found.check_size()
-    return found.parts()
+    def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
+        places = self._places
+        for fields in records:
+            self._check_width(fields, lines)
+            count = 1.0
+            if places.value is not None:
+                where = f"line {lines.number}, column {places.value + 1}"
+                count = checked_count(self._style.plain(fields[places.value]), where)
+            self._rows.append(self._row_names.number(fields[places.row]))
+            self._columns.append(self._column_names.number(fields[places.column]))
+            self._counts.append(count)
 
-
-def _add_tidy(found: Triples, block: bytes, delimiter: str, places: Places) -> bool:
-    """Add all lines of a block or, if something is odd, none."""
-    cut = Cut.of(block, delimiter, places.width)
-    if cut is None:
-        return False
-    counts: NDArray[np.float64] | None = np.ones(cut.n_lines)
-    if places.value is not None:
-        counts = cut.numbers(places.value)
-    if counts is None or not cut.is_text:
-        return False
-    found.rows.frombytes(found.row_names.numbers(cut, places.row).tobytes())
-    found.columns.frombytes(found.column_names.numbers(cut, places.column).tobytes())
-    found.counts.frombytes(counts.tobytes())
-    return True
-
-
-def _add_records(
-    found: Triples, records: Iterable[list[str]], lines: Lines, places: Places
-) -> None:
-    """Add lines one by one, of which every field is checked."""
-    for fields in records:
-        if len(fields) != places.width:
-            refuse(f"line {lines.number} has {len(fields)} fields, not {places.width}")
-        count = 1.0
-        if places.value is not None:
-            where = f"line {lines.number}, column {places.value + 1}"
-            count = checked_count(found.style.plain(fields[places.value]), where)
-        found.rows.append(found.row_names.number(fields[places.row]))
-        found.columns.append(found.column_names.number(fields[places.column]))
-        found.counts.append(count)
+    def _add_tidy(self, cut: Cut) -> bool:
+        row, column, value, _ = self._places
+        counts = np.ones(cut.n_lines) if value is None else cut.numbers(value)
+        if counts is None or not cut.is_text:
+            return False
+        self._rows.frombytes(self._row_names.numbers(cut, row).tobytes())
+        self._columns.frombytes(self._column_names.numbers(cut, column).tobytes())
+        self._counts.frombytes(counts.tobytes())
+        return True
 
 
 def written_triples(

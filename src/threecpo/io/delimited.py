@@ -13,14 +13,13 @@ from .._errors import parameter, refuse
 from .._spreadsheets import guarded, unguarded
 from .._writing import open_new
 from .content import written_labels, written_names
-from .counted_lines import WideRows, read_triples, written_triples
+from .counted_lines import Triples, WideRows, written_triples
 from .files import opened, recoded
 from .limits import check_unpacked, limit_of
 from .lines import Lines, long_fields
 from .numbers import NumberStyle, check_points, is_number, may_be_count
 from .roles import Places, find_layout, of_triples
-from .text_columns import TextPlaces, check_text_options, find_text, joined_text
-from .texts import counted_texts
+from .texts import TextPlaces, check_text_options, counted_texts, find_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -90,20 +89,12 @@ def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileCont
 def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent:
     """Read a table whose lines are in UTF-8."""
     start = _begin(lines, options, usual)
-    sample = first_columns(lines, start.delimiter, start.records)
-    form = _form(lines, start, sample, options)
+    form = _form(lines, start, options)
     if isinstance(form, TextPlaces):
-        return read_texts(lines, start.delimiter, start.records, form, options)
-    if isinstance(form, Places):
-        style, limit = NumberStyle.of(options), options.max_unpacked
-        content = read_triples(
-            lines, start.delimiter, start.records, form, limit, style
-        )
-    else:
-        for _ in _wide_blocks(lines, start, form):
-            pass
-        content = form.parts()
-    return _as_it_was(content)
+        return _read_texts(lines, start, form, options)
+    for _ in _blocks(lines, start, form):
+        pass
+    return _as_it_was(form.parts())
 
 
 def row_blocks(
@@ -118,13 +109,12 @@ def row_blocks(
     with opened(path, limit) as file, long_fields():
         lines = Lines(recoded(file, options.encoding))
         start = _begin(lines, options, _usual(path))
-        sample = first_columns(lines, start.delimiter, start.records)
-        rows = _form(lines, start, sample, options)
+        rows = _form(lines, start, options)
         if not isinstance(rows, WideRows):
             held = "texts" if isinstance(rows, TextPlaces) else "one count per line"
             refuse(f"it holds {held}; only one row per line is read in blocks")
         yield _as_it_was(rows.parts()).column_names
-        for _ in _wide_blocks(lines, start, rows):
+        for _ in _blocks(lines, start, rows):
             if rows.n_waiting >= n_counts:
                 yield rows.take()
         content = rows.parts()
@@ -133,27 +123,32 @@ def row_blocks(
 
 
 def _form(
-    lines: Lines, start: _Start, sample: list[tuple[str, ...]], options: ReadOptions
-) -> TextPlaces | Places | WideRows:
+    lines: Lines, start: _Start, options: ReadOptions
+) -> TextPlaces | Triples | WideRows:
     """What a table holds: texts, one count per line, or one row per line."""
+    first = start.records[0]
+    records = [*start.records, *lines.first_records(start.delimiter, _LOOKED_AT)]
+    # First values of all columns.
+    sample = list(zip(*(r for r in records if len(r) == len(first)), strict=True))
     found = find_text(start.header, sample, options)
     if found:
         return TextPlaces.find(start.header, found, options)
     check_text_options(options)
     if start.delimiter == ";":
-        check_points([*start.records, *lines.first_records(";", 50)], options)
+        check_points(records, options)
     style = NumberStyle.of(options)
     few = sample if len(sample) == _OF_TRIPLES else [each[:1] for each in sample]
     plain = [[style.plain(field) for field in values] for values in few]
     if of_triples(start.header, plain, options):
-        return Places.find(start.header or start.records[0], options)
-    first = [style.plain(field) for field in start.records[0]]
-    layout = find_layout(start.header, first, options, sample)
-    return WideRows(layout, start.delimiter, options.max_unpacked, style)
+        places = Places.find(start.header or first, options)
+        return Triples(places, options, start.delimiter)
+    plain_first = [style.plain(field) for field in first]
+    layout = find_layout(start.header, plain_first, options, sample)
+    return WideRows(layout, options, start.delimiter)
 
 
-def _wide_blocks(lines: Lines, start: _Start, rows: WideRows) -> Iterator[None]:
-    """Add all rows, some megabytes at a time."""
+def _blocks(lines: Lines, start: _Start, rows: Triples | WideRows) -> Iterator[None]:
+    """Add all lines, some megabytes at a time."""
     rows.add_records(start.records, lines)
     while block := lines.block():
         rows.add_block(block, lines)
@@ -307,38 +302,17 @@ def _wide(table: CountTable, options: WriteOptions) -> Iterator[Sequence[str]]:
         yield [_quoted(name), *(_quoted(texts[i]) for texts in labels.values()), *row]
 
 
-def first_columns(
-    lines: Lines, delimiter: str, first: list[list[str]]
-) -> list[tuple[str, ...]]:
-    """First values of all columns; ``first`` are the records before the lines."""
-    records = [*first, *lines.first_records(delimiter, _LOOKED_AT)]
-    whole = [record for record in records if len(record) == len(first[0])]
-    return list(zip(*whole, strict=True))
-
-
-def read_texts(
-    lines: Lines,
-    delimiter: str,
-    first: list[list[str]],
-    places: TextPlaces,
-    options: ReadOptions,
+def _read_texts(
+    lines: Lines, start: _Start, places: TextPlaces, options: ReadOptions
 ) -> FileContent:
-    """Read a text a record; ``first`` are the records before the lines."""
-    texts: list[str] = []
-    names: list[str] = []
-    titles: list[str] = []
-    labels: dict[str, list[str]] = {kind: [] for kind in places.labels}
-    taken, width = 0, len(first[0])
-    for fields in chain(first, lines.records(delimiter)):
+    """Read a text a record."""
+    columns: dict[int, list[Any]] = {place: [] for place in places.wanted}
+    taken, width = 0, len(start.records[0])
+    for fields in chain(start.records, lines.records(start.delimiter)):
         if len(fields) != width:
             refuse(f"line {lines.number} has {len(fields)} fields, not {width}")
-        texts.append(joined_text(fields[place] for place in places.text))
-        if places.title is not None:
-            titles.append(fields[places.title])
-        taken += _OF_TEXT + 4 * len(texts[-1])
+        for place, values in columns.items():
+            values.append(fields[place])
+        taken += _OF_TEXT + 4 * sum(len(fields[place]) for place in places.text)
         check_unpacked(taken, options.max_unpacked)
-        if places.index is not None:
-            names.append(fields[places.index])
-        for kind, place in places.labels.items():
-            labels[kind].append(fields[place])
-    return counted_texts(places, texts, names, labels, options, titles)
+    return counted_texts(places, columns, options)

@@ -23,7 +23,13 @@ from .isolated import gathered, isolated
 from .limits import check_unpacked
 from .numbers import NumberStyle, is_number
 from .roles import Places, checked_count, checked_counts, find_layout, of_triples
-from .text_columns import TextPlaces, check_text_options, find_text, joined_text
+from .texts import (
+    TextPlaces,
+    check_text_options,
+    counted_texts,
+    find_text,
+    row_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -57,7 +63,12 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     with closing(isolated(read_table, path, limits, "pyarrow", options=given)) as items:
         form, about = next(items)
         if form == "texts":
-            return _words(items, TextPlaces(**about), options)
+            places = TextPlaces(**about)
+            columns: dict[int, list[Any]] = {place: [] for place in places.wanted}
+            for _, part in items:
+                for values, more in zip(columns.values(), part, strict=True):
+                    values.extend(more)
+            return counted_texts(places, columns, options)
         check_text_options(options)
         return _counted(items, form, about)
 
@@ -76,37 +87,6 @@ def column_names(path: Path) -> list[str]:
     found = gathered(isolated(read_names, path, limits_of(path), "pyarrow"))
     names: list[str] = found["names"]
     return names
-
-
-def _words(items: Items, places: TextPlaces, options: ReadOptions) -> FileContent:
-    from .texts import counted_texts
-
-    columns: list[list[Any]] = [[] for _ in places.wanted]
-    for _, part in items:
-        for values, more in zip(columns, part, strict=True):
-            values.extend(more)
-    found = dict(zip(places.wanted, columns, strict=True))
-    parts = list(zip(*(found[place] for place in places.text), strict=True))
-    for row, texts in enumerate(parts, 1):
-        for text in texts:
-            if not isinstance(text, str | None):
-                refuse(f"row {row} holds {shown(str(text))}, which is not text")
-    titles = [] if places.title is None else found[places.title]
-    return counted_texts(
-        places,
-        list(map(joined_text, parts)),
-        [] if places.index is None else _names(found[places.index]),
-        {kind: found[place] for kind, place in places.labels.items()},
-        options,
-        ["" if title is None else str(title) for title in titles],
-    )
-
-
-def _names(listed: list[Any]) -> list[str]:
-    """Names of rows, which all have one."""
-    if None in listed:
-        refuse(f"the name of row {listed.index(None) + 1} is empty")
-    return [str(name) for name in listed]
 
 
 def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
@@ -139,7 +119,7 @@ def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
             each.clear()
     if not sum(block.shape[0] for block in blocks):
         refuse("it has no rows")
-    rows = _names(listed.pop()) if about["index"] else None
+    rows = row_names(listed.pop()) if about["index"] else None
     labels = labels_of_kinds(dict(zip(about["labels"], listed, strict=True)))
     return FileContent(joined(blocks), rows, about["names"], **labels)
 
