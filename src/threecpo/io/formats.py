@@ -29,11 +29,6 @@ class Format:
     # The function of the module that reads it.
     reader: str = "read"
 
-    @property
-    def is_matrix(self) -> bool:
-        """Whether all that it holds by columns are counts."""
-        return "index" not in self.options
-
     def load(self) -> Any:
         """Import the module that has ``read`` and perhaps ``write``."""
         return import_module(f".{self.module}", __package__)
@@ -162,11 +157,16 @@ def find_format(path: Path, given: str | None) -> str:
     advice = _ADVICE.get(path.suffix.lower())
     if advice is not None and path.exists():
         refuse(f"{path.suffix} files are not read; {advice}")
-    named, start = of_suffix(path), _start(path)
-    held = _of_content(start)
+    named = of_suffix(path)
+    with opened(path) as file:
+        start = file.read(64)
+    with open_regular(path) as file:
+        is_plain = file.read(64) == start
+    fits = (names for magic, names in _MAGIC.items() if start.startswith(magic))
+    held = next(fits, ())
     if held == ("npz",):
         held = _of_archive(path)
-    if held and held != ("mtx",) and not _is_plain(path, start):
+    if held and held != ("mtx",) and not is_plain:
         refuse(f"it is {held[0]} in compressed form; decompress it first")
     if named is None:
         return held[0] if held else _of_text(start)
@@ -189,21 +189,6 @@ def of_suffix(path: Path) -> str | None:
         return None
     fits = (name for name, kind in FORMATS.items() if suffixes[-1] in kind.suffixes)
     return next(fits, None)
-
-
-def _start(path: Path) -> bytes:
-    with opened(path) as file:
-        return file.read(64)
-
-
-def _is_plain(path: Path, start: bytes) -> bool:
-    with open_regular(path) as file:
-        return file.read(len(start)) == start
-
-
-def _of_content(start: bytes) -> tuple[str, ...]:
-    fits = (names for magic, names in _MAGIC.items() if start.startswith(magic))
-    return next(fits, ())
 
 
 def _of_archive(path: Path) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """h5ad and zarr: one matrix of an AnnData; the others stay on disk.
 
-Readers run in a process of their own; ``read`` and ``label_columns`` ask them.
+Readers run in a process of their own; ``asked`` and ``items_of`` ask them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from .hierarchies import (
 from .isolated import gathered, isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
     from ..table import CountTable
@@ -71,8 +71,15 @@ def asked(
     reader: Any, path: Path, limit: int | None = None, **options: Any
 ) -> dict[str, Any]:
     """All that a reader finds in an HDF5 file or a zarr folder."""
+    return gathered(items_of(reader, path, limit, **options))
+
+
+def items_of(
+    reader: Any, path: Path, limit: int | None = None, **options: Any
+) -> Generator[tuple[str, Any]]:
+    """What a reader finds in an HDF5 file or a zarr folder, as it is read."""
     library = "zarr" if path.is_dir() else "h5py"
-    return gathered(isolated(reader, path, limits_of(path, limit), library, **options))
+    return isolated(reader, path, limits_of(path, limit), library, **options)
 
 
 def fractional_x(found: dict[str, Any]) -> str:
@@ -86,12 +93,6 @@ def fractional_x(found: dict[str, Any]) -> str:
         "file before normalisation, or in the 10x output "
         "(filtered_feature_bc_matrix.h5)"
     )
-
-
-def label_columns(path: Path) -> list[str]:
-    """Columns of obs, which labels= can name."""
-    columns: list[str] = asked(read_obs, path, labels=[])["obs_columns"]
-    return columns
 
 
 def _is_whole(values: Any) -> bool:

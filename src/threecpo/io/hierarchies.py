@@ -195,16 +195,22 @@ def all_counts(matrix: Any, limit: int) -> Items:
         )
         yield from _rows_of_full(matrix, 0, matrix.shape[0])
         return
-    data, indices = (
-        numbers_of(matrix, "data", "biuf"),
-        numbers_of(matrix, "indices", "iu"),
-    )
+    indices, data = _entries(matrix)
     sizes = {"data": [data.shape, "<f8"], "indices": [indices.shape, "<i4"]}
     check_unpacked(8 * data.shape[0] + 4 * indices.shape[0], limit)
     yield "sizes", sizes
     yield "indptr", pointers_of(matrix, limit)
-    yield from (("indices", _places(part)) for part in pieces(indices))
-    yield from (("data", narrow(part)) for part in pieces(data))
+    yield from _pieces_of_entries(indices, data, 0, None)
+
+
+def _entries(matrix: Any) -> tuple[Any, Any]:
+    """Indices and values of a sparse matrix, none of which is read yet."""
+    return numbers_of(matrix, "indices", "iu"), numbers_of(matrix, "data", "biuf")
+
+
+def _pieces_of_entries(indices: Any, data: Any, start: int, stop: int | None) -> Items:
+    yield from (("indices", _places(part)) for part in pieces(indices, start, stop))
+    yield from (("data", narrow(part)) for part in pieces(data, start, stop))
 
 
 def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:
@@ -245,25 +251,17 @@ def read_rows(
     its number as ``block`` at the end.
     """
     matrix = opened(path)[place]
-    full = is_array(matrix)
-    ends = None if full else pointers_of(matrix, limit)
-    if ends is not None:
-        numbers = (
-            numbers_of(matrix, "data", "biuf"),
-            numbers_of(matrix, "indices", "iu"),
-        )
-        if ends.max(initial=0) > min(array.shape[0] for array in numbers):
-            refuse(f"its row pointers end at {ends.max()}, beyond its counts")
-    for number, (start, stop) in enumerate(cuts):
-        if ends is None:
+    if is_array(matrix):
+        for number, (start, stop) in enumerate(cuts):
             yield from _rows_of_full(matrix, start, stop)
-        else:
-            first, last = int(ends[start]), int(ends[stop])
-            yield "lengths", np.diff(ends[start : stop + 1])
-            parts = pieces(numbers_of(matrix, "indices", "iu"), first, last)
-            yield from (("indices", _places(part)) for part in parts)
-            parts = pieces(numbers_of(matrix, "data", "biuf"), first, last)
-            yield from (("data", narrow(part)) for part in parts)
+            yield "block", number
+        return
+    ends, entries = pointers_of(matrix, limit), _entries(matrix)
+    if ends.max(initial=0) > min(array.shape[0] for array in entries):
+        refuse(f"its row pointers end at {ends.max()}, beyond its counts")
+    for number, (start, stop) in enumerate(cuts):
+        yield "lengths", np.diff(ends[start : stop + 1])
+        yield from _pieces_of_entries(*entries, int(ends[start]), int(ends[stop]))
         yield "block", number
 
 
@@ -318,28 +316,32 @@ def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
     found = {}
     for name in names:
         if name in columns:
-            categories = _categories(frame, name, limit)
-            if categories is None:
-                found[name] = {"values": values_of(frame, name, limit)}
-            else:
-                found[name] = {"codes": categories[0], "names": categories[1]}
+            found[name] = _column(frame, name, limit)
     yield "labels", found
 
 
 def values_of(frame: Any, name: str, limit: int) -> list[Any]:
     """Values of a column, None for those that are missing."""
+    found = _column(frame, name, limit)
+    if "values" in found:
+        values: list[Any] = found["values"]
+        return values
+    return [None if code < 0 else found["names"][code] for code in found["codes"]]
+
+
+def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:
+    """Values of a column, None for those that are missing; or codes and names."""
     categories = _categories(frame, name, limit)
     if categories is not None:
-        codes, names = categories
-        return [None if code < 0 else names[code] for code in codes]
+        return dict(zip(("codes", "names"), categories, strict=True))
     column = frame[name]
     if is_array(column):
-        return texts(column, limit)
+        return {"values": texts(column, limit)}
     values, mask = (texts(item_of(column, key), limit) for key in ("values", "mask"))
     if len(mask) != len(values):
         refuse(f"column {name!r} has {len(values)} values, {len(mask)} in its mask")
     pairs = zip(values, mask, strict=True)
-    return [None if hidden else value for value, hidden in pairs]
+    return {"values": [None if hidden else value for value, hidden in pairs]}
 
 
 def _categories(

@@ -103,11 +103,11 @@ def _have(some: Sequence[str], all_: Sequence[str], of: str) -> str:
 def columns_for_labels(path: Path) -> list[str]:
     """Columns that labels= can name in a file that holds metadata of its own."""
     with file_errors(path):
-        name = find_format(path, None)
-        reader = FORMATS[name].load()
-        if name not in ("h5ad", "zarr"):
+        if find_format(path, None) not in ("h5ad", "zarr"):
             return []
-        columns: list[str] = reader.label_columns(path)
+        from . import h5ad
+
+        columns: list[str] = h5ad.asked(h5ad.read_obs, path, labels=[])["obs_columns"]
         return columns
 
 

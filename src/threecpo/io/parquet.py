@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import closing, contextmanager
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,7 +32,7 @@ from .texts import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import scipy.sparse as sp
@@ -205,8 +205,11 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
         step = max(1, CELLS // max(1, n_rows))
         for start in range(0, len(layout.counted), step):
             columns = _group(table, number, layout.counted[start : start + step])
-            found = [_stored(column, style, table.limit) for column in columns]
-            indices, data = (np.concatenate(each) for each in zip(*found, strict=True))
+            numbers = [_numbers(column, style, table.limit) for column in columns]
+            stored = [np.flatnonzero(values) for values in numbers]
+            indices = np.concatenate(stored)
+            pairs = zip(numbers, stored, strict=True)
+            data = np.concatenate([values[rows] for values, rows in pairs])
             wrong = indices[~((data >= 0) & (data < EXACT))]
             if len(wrong):
                 fields = [
@@ -214,7 +217,7 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
                     for column in _group(table, number, layout.counted)
                 ]
                 checked_counts(fields, layout, f"row {done + wrong.min() + 1}")
-            yield "lengths", np.array([len(rows) for rows, _ in found])
+            yield "lengths", np.array(list(map(len, stored)))
             yield "indices", indices.astype(np.int32)
             yield "data", narrow(data)
         values = _group(table, number, [*layout.labels.values(), *index])
@@ -227,12 +230,12 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
 def _triples(table: _Table, places: Places, style: NumberStyle) -> Items:
     """Two columns of names, as numbers and different texts, and perhaps counts."""
     wanted = [place for place in places[:3] if place is not None]
-    names = [table.names[place] for place in wanted]
-    columns = table.file.read(columns=names).select(names).columns
+    columns = _columns(table.file.read, table, wanted)
     yield "triples", {}
-    for of, name, column in zip(("row", "column"), names, columns, strict=False):
+    for of, place, column in zip(("row", "column"), wanted, columns, strict=False):
         if column.null_count:
-            refuse(f"column {shown(name)} has {column.null_count} empty names")
+            name = shown(table.names[place])
+            refuse(f"column {name} has {column.null_count} empty names")
         codes, texts = _encoded(column, table.limit)
         yield f"{of}s", texts
         yield of, codes
@@ -241,7 +244,7 @@ def _triples(table: _Table, places: Places, style: NumberStyle) -> Items:
         bad = ~((counts >= 0) & (counts < EXACT))
         if bad.any():
             row = int(np.argmax(bad))
-            where = f"row {row + 1}, column {shown(names[2])}"
+            where = f"row {row + 1}, column {shown(table.names[places.value])}"
             checked_count(_field(columns[2][row].as_py(), style), where)
         yield "counts", counts
 
@@ -276,20 +279,17 @@ def _opened(path: str, limit: int) -> Iterator[_Table]:
 
 def _first_values(table: _Table) -> list[list[Any]]:
     """First values of columns; of many, numbers behind the third are not looked at."""
+    if not table.file.metadata.num_rows:
+        return []
     few = _OF_TRIPLES if len(table.kinds) > _FEW_COLUMNS else len(table.kinds)
     places = [j for j, kind in enumerate(table.kinds) if j < few or kind != "number"]
-    wanted = [table.names[place] for place in places]
-    batches = table.file.iter_batches(batch_size=_LOOKED_AT, columns=wanted)
-    batch = next(batches, None)
-    if batch is None:
-        return []
-    columns = batch.columns
-    if batch.schema.names != wanted:
-        # Names that are not different, or that look like those of parts.
-        batch = next(table.file.iter_batches(batch_size=_LOOKED_AT))
-        columns = [batch.column(place) for place in places]
+
+    def read(columns: list[str] | None = None) -> Any:
+        batches = table.file.iter_batches(batch_size=_LOOKED_AT, columns=columns)
+        return next(batches)
+
     first: list[list[Any]] = [[0] for _ in table.kinds]
-    for place, column in zip(places, columns, strict=True):
+    for place, column in zip(places, _columns(read, table, places), strict=True):
         check_unpacked(_size(column), table.limit)
         first[place] = _listed(column)
     return first
@@ -311,23 +311,24 @@ def _kind(kind: Any) -> str:
 
 def _group(table: _Table, number: int, places: Sequence[int]) -> list[Any]:
     """Columns of a group of rows."""
+    return _columns(partial(table.file.read_row_group, number), table, places)
+
+
+def _columns(
+    read: Callable[..., Any], table: _Table, places: Sequence[int]
+) -> list[Any]:
+    """Columns of what is read; of all where names are not different, or have parts."""
     wanted = [table.names[place] for place in places]
     if not wanted:
         return []
-    found = table.file.read_row_group(number, columns=wanted)
-    if found.schema.names == wanted:
-        return list(found.columns)
-    found = table.file.read_row_group(number)
+    found = read(columns=wanted)
+    names = found.schema.names
+    if sorted(names) == sorted(wanted):
+        at = {name: place for place, name in enumerate(names)}
+        places = [at[name] for name in wanted]
+    else:
+        found = read()
     return [found.column(place) for place in places]
-
-
-def _stored(
-    column: Any, style: NumberStyle, limit: int
-) -> tuple[NDArray[np.intp], NDArray[Any]]:
-    """Rows and values of what is not 0."""
-    values = _numbers(column, style, limit)
-    (rows,) = np.nonzero(values)
-    return rows, values[rows]
 
 
 def _numbers(column: Any, style: NumberStyle, limit: int) -> NDArray[Any]:
@@ -399,7 +400,12 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
         columns = [pa.array(values) for values in written_triples(table)]
         write_table(pa.table(columns, names=["row", "column", "count"]), path)
         return
-    names, before = _names_and_labels(table, options)
+    counted = written_names(table.column_names, table.shape[1])
+    labels = written_labels(table, options, counted)
+    names = ["", *labels, *counted]
+    texts = [[text or None for text in each] for each in labels.values()]
+    texts.insert(0, [*written_names(table.row_names, table.shape[0])])
+    before = [pa.array(each, type=pa.string()) for each in texts]
     step = max(1, CELLS // len(names))
     kind = np.int64 if table.counts.whole else np.float64
 
@@ -412,18 +418,3 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     with ParquetWriter(path, block(0, 1).schema) as writer:
         for start in range(0, table.shape[0], step):
             writer.write_table(block(start, start + step))
-
-
-def _names_and_labels(
-    table: CountTable, options: WriteOptions
-) -> tuple[list[str], list[Any]]:
-    """Names of all columns; those before the counts, which are names and labels."""
-    import pyarrow as pa
-
-    names = written_names(table.column_names, table.shape[1])
-    before = [pa.array(written_names(table.row_names, table.shape[0]))]
-    labels = written_labels(table, options, names)
-    for texts in labels.values():
-        values = [text or None for text in texts]
-        before.append(pa.array(values, type=pa.string()))
-    return ["", *labels, *names], before

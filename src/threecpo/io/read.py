@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,7 @@ from .metadata import read_metadata
 from .roles import UnknownColumnError, place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .content import FileContent
     from .formats import Format
@@ -179,7 +178,7 @@ def read_counts(
     (['p1', 'p2'], ['field', 'wood'])
     >>> folder.cleanup()
     """
-    given = Path(_checked(path))
+    given = _checked(path)
     options = ReadOptions(
         layer=layer,
         labels=_listed(labels),
@@ -212,10 +211,7 @@ def read_counts(
     with file_errors(given):
         name = find_format(given, format)
         inside.check(name, transpose=transpose)
-        made_of = partial(
-            to_table, path=given, transpose=transpose, limit=options.max_unpacked
-        )
-        table = _read_without(FORMATS[name], given, inside, made_of)
+        table = _read_without(FORMATS[name], given, inside, transpose=transpose)
     if beside is not None and only_matched:
         table = _matched(table, beside)
     if not options.labels:
@@ -263,10 +259,10 @@ def _listed(names: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(given))
 
 
-def _checked(path: Any) -> Any:
+def _checked(path: Any) -> Path:
     """Refuse tables in memory."""
     if isinstance(path, str | os.PathLike):
-        return path
+        return Path(path)
     message = (
         f"read_counts reads files, not a {type(path).__name__}: a table in memory goes "
         "to fit, or to CountTable, as it is."
@@ -275,10 +271,7 @@ def _checked(path: Any) -> Any:
 
 
 def _read_without(
-    kind: Format,
-    path: Path,
-    options: ReadOptions,
-    made_of: Callable[[FileContent], CountTable],
+    kind: Format, path: Path, options: ReadOptions, *, transpose: bool
 ) -> CountTable:
     """Read a table without the columns of ``options.drop``.
 
@@ -288,11 +281,13 @@ def _read_without(
     read, drop = getattr(kind.load(), kind.reader), list(options.drop)
     # Columns that are not in the file, with what it says of each.
     unknown: dict[str, UnknownColumnError | None] = {}
-    if kind.is_matrix:
+    if "index" not in kind.options:
+        # All that it holds by columns are counts.
         unknown = dict.fromkeys(drop)
     while True:
         try:
-            table = made_of(read(path, options))
+            content, limit = read(path, options), options.max_unpacked
+            table = to_table(content, path, transpose=transpose, limit=limit)
             return _kept(table, list(unknown)) if unknown else table
         except UnknownColumnError as error:
             if error.option != "drop" or error.name in unknown:
@@ -316,7 +311,7 @@ def _kept(table: CountTable, drop: Sequence[str]) -> CountTable:
 
 
 def to_table(
-    parts: FileContent, path: Path, *, transpose: bool, limit: int | None = None
+    parts: FileContent, path: Path, *, transpose: bool, limit: int | None
 ) -> CountTable:
     """Make the table, after all checks that name a row and a column."""
     X, rows, columns = parts.X, parts.row_names, parts.column_names
@@ -340,11 +335,8 @@ def to_table(
         raise no_count(where, value)
     if total := proportion_total(counts):
         raise DataFormatError(proportions_message(total))
-    names: dict[str, Any] = {"row_names": rows, "column_names": columns}
-    names |= {"labels": parts.labels, "label_names": parts.label_names}
-    names |= {"label_kind": parts.label_kind, "other_labels": parts.other_labels}
-    names |= {"row_titles": parts.row_titles, "description": parts.description}
-    return CountTable(counts, **names, name=_title(path), source=str(path))
+    about = vars(parts) | {"X": counts, "row_names": rows, "column_names": columns}
+    return CountTable(**about, name=_title(path), source=str(path))
 
 
 def _title(path: Path) -> str:

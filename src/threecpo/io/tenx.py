@@ -48,7 +48,7 @@ _PARTS = ("barcodes", "data", "indices", "indptr", "shape")
 
 def is_part(path: Path) -> bool:
     """Whether the names of genes and cells lie beside a matrix."""
-    prefix = _prefix(path)
+    prefix = _prefix(path) if path.is_file() else None
     return prefix is not None and all(
         _beside(path, prefix, names) is not None for names in (_FEATURES, _BARCODES)
     )
@@ -70,9 +70,22 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     return FileContent(X, cells, genes)
 
 
+def holds_matrix(folder: Path) -> bool:
+    """Whether a folder has a matrix in it."""
+    return any(_prefix(path) is not None for path in folder.iterdir())
+
+
 def matrix_file(path: Path) -> Path:
     """Return the matrix that a folder holds, or the file itself."""
-    return _only_matrix(path) if path.is_dir() else path
+    if not path.is_dir():
+        return path
+    found = sorted(entry for entry in path.iterdir() if _prefix(entry) is not None)
+    if not found:
+        refuse(f"it does not contain {_MATRIX}, plain or as .gz")
+    if len(found) > 1:
+        names = ", ".join(entry.name for entry in found)
+        refuse(f"it holds several matrices; name one of them: {names}")
+    return found[0]
 
 
 def read_cell_names(matrix: Path, limit: int | None = None) -> list[str]:
@@ -97,16 +110,6 @@ def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
         name if often[name] == 1 else f"{name} ({gene})"
         for gene, name in zip(ids, names, strict=True)
     ]
-
-
-def _only_matrix(folder: Path) -> Path:
-    found = sorted(path for path in folder.iterdir() if _prefix(path) is not None)
-    if not found:
-        refuse(f"it does not contain {_MATRIX}, plain or as .gz")
-    if len(found) > 1:
-        names = ", ".join(path.name for path in found)
-        refuse(f"it holds several matrices; name one of them: {names}")
-    return found[0]
 
 
 def _prefix(path: Path) -> str | None:

@@ -21,6 +21,7 @@ from .. import npz, parquet
 from ..errors import block_errors
 from ..files import is_zarr
 from ..formats import ReadOptions, of_suffix
+from ..tenx import holds_matrix
 from .store import (
     BlockSource,
     HeldBlock,
@@ -30,6 +31,7 @@ from .store import (
     row_cuts,
     stored,
 )
+from .streams import of_anndata, of_csv, of_market, of_tenx
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -99,15 +101,7 @@ def open_blocks(
         folder = Path(tempfile.gettempdir() if scratch is None else scratch)
         place = Scratch(folder, shared)
         path = Path(blocks)
-        if of_suffix(path) == "csv" and path.is_file():
-            from .streams import of_csv
-
-            asked = ReadOptions(**{"layer": layer, **(reading or {})})
-            with block_errors(path):
-                asked.check("csv", transpose=False)
-            found: Any = of_csv(path, asked, block_counts)
-        else:
-            found = _on_disk(path, layer, block_counts, place)
+        found = _on_disk(path, layer, reading or {}, block_counts, place)
         if isinstance(found, RowStream):
             with stored(found, place, block_counts, rows) as source:
                 yield source
@@ -118,9 +112,10 @@ def open_blocks(
     elif isinstance(blocks, BlockSource):
         yield blocks
     elif is_dask_array(blocks):
-        yield of_dask_array(blocks)
+        yield _of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
-        yield _of_readers(blocks)
+        readers = tuple(_Called(i, read) for i, read in enumerate(blocks))
+        yield BlockSource(readers, "blocks")
     else:
         yield _in_memory(blocks, block_counts)
 
@@ -143,10 +138,17 @@ def are_blocks(X: Any) -> bool:
 
 
 def _on_disk(
-    path: Path, layer: str | None, block_counts: int, scratch: Scratch
+    path: Path,
+    layer: str | None,
+    reading: Mapping[str, Any],
+    block_counts: int,
+    scratch: Scratch,
 ) -> BlockSource | RowStream:
-    from .streams import of_anndata, of_market, of_tenx
-
+    if of_suffix(path) == "csv" and path.is_file():
+        asked = ReadOptions(**{"layer": layer, **reading})
+        with block_errors(path):
+            asked.check("csv", transpose=False)
+        return of_csv(path, asked, block_counts)
     if not path.exists():
         refuse(f"{path} does not exist; check the name and the folder.")
     if is_zarr(path) or path.suffix.lower() == ".h5ad":
@@ -156,24 +158,16 @@ def _on_disk(
     if layer is not None:
         refuse(f"{parameter('layer', layer)} is for AnnData and 10x files, not {path}.")
     if path.is_file() and path.suffix in SUFFIXES:
-        return of_files([path], str(path), block_counts, scratch)
-    if path.is_dir():
-        files = files_of(path)
-        if files:
-            return of_files(files, str(path), block_counts, scratch)
-    if _is_market(path):
+        return _of_files([path], str(path), block_counts, scratch)
+    if path.is_dir() and (files := _files_of(path)):
+        return _of_files(files, str(path), block_counts, scratch)
+    if holds_matrix(path) if path.is_dir() else of_suffix(path) == "mtx":
         return of_market(path, block_counts, scratch)
     refuse(
         f"{path} cannot be read in blocks: that is for csv, h5ad, zarr, 10x, "
         "MatrixMarket and folders of npz or parquet; make it one by `threecpo convert` "
         "or threecpo.write_counts, or read all of it by threecpo.read_counts."
     )
-
-
-def _is_market(path: Path) -> bool:
-    if path.is_dir():
-        return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
-    return of_suffix(path) == "mtx"
 
 
 @dataclass(frozen=True)
@@ -202,12 +196,6 @@ def _in_memory(X: Any, block_counts: int) -> BlockSource:
         None if names is None else np.array(list(names), dtype=object),
         largest=max(int(counts.indptr[b] - counts.indptr[a]) for a, b in cuts),
         row_names=X.row_names if named else None,
-    )
-
-
-def _of_readers(readers: Sequence[Callable[[], Any]]) -> BlockSource:
-    return BlockSource(
-        tuple(_Called(i, read) for i, read in enumerate(readers)), "blocks"
     )
 
 
@@ -258,7 +246,7 @@ def is_dask_array(X: Any) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "numblocks")
 
 
-def of_dask_array(X: Any) -> BlockSource:
+def _of_dask_array(X: Any) -> BlockSource:
     from dask.optimization import cull
 
     if X.ndim != 2 or X.numblocks[1] > 1:
@@ -273,7 +261,7 @@ def of_dask_array(X: Any) -> BlockSource:
 
 
 @dataclass(frozen=True)
-class BlockFile:
+class _BlockFile:
     """Reads the block that is in a file."""
 
     path: Path
@@ -286,7 +274,7 @@ class BlockFile:
                 return counts_of(npz.matrix_of(arrays))
 
 
-def files_of(folder: Path) -> list[Path]:
+def _files_of(folder: Path) -> list[Path]:
     """Blocks of a folder; numbers in their names count as numbers."""
     found = [path for path in folder.iterdir() if path.suffix in SUFFIXES]
     if len({path.suffix == ".npz" for path in found}) > 1:
@@ -294,7 +282,7 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(found, key=_natural)
 
 
-def of_files(
+def _of_files(
     paths: Sequence[Path], name: str, block_counts: int, scratch: Scratch
 ) -> BlockSource | RowStream:
     """Open files, all of which have the same columns.
@@ -303,17 +291,20 @@ def of_files(
     file is too large to be cut into blocks.
     """
     first, *others = paths
-    header = _header(first)
+    header, *facts = _facts(first)
     for path in others:
-        if _header(path) != header:
+        names, *more = _facts(path)
+        if names != header:
             refuse(f"{path} has other column names than {first.name}.")
-    largest, compressed = _facts(paths)
-    readers = [BlockFile(path) for path in paths]
+        facts = list(map(max, facts, more))
+    readers = [_BlockFile(path) for path in paths]
+    largest: int | None
+    largest, compressed = facts
     with block_errors(first):
         if first.suffix == ".npz":
             block = readers[0]()
         else:
-            content = parquet.read(first, _WIDE)
+            content, largest = parquet.read(first, _WIDE), None
             block, header = counts_of(content.X), content.column_names
     columns = None if header is None else np.array(list(header), dtype=object)
     if total := proportion_total(block):
@@ -325,25 +316,14 @@ def of_files(
     return RowStream(name, (read() for read in readers), n_blocks, columns)
 
 
-def _facts(paths: Sequence[Path]) -> tuple[int | None, bool]:
-    """Stored counts of the largest file, if known; whether one is compressed."""
-    if paths[0].suffix != ".npz":
-        return None, True
-    largest, compressed = 0, False
-    for path in paths:
-        with block_errors(path), npz.open_npz(path) as arrays:
-            largest = max(largest, *arrays.shape("data"))
-            compressed = compressed or arrays.compressed
-    return largest, compressed
-
-
-def _header(path: Path) -> Sequence[str] | None:
-    """Column names of a file, before its rows are read."""
+def _facts(path: Path) -> tuple[Sequence[str] | None, int, bool]:
+    """Column names of a file, how many counts are stored, and if it is compressed."""
     with block_errors(path):
         if path.suffix != ".npz":
-            return parquet.column_names(path)
+            return parquet.column_names(path), 0, True
         with npz.open_npz(path) as arrays:
-            return npz.names_of(arrays, "feature_names")
+            names = npz.names_of(arrays, "feature_names")
+            return names, max(0, *arrays.shape("data")), arrays.compressed
 
 
 def _natural(path: Path) -> list[tuple[int, int, str]]:
@@ -391,17 +371,15 @@ def write_blocks(
         for i, block in enumerate(blocks):
             # As a fit wants them, once: what it would have to sort at every reading.
             canonical = counts_of(block).matrix()
-            _check_names(column_names, canonical.shape[1])
+            n_columns = canonical.shape[1]
+            if column_names is not None and len(column_names) != n_columns:
+                n_names = len(column_names)
+                message = f"column_names has {n_names} names for {n_columns} columns."
+                raise ValueError(message)
             _save_block(canonical, beside / f"{i:06d}.npz", column_names)
         if i < 0:
             message = "There are no blocks to write."
             raise ValueError(message)
-
-
-def _check_names(names: Sequence[str] | None, n_columns: int) -> None:
-    if names is not None and len(names) != n_columns:
-        message = f"column_names has {len(names)} names for {n_columns} columns."
-        raise ValueError(message)
 
 
 def _save_block(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,10 +16,9 @@ from .. import h5ad, mtx, tenx
 from ..content import check_names
 from ..delimited import row_blocks
 from ..errors import block_errors
-from ..files import is_zarr, limits_of
+from ..files import is_zarr
 from ..formats import ReadOptions, of_suffix
 from ..hierarchies import labels_found, read_rows
-from ..isolated import isolated
 from .store import PackedFile, RowStream, read_ahead, row_cuts
 
 if TYPE_CHECKING:
@@ -78,10 +78,6 @@ def of_tenx(path: Path, layer: str | None, block_counts: int) -> RowStream:
     return RowStream(str(path), blocks, len(cuts), columns, cells)
 
 
-def _library(path: Path) -> str:
-    return "zarr" if path.is_dir() else "h5py"
-
-
 def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64]:
     """Where rows or columns end, in a full matrix, too."""
     n_lines, wide = shape if found["by_rows"] else shape[::-1]
@@ -98,13 +94,12 @@ def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lin
 
     Zarr has threads of its own.
     """
-    n_readers = 1 if _library(path) == "zarr" else min(2, len(cuts))
+    n_readers = 1 if path.is_dir() else min(2, len(cuts))
     with ExitStack() as stack:
         readers = []
         for i in range(n_readers):
-            lines = stack.enter_context(
-                closing(_lines_of(path, place, cuts[i::n_readers]))
-            )
+            lines = _lines_of(path, place, cuts[i::n_readers])
+            stack.enter_context(closing(lines))
             readers.append(stack.enter_context(closing(read_ahead(lines))))
         for number in range(len(cuts)):
             yield next(readers[number % n_readers])
@@ -112,25 +107,18 @@ def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lin
 
 def _lines_of(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
     """Rows, or columns, between these cuts."""
-    names = ("lengths", "indices", "data")
-    options = {"place": place, "cuts": cuts}
-    limits, library = limits_of(path), _library(path)
-    parts: dict[str, list[NDArray[Any]]] = {name: [] for name in names}
-    items = isolated(read_rows, path, limits, library, **options)
-    with closing(items):
+    parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
+    none = [np.empty(0, dtype=np.int32)]
+    with closing(h5ad.items_of(read_rows, path, place=place, cuts=cuts)) as items:
         for name, value in items:
-            if name in parts:
+            if name != "block":
                 parts[name].append(value)
                 continue
-            lengths, indices, data = (_joined(parts[name]) for name in names)
+            lengths, indices, data = (
+                np.concatenate(parts.pop(name, none))
+                for name in ("lengths", "indices", "data")
+            )
             yield lengths, indices, data
-
-
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Pieces as one array; the list is emptied."""
-    joined = np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
-    parts.clear()
-    return joined
 
 
 def _blocks(
@@ -308,14 +296,13 @@ def read_row_labels(
     if of_suffix(path) == "csv":
         asked = dict(reading or {})
         asked["labels"] = list(dict.fromkeys([column, *asked.get("labels", ())]))
-        content = _csv_rows(path, asked)
-        names, codes = content.label_names or (), np.asarray(content.labels).tolist()
-        return [None if code < 0 else str(names[code]) for code in codes]
-    _check_has_rows(path)
-    with block_errors(path):
-        obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
-        found = labels_found(obs, [column], "obs")
-    names, codes = found["label_names"], np.asarray(found["labels"]).tolist()
+        found = vars(_csv_rows(path, asked))
+    else:
+        _check_has_rows(path)
+        with block_errors(path):
+            obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
+            found = labels_found(obs, [column], "obs")
+    names, codes = found["label_names"] or (), np.asarray(found["labels"]).tolist()
     return [None if code < 0 else str(names[code]) for code in codes]
 
 
@@ -355,19 +342,12 @@ def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list
             names = found
         elif path.suffix.lower() == ".h5":
             names = h5ad.asked(tenx.describe, path, layer=None)["rows"]
-        elif _is_tenx(path):
+        elif tenx.holds_matrix(path) if path.is_dir() else tenx.is_part(path):
             names = tenx.read_cell_names(tenx.matrix_file(path))
         else:
             _check_has_rows(path)
             names = h5ad.asked(h5ad.read_obs, path, labels=[])["rows"]
     return list(names)
-
-
-def _is_tenx(path: Path) -> bool:
-    """Whether names of cells lie beside a matrix."""
-    if path.is_dir() and not is_zarr(path):
-        return any("matrix.mtx" in entry.name.lower() for entry in path.iterdir())
-    return path.is_file() and tenx.is_part(path)
 
 
 def _check_has_rows(path: Path) -> None:
