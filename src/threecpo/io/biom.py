@@ -26,12 +26,11 @@ from .limits import limit_of
 from .roles import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from .formats import ReadOptions
-
-    Items = Iterator[tuple[str, Any]]
+    from .isolated import Items
 
 _HDF5 = b"\x89HDF"
 _TEXT_TO_MEMORY = 4
@@ -73,19 +72,13 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
         if (places != entries[:, :2]).any():
             refuse("it has counts at places that are not integers")
         X = sp.coo_array((entries[:, 2], (places[:, 1], places[:, 0])), shape=shape)
-    labels = _labels_of_samples(table["columns"], options)
-    return FileContent(X, samples, observations, **labels)
-
-
-def _labels_of_samples(samples: list[Any], options: ReadOptions) -> dict[str, Any]:
-    """Labels that the metadata of samples hold; those of some may be missing."""
-    metadata = [entry.get("metadata") or {} for entry in samples]
+    # That of some samples may be missing.
+    metadata = [entry.get("metadata") or {} for entry in table["columns"]]
     known = list(dict.fromkeys(name for each in metadata for name in each))
     for name in options.labels:
         place_of(known, name, "labels", "metadata of its samples")
-    return labels_of_kinds(
-        {name: [each.get(name) for each in metadata] for name in options.labels}
-    )
+    kinds = {name: [each.get(name) for each in metadata] for name in options.labels}
+    return FileContent(X, samples, observations, **labels_of_kinds(kinds))
 
 
 def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:

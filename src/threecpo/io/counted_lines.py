@@ -62,10 +62,6 @@ class Counted:
         """Add all lines of a block or, if something is odd, none."""
         raise NotImplementedError
 
-    def parts(self) -> FileContent:
-        """Return counts that were not taken, with the names of all rows."""
-        raise NotImplementedError
-
     def _check_width(self, fields: list[str], lines: Lines) -> None:
         if len(fields) != self._width:
             refuse(f"line {lines.number} has {len(fields)} fields, not {self._width}")
@@ -85,6 +81,7 @@ class WideRows(Counted):
         self._column[layout.counted] = np.arange(len(layout.counted))
 
     def parts(self) -> FileContent:
+        """Return counts that were not taken, with the names and labels of all rows."""
         rows = None if self._layout.index is None else self._names
         labels = labels_of_kinds(self._labels)
         return FileContent(self.take(), rows, self._layout.names, **labels)

@@ -97,12 +97,10 @@ def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent
     return _as_it_was(form.parts())
 
 
-def row_blocks(
-    path: Path, options: ReadOptions, n_counts: int
-) -> Generator[Any, None, FileContent]:
+def row_blocks(path: Path, options: ReadOptions, n_counts: int) -> Generator[Any]:
     """Names of columns, then rows of about so many counts at a time.
 
-    At the end names and labels of all rows are returned.
+    At the end, as ``FileContent``, names and labels of all rows.
     """
     limit = limit_of(path, options.max_unpacked)
     options = replace(options, max_unpacked=limit)
@@ -119,7 +117,7 @@ def row_blocks(
                 yield rows.take()
         content = rows.parts()
         yield content.X
-        return _as_it_was(content)
+        yield _as_it_was(content)
 
 
 def _form(

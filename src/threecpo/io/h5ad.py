@@ -24,7 +24,7 @@ from .hierarchies import (
     matrix_of,
     numbers_of,
     opened,
-    pointers_of,
+    place_of_counts,
     read_labels,
     shape_of,
     values_of,
@@ -32,13 +32,12 @@ from .hierarchies import (
 from .isolated import gathered, isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Sequence
     from pathlib import Path
 
     from ..table import CountTable
     from .formats import ReadOptions, WriteOptions
-
-    Items = Iterator[tuple[str, Any]]
+    from .isolated import Items
 
 _FIRST = 10_000
 
@@ -132,9 +131,7 @@ def describe(path: str, limit: int, layer: str | None) -> Items:
     file = opened(path)
     matrix = _chosen(file, layer)
     yield from _about(file, matrix, limit)
-    yield "place", matrix.element.name.lstrip("/")
-    if not is_array(matrix.element):
-        yield "indptr", pointers_of(matrix.element, limit)
+    yield from place_of_counts(matrix.element, limit)
 
 
 def read_obs(path: str, limit: int, labels: Sequence[str]) -> Items:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Items = Iterator[tuple[str, Any]]
+    from .isolated import Items
 
 # Bytes and texts that are read at a time.
 PIECE = 1 << 22
@@ -211,6 +211,13 @@ def _entries(matrix: Any) -> tuple[Any, Any]:
 def _pieces_of_entries(indices: Any, data: Any, start: int, stop: int | None) -> Items:
     yield from (("indices", _places(part)) for part in pieces(indices, start, stop))
     yield from (("data", narrow(part)) for part in pieces(data, start, stop))
+
+
+def place_of_counts(matrix: Any, limit: int) -> Items:
+    """Where a matrix is, and the pointers of a sparse one; ``read_rows`` reads it."""
+    yield "place", matrix.name.lstrip("/")
+    if not is_array(matrix):
+        yield "indptr", pointers_of(matrix, limit)
 
 
 def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from .limits import Limits
 
     # Names and values: numbers, texts, lists and dicts of these, or arrays of numbers.
-    Items = Iterator[tuple[str, Any]]
+    Item = tuple[str, Any]
+    Items = Iterator[Item]
 
 # Bytes that a reader may take beyond those that its file may unpack to.
 SPARE_ROOM = 1 << 28
@@ -61,7 +62,7 @@ def isolated(
     limits: Limits,
     library: str,
     **options: Any,
-) -> Generator[tuple[str, Any]]:
+) -> Generator[Item]:
     """Run a reader in a process of its own; what it finds comes as it is read.
 
     ``reader`` is a generator function of a module here, which gets the path as text,
@@ -94,7 +95,7 @@ def isolated(
         _POOL.give_back(server)
 
 
-def gathered(items: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def gathered(items: Iterable[Item]) -> dict[str, Any]:
     """All that a reader found, by name.
 
     Arrays may come in pieces, below each other. Those that ``sizes`` announced, as

@@ -213,13 +213,27 @@ def to_rows(
     Those of a row stay in their order, and those of the same place stay apart. Pointers
     to the rows take so many bytes at most.
     """
+    from .._core.loops.entries import count_rows, place_entries
+
     of_row, of_column = (np.min_scalar_type(max(0, size - 1)) for size in shape)
     kept: list[tuple[NDArray[np.generic], ...]] = [
         (rows.astype(of_row), columns.astype(of_column), _narrow_counts(counts))
         for rows, columns, counts in parts
     ]
     check_unpacked(_OF_POINTER * sum(shape), limit)
-    return _placed(kept, shape)
+    indptr = np.zeros(shape[0] + 1, dtype=np.int64)
+    for rows, _, _ in kept:
+        count_rows(rows.astype(np.int32), indptr)
+    np.cumsum(indptr, out=indptr)
+    places, stored = indptr[:-1].copy(), int(indptr[-1])
+    indices, data = np.empty(stored, dtype=np.int32), np.empty(stored)
+    # Each is freed once it is placed.
+    kept.reverse()
+    while kept:
+        rows, columns, values = kept.pop()
+        widened = (rows.astype(np.int32), columns.astype(np.int32))
+        place_entries(*widened, values.astype(np.float64), places, indices, data)
+    return csr_rows(data, indices, indptr, shape)
 
 
 def _narrow_counts(counts: NDArray[np.float64]) -> NDArray[np.generic]:
@@ -228,26 +242,6 @@ def _narrow_counts(counts: NDArray[np.float64]) -> NDArray[np.generic]:
         return counts
     narrow = counts.astype(np.min_scalar_type(int(counts.max())))
     return narrow if np.array_equal(narrow, counts) else counts.copy()
-
-
-def _placed(
-    kept: list[tuple[NDArray[np.generic], ...]], shape: tuple[int, int]
-) -> sp.csr_array:
-    """Rows of entries, of which the list is emptied on the way."""
-    from .._core.loops.entries import count_rows, place_entries
-
-    indptr = np.zeros(shape[0] + 1, dtype=np.int64)
-    for rows, _, _ in kept:
-        count_rows(rows.astype(np.int32), indptr)
-    np.cumsum(indptr, out=indptr)
-    places, stored = indptr[:-1].copy(), int(indptr[-1])
-    indices, data = np.empty(stored, dtype=np.int32), np.empty(stored)
-    kept.reverse()
-    while kept:
-        rows, columns, counts = kept.pop()
-        widened = (rows.astype(np.int32), columns.astype(np.int32))
-        place_entries(*widened, counts.astype(np.float64), places, indices, data)
-    return csr_rows(data, indices, indptr, shape)
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa: ARG001

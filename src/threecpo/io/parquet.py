@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from ..table import CountTable
     from .content import Records
     from .formats import WriteOptions
+    from .isolated import Items
     from .roles import Layout
-
-    Items = Iterator[tuple[str, Any]]
 
 # Cells that are full at a time.
 CELLS = 1 << 22

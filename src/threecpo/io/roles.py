@@ -58,6 +58,10 @@ class Layout:
     sample: Sequence[Sequence[str]] = ()
     order_lines: list[str] | None = None
 
+    def values(self, column: int) -> Sequence[str]:
+        """First values of a column of counts."""
+        return self.sample[self.counted[column]] if self.sample else ()
+
     def called(self, column: int) -> str:
         """How errors call a column of counts."""
         if self.names is None:
@@ -107,22 +111,19 @@ def _index(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> int | None:
     given = options.index
-    if given is not None:
-        return _given_index(header, len(first), given)
-    if header and header[0] in (*options.labels, *options.drop):
-        return None
-    named = header is not None and names_rows(header[0])
-    return 0 if named or not is_number(first[0]) else None
-
-
-def _given_index(header: list[str] | None, width: int, given: str | int) -> int | None:
     if isinstance(given, str):
         return place_of(header, given, "index")
     if isinstance(given, bool):
         return 0 if given else None
-    if not 0 <= given < width:
-        refuse(f"{parameter('index', given)} is not the place of a column, from 0")
-    return given
+    if given is not None:
+        if not 0 <= given < len(first):
+            wrong = parameter("index", given)
+            refuse(f"{wrong} is not the place of a column, from 0")
+        return given
+    if header and header[0] in (*options.labels, *options.drop):
+        return None
+    named = header is not None and names_rows(header[0])
+    return 0 if named or not is_number(first[0]) else None
 
 
 def names_rows(name: str) -> bool:
@@ -200,19 +201,13 @@ def _text_in(fields: list[str], layout: Layout, place: str) -> DataFormatError:
     if layout.order_lines:
         advice = f"Read order lines with {parameter('triples', layout.order_lines)}"
         return DataFormatError(f"{message}. {advice}")
-    if _is_odd_cell(layout, wrong[0]):
+    if _mostly(may_be_count, layout.values(wrong[0])):
         drop = parameter("drop", [layout.names[wrong[0]]])
         advice = f"Correct the cell, or exclude the column with {drop}"
     else:
         texts = [j for j in wrong if not may_be_count(fields[j])]
         advice = _not_counts(layout, texts, sentence=len(text.split()) > 3)
     return DataFormatError(f"{message}. {advice}")
-
-
-def _is_odd_cell(layout: Layout, column: int) -> bool:
-    """Whether other values of a column are counts."""
-    values = layout.sample[layout.counted[column]] if layout.sample else ()
-    return 2 * sum(map(may_be_count, values)) > len(values)
 
 
 def _not_counts(layout: Layout, columns: Sequence[int], *, sentence: bool) -> str:
@@ -225,7 +220,7 @@ def _not_counts(layout: Layout, columns: Sequence[int], *, sentence: bool) -> st
     if len(names) > 1:
         several = f"Exclude the {len(names)} columns that are not counts"
         return f"{several} with {drop}, or pass {labels}"
-    values = layout.sample[layout.counted[columns[0]]] if layout.sample else ()
+    values = layout.values(columns[0])
     unique = layout.index is None and 2 < len(values) == len(set(values))
     other = f"use it as row names with {parameter('index', names[0])}"
     if not unique:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
     from .content import FileContent, Records
     from .formats import ReadOptions
+    from .isolated import Items
     from .lines import Lines
-
-    Items = Iterator[tuple[str, Any]]
 
 _MOST_PARTS = 10_000
 

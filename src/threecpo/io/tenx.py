@@ -23,20 +23,18 @@ from .hierarchies import (
     names_of,
     numbers_of,
     opened,
-    pointers_of,
+    place_of_counts,
     texts,
 )
 from .limits import limit_of
 from .lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from ..table import CountTable
     from .formats import ReadOptions, WriteOptions
-
-    Items = Iterator[tuple[str, Any]]
+    from .isolated import Items
 
 _MATRIX = "matrix.mtx"
 _FEATURES = ("features.tsv", "genes.tsv")
@@ -207,8 +205,7 @@ def describe(path: str, limit: int, layer: str | None) -> Items:
     """Return all but the counts: what blocks begin with."""
     group, kind = _chosen(opened(path), layer)
     yield from _about(group, kind, limit)
-    yield "place", group.name.lstrip("/")
-    yield "indptr", pointers_of(group, limit)
+    yield from place_of_counts(group, limit)
 
 
 def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:

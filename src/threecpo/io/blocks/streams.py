@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import defaultdict, deque
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from ..._core.matrices import from_sparse
 from ..._errors import parameter, refuse
 from .. import h5ad, mtx, tenx
-from ..content import check_names
+from ..content import FileContent, check_names
 from ..delimited import row_blocks
 from ..errors import block_errors
 from ..files import is_zarr
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..._core.counts import Counts
-    from ..content import FileContent
     from .store import Scratch
 
     # Lengths of some rows, or columns, and the indices and values in them.
     Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
     # Rows, columns and counts of some entries.
-    Entries = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
+    Entries = Lines
 
 # Bytes of an entry until it is sorted, rather too many.
 _OF_ENTRY = 4
@@ -193,11 +192,11 @@ def of_csv(path: Path, options: ReadOptions, block_counts: int) -> RowStream:
 
     def read() -> Generator[Counts]:
         with block_errors(path), closing(blocks):
-            try:
-                while True:
-                    yield from_sparse(next(blocks))
-            except StopIteration as end:
-                ended.append(end.value)
+            for block in blocks:
+                if isinstance(block, FileContent):
+                    ended.append(block)
+                else:
+                    yield from_sparse(block)
 
     def row_names() -> Any:
         names = ended[0].row_names
@@ -310,12 +309,8 @@ def _csv_rows(path: Path, reading: Mapping[str, Any]) -> FileContent:
     """Names and labels of the rows of a table; its counts are passed over."""
     blocks = row_blocks(path, ReadOptions(**reading), 1)
     with block_errors(path):
-        while True:
-            try:
-                next(blocks)
-            except StopIteration as end:
-                found: FileContent = end.value
-                return found
+        found: FileContent = deque(blocks, maxlen=1).pop()
+    return found
 
 
 def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list[str]:
