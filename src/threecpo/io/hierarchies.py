@@ -293,22 +293,22 @@ def labels_found(
         place_of(found["obs_columns"], name, "labels", called)
     if not names:
         return {}
-    texts = {name: _texts(**found["labels"][name]) for name in names}
-    first = found["labels"][names[0]]
-    if "codes" in first:
-        kinds = {"labels": np.array(first["codes"]), "label_names": first["names"]}
+    first, *others = names
+    column = found["labels"][first]
+    if "codes" in column:
+        kinds = {"labels": np.array(column["codes"]), "label_names": column["names"]}
     else:
-        kinds = encoded(texts[names[0]])
-    others = {name: texts[name] for name in names[1:]}
-    return kinds | {"label_kind": names[0], "other_labels": others}
+        kinds = encoded(map(label_text, column["values"]))
+    texts = {name: _values(**found["labels"][name]) for name in others}
+    return kinds | {"label_kind": first, "other_labels": texts}
 
 
-def _texts(
+def _values(
     values: list[Any] | None = None, codes: Sequence[int] = (), names: Any = ()
-) -> list[str | None]:
-    """Labels as text, None where there is none."""
+) -> list[Any]:
+    """Values of what ``_column`` has found, None for those that are missing."""
     if values is not None:
-        return [label_text(value) for value in values]
+        return values
     return [None if code < 0 else names[code] for code in codes]
 
 
@@ -320,20 +320,13 @@ def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
     rows = attribute(frame, "_index") if hasattr(frame, "attrs") else None
     columns = [name for name in frame if name not in (rows, "__categories")]
     yield "obs_columns", columns
-    found = {}
-    for name in names:
-        if name in columns:
-            found[name] = _column(frame, name, limit)
-    yield "labels", found
+    known = [name for name in names if name in columns]
+    yield "labels", {name: _column(frame, name, limit) for name in known}
 
 
 def values_of(frame: Any, name: str, limit: int) -> list[Any]:
     """Values of a column, None for those that are missing."""
-    found = _column(frame, name, limit)
-    if "values" in found:
-        values: list[Any] = found["values"]
-        return values
-    return [None if code < 0 else found["names"][code] for code in found["codes"]]
+    return _values(**_column(frame, name, limit))
 
 
 def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:

@@ -47,7 +47,6 @@ if TYPE_CHECKING:
 # Cells that are full at a time.
 CELLS = 1 << 22
 _LOOKED_AT = 50
-_OF_TRIPLES = 3
 # Of so many columns order lines have, which are told by values of all.
 _FEW_COLUMNS = 40
 # Bytes of a number once read.
@@ -156,7 +155,7 @@ def read_table(path: str, limit: int, options: dict[str, Any]) -> Items:
             if values and isinstance(values[0], str):
                 record[place] = _field(values[0], style)
         sample = [[_field(value, style) for value in each] for each in table.first]
-        few = sample if len(sample) == _OF_TRIPLES else [[text] for text in record]
+        few = sample if len(sample) == 3 else [[text] for text in record]
         if of_triples(table.names, few, asked):
             yield from _triples(table, Places.find(table.names, asked), style)
         else:
@@ -280,7 +279,7 @@ def _first_values(table: _Table) -> list[list[Any]]:
     """First values of columns; of many, numbers behind the third are not looked at."""
     if not table.file.metadata.num_rows:
         return []
-    few = _OF_TRIPLES if len(table.kinds) > _FEW_COLUMNS else len(table.kinds)
+    few = 3 if len(table.kinds) > _FEW_COLUMNS else len(table.kinds)
     places = [j for j, kind in enumerate(table.kinds) if j < few or kind != "number"]
 
     def read(columns: list[str] | None = None) -> Any:
@@ -390,7 +389,7 @@ def _field(value: Any, style: NumberStyle) -> str:
 
 
 def write(table: CountTable, path: Path, options: WriteOptions) -> None:
-    from .counted_lines import written_triples
+    from .delimited import written_triples
 
     pa = require("pyarrow", "io", "Writing parquet files")
     from pyarrow.parquet import ParquetWriter, write_table
