@@ -41,26 +41,21 @@ _MOST_METADATA = 1 << 26
 _PIECE = 1 << 16
 
 
-def check_regular(path: Path) -> None:
-    """Refuse what is there but is not a plain file, without opening it."""
-    _check_mode(path.stat().st_mode)
-
-
 def open_regular(path: Path) -> IO[bytes]:
     """Open a plain file for reading; anything else is refused, never waited for."""
-    check_regular(path)
+    _check_regular(path.stat().st_mode)
     # What took the place of the file meanwhile must not block either.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     file = os.fdopen(os.open(path, flags), "rb")
     try:
-        _check_mode(os.fstat(file.fileno()).st_mode)
+        _check_regular(os.fstat(file.fileno()).st_mode)
     except DataFormatError:
         file.close()
         raise
     return file
 
 
-def _check_mode(mode: int) -> None:
+def _check_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         kind = _KINDS.get(stat.S_IFMT(mode), "something else")
         refuse(f"it is {kind}, not a file")
@@ -94,8 +89,9 @@ def limits_of(path: Path, given: int | None = None) -> Limits:
     """Limits of a plain file, or of a zarr folder, by its size."""
     if is_zarr(path):
         return limits_for(size_of_folder(path), given)
-    check_regular(path)
-    return limits_for(path.stat().st_size, given)
+    about = path.stat()
+    _check_regular(about.st_mode)
+    return limits_for(about.st_size, given)
 
 
 class _Limited(io.RawIOBase):

@@ -169,7 +169,9 @@ class _Server:
                     value = np.empty(value[0], np.dtype(value[1]))
                     taken += value.nbytes
                     check_unpacked(taken, limits.unpacked)
-                    self._fill(value)
+                    view = value.reshape(-1).view(np.uint8).data
+                    if self._answers.readinto(view) < len(view):  # type: ignore[attr-defined]
+                        raise EOFError
             except EOFError:
                 raise _ended(self._process.wait(), limits) from None
             yield name, value
@@ -179,14 +181,6 @@ class _Server:
         if len(content) < size:
             raise EOFError
         return content
-
-    def _fill(self, array: NDArray[Any]) -> None:
-        view, done = array.reshape(-1).view(np.uint8).data, 0
-        while done < len(view):
-            n_bytes = self._answers.readinto(view[done:])  # type: ignore[attr-defined]
-            if not n_bytes:
-                raise EOFError
-            done += n_bytes
 
     def end(self) -> None:
         """End the process and the copy that reads a file."""

@@ -87,7 +87,10 @@ def find_layout(
     labels = {name: place_of(header, name, "labels") for name in options.labels}
     dropped = {place_of(header, name, "drop") for name in options.drop}
     taken = {index, *labels.values(), *dropped}
-    blank = _blank(header, first) - taken
+    # Places, but the first, without a name or anything in the first record.
+    pairs = enumerate(zip(header or (), first, strict=False))
+    blank = {j for j, (name, field) in pairs if j and not (name + field).strip()}
+    blank -= taken
     named = {*taken, *blank}
     counted = [place for place in range(width) if place not in named]
     if not counted:
@@ -99,12 +102,6 @@ def find_layout(
     )
     unnamed = tuple(sorted(blank))
     return Layout(width, index, labels, counted, names, unnamed, sample, orders)
-
-
-def _blank(header: list[str] | None, first: list[str]) -> set[int]:
-    """Places, but the first, without a name or anything in the first record."""
-    pairs = enumerate(zip(header or (), first, strict=False))
-    return {j for j, (name, field) in pairs if j and not (name + field).strip()}
 
 
 def _index(
@@ -148,14 +145,14 @@ def place_of(
             f"{parameter(option, name)} names a column, but the first line is not a "
             "header"
         )
-        raise UnknownColumnError(message, name, option)
-    if name not in header:
+    elif name in header:
+        return header.index(name)
+    else:
         some = ", ".join(shown(column) for column in header[:8]) or "none"
         more = ", ..." if len(header) > 8 else ""
         missing = f"{held} has no column {shown(name)} for {parameter(option)}"
         message = f"{missing}. Available: {some}{more}"
-        raise UnknownColumnError(message, name, option)
-    return header.index(name)
+    raise UnknownColumnError(message, name, option)
 
 
 def checked_counts(

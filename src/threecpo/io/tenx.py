@@ -46,10 +46,8 @@ _PARTS = ("barcodes", "data", "indices", "indptr", "shape")
 
 def is_part(path: Path) -> bool:
     """Whether the names of genes and cells lie beside a matrix."""
-    prefix = _prefix(path) if path.is_file() else None
-    return prefix is not None and all(
-        _beside(path, prefix, names) is not None for names in (_FEATURES, _BARCODES)
-    )
+    is_matrix = path.is_file() and _prefix(path) is not None
+    return is_matrix and all(_beside(path, names) for names in (_FEATURES, _BARCODES))
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -101,8 +99,6 @@ def read_gene_names(matrix: Path, limit: int | None = None) -> list[str]:
 def gene_names(ids: list[str], symbols: list[str]) -> list[str]:
     """Symbols, or ids where there are none; a symbol of several genes with its id."""
     names = [symbol or gene for gene, symbol in zip(ids, symbols, strict=True)]
-    if len(set(names)) == len(names):
-        return names
     often = Counter(names)
     return [
         name if often[name] == 1 else f"{name} ({gene})"
@@ -118,20 +114,17 @@ def _prefix(path: Path) -> str | None:
     return path.name[: len(name) - len(_MATRIX)]
 
 
-def _beside(matrix: Path, prefix: str, names: tuple[str, ...]) -> Path | None:
-    for name in names:
-        for ending in ("", ".gz"):
-            path = matrix.with_name(f"{prefix}{name}{ending}")
-            if path.is_file():
-                return path
-    return None
+def _beside(matrix: Path, names: tuple[str, ...]) -> Path | None:
+    prefix = _prefix(matrix) or ""
+    endings = [f"{name}{packed}" for name in names for packed in ("", ".gz")]
+    paths = (matrix.with_name(f"{prefix}{ending}") for ending in endings)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def _needed(matrix: Path, names: tuple[str, ...]) -> Path:
-    prefix = _prefix(matrix) or ""
-    path = _beside(matrix, prefix, names)
+    path = _beside(matrix, names)
     if path is None:
-        wanted = " or ".join(f"{prefix}{name}" for name in names)
+        wanted = " or ".join(f"{_prefix(matrix) or ''}{name}" for name in names)
         refuse(f"beside {matrix.name} there is no {wanted}, plain or as .gz")
     return path
 
@@ -161,9 +154,8 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:  # noqa
 def is_ours(folder: Path) -> bool:
     """Whether a folder is one that ``write`` has made: the matrix says so."""
     entries = list(folder.iterdir())
-    if {entry.name for entry in entries} != _WRITTEN:
-        return False
-    if not all(entry.is_file() for entry in entries):
+    names = {entry.name for entry in entries}
+    if names != _WRITTEN or not all(entry.is_file() for entry in entries):
         return False
     try:
         from .mtx import WRITTEN_BY
@@ -217,13 +209,9 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
             "h5ad": "obs" in file and "var" in file,
             "biom": "observation" in file,
         }
-        kinds = [
-            f"; pass {parameter('format', kind)}"
-            for kind, fits in others.items()
-            if fits
-        ]
-        needed = ", ".join(_PARTS)
-        refuse(f"it is not a 10x file: no group in it has {needed}{''.join(kinds[:1])}")
+        kinds = [parameter("format", kind) for kind, fits in others.items() if fits]
+        advice = f"; pass {kinds[0]}" if kinds else ""
+        refuse(f"it is not a 10x file: no group in it has {', '.join(_PARTS)}{advice}")
     if layer is not None and layer in groups:
         return groups[layer], None
     if len(groups) > 1:

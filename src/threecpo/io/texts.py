@@ -202,14 +202,10 @@ class TextPlaces:
             index = 0 if (named or given) and 0 not in labels.values() else None
         elif given is not False:
             index = given
-        called = words_of("column", [(header or ())[place] for place in text])
+        names = " and ".join(shown((header or ())[place]) for place in text)
+        called = f"words of column{'s' * (len(text) > 1)} {names}"
         title = next((j for j, name in enumerate(header or ()) if is_title(name)), None)
         return cls(text, None if title in text else title, index, labels, called)
-
-
-def words_of(kind: str, names: Sequence[str]) -> str:
-    """What is counted, for people."""
-    return f"words of {kind}{'s' * (len(names) > 1)} {' and '.join(map(shown, names))}"
 
 
 def check_text_options(options: ReadOptions) -> None:

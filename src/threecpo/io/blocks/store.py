@@ -241,7 +241,8 @@ def stored(
     with ExitStack() as stack:
         stack.enter_context(closing(stream.blocks))
         ahead = stack.enter_context(closing(read_ahead(stream.blocks)))
-        blocks = _not_proportions(_kept(ahead, rows), stream.name)
+        kept = ahead if rows is None else _kept(ahead, rows)
+        blocks = _not_proportions(kept, stream.name)
         begun = list(islice(blocks, 2))
         n_begun = sum(len(block.data) for block in begun)
         readers: list[Callable[[], Counts]] = []
@@ -267,13 +268,10 @@ def stored(
         )
 
 
-def _kept(blocks: Iterator[Counts], rows: NDArray[np.bool_] | None) -> Iterator[Counts]:
+def _kept(blocks: Iterator[Counts], rows: NDArray[np.bool_]) -> Iterator[Counts]:
     """Those rows of blocks that are kept."""
     done = 0
     for block in blocks:
-        if rows is None:
-            yield block
-            continue
         kept = np.flatnonzero(rows[done : done + block.n_rows])
         done += block.n_rows
         if len(kept):
