@@ -153,6 +153,17 @@ def test_an_unknown_encoding_is_told(encoding, tmp_path):
         read_counts(tmp_path / "t.csv", encoding="cp1252")
 
 
+@pytest.mark.parametrize("named", [{}, {"text": "review"}])
+def test_a_table_of_r_has_no_corner(named, tmp_path):
+    """Its names of rows have no name; its column is not the one before the text."""
+    lines = [f'"{i}","inn","{text}"\n' for i, text in zip(IDS, REVIEWS, strict=True)]
+    (tmp_path / "t.csv").write_text("".join(['"place","review"\n', *lines]))
+    table = read_counts(tmp_path / "t.csv", text_options=WORDS, **named)
+    assert table.row_names.tolist() == IDS
+    expected = count_terms(REVIEWS, **WORDS)
+    assert table.column_names.tolist() == expected.column_names.tolist()
+
+
 def test_a_long_text_is_read(tmp_path):
     import csv
 
@@ -172,6 +183,7 @@ def test_a_long_text_is_read(tmp_path):
         ({"text": "review", "labels": "kind"}, "no column 'kind' for labels="),
         ({"drop": ["review", "place"], "text_options": WORDS}, "a table of counts"),
         ({"text": "review", "max_unpacked": 600}, "unpacks to more than 600"),
+        ({"text": "review", "index": 9}, "index=9 is not the place of a column"),
     ],
 )
 def test_what_does_not_fit_is_told(options, reason, tmp_path):

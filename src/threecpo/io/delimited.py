@@ -56,6 +56,8 @@ class _Start:
     delimiter: str
     header: list[str] | None
     records: list[list[str]]
+    # R leaves out the corner above the names of rows, which is put in.
+    lacks_corner: bool = False
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
@@ -77,9 +79,6 @@ def records_of(lines: Lines, options: ReadOptions, *, usual: str) -> Records:
     """Names of columns, and records as text, whatever they hold."""
     start = _begin(lines, replace(options, header=None, index=0), usual)
     header = [unguarded(name) for name in start.header or ()]
-    if len(start.records[0]) == len(header) + 1:
-        # R leaves out the corner above the names of rows.
-        header = ["", *header]
 
     def records() -> Iterator[list[str]]:
         for fields in chain(start.records, lines.records(start.delimiter)):
@@ -144,14 +143,14 @@ def _form(
     sample = list(zip(*(r for r in records if len(r) == len(first)), strict=True))
     found = find_text(start.header, sample, options)
     if found:
-        return TextPlaces.find(start.header, found, options)
+        return TextPlaces.find(start.header or [], found, options)
     check_text_options(options)
     if start.delimiter == ";":
         check_points(records, options)
     style = NumberStyle.of(options)
     few = sample if len(sample) == 3 else [each[:1] for each in sample]
     plain = [[style.plain(field) for field in values] for values in few]
-    if of_triples(start.header, plain, options):
+    if of_triples(None if start.lacks_corner else start.header, plain, options):
         places = Places.find(start.header or first, options)
         return Triples(places, options, start.delimiter)
     plain_first = [style.plain(field) for field in first]
@@ -367,6 +366,8 @@ def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
         return _Start(delimiter, None, [header] if first is None else [header, first])
     if first is None:
         refuse("it has no lines below the names of its columns")
+    if len(first) == len(header) + 1:
+        return _Start(delimiter, ["", *header], [first], lacks_corner=True)
     return _Start(delimiter, header, [first])
 
 

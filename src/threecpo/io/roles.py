@@ -79,9 +79,6 @@ def find_layout(
 
     ``sample`` are first values of all columns, for what errors advise.
     """
-    if header is not None and len(first) == len(header) + 1:
-        # R leaves out the corner above the names of rows.
-        header = ["", *header]
     width = len(header or first)
     index = _index(header, first, options)
     labels = {name: place_of(header, name, "labels") for name in options.labels}
@@ -107,20 +104,23 @@ def find_layout(
 def _index(
     header: list[str] | None, first: list[str], options: ReadOptions
 ) -> int | None:
-    given = options.index
-    if isinstance(given, str):
-        return place_of(header, given, "index")
-    if isinstance(given, bool):
-        return 0 if given else None
-    if given is not None:
-        if not 0 <= given < len(first):
-            wrong = parameter("index", given)
-            refuse(f"{wrong} is not the place of a column, from 0")
-        return given
+    if options.index is not None:
+        return given_index(header, len(first), options.index)
     if header and header[0] in (*options.labels, *options.drop):
         return None
     named = header is not None and names_rows(header[0])
     return 0 if named or not is_number(first[0]) else None
+
+
+def given_index(header: list[str] | None, width: int, given: str | int) -> int | None:
+    """Place of the column of names that is asked for, None for none."""
+    if isinstance(given, str):
+        return place_of(header, given, "index")
+    if isinstance(given, bool):
+        return 0 if given else None
+    if not 0 <= given < width:
+        refuse(f"{parameter('index', given)} is not the place of a column, from 0")
+    return given
 
 
 def names_rows(name: str) -> bool:

@@ -12,7 +12,7 @@ from .._labels import encoded, labels_of_kinds
 from .content import FileContent
 from .files import recoded
 from .numbers import is_number
-from .roles import CALLED_COUNTS, names_rows, place_of
+from .roles import CALLED_COUNTS, given_index, names_rows, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -121,9 +121,6 @@ def find_text(
         return tuple(place_of(header, name, "text") for name in options.text)
     if options.triples is not None or header is None or not columns:
         return ()
-    if len(header) + 1 == len(columns):
-        # R leaves out the corner above the names of rows.
-        header = ["", *header]
     others = {*options.labels, options.index, *options.drop}
     found = [
         place
@@ -187,24 +184,20 @@ class TextPlaces:
 
     @classmethod
     def find(
-        cls, header: Sequence[str] | None, text: tuple[int, ...], options: ReadOptions
+        cls, header: list[str], text: tuple[int, ...], options: ReadOptions
     ) -> TextPlaces:
         """Find columns by their names; a first one called "id" names the rows."""
-        given = options.index
         for name in options.drop:
             place_of(header, name, "drop")
         labels = {name: place_of(header, name, "labels") for name in options.labels}
-        index: int | None = None
-        if isinstance(given, str):
-            index = place_of(header, given, "index")
-        elif given is None or given is True:
-            named = header is not None and 0 not in text and names_rows(header[0])
-            index = 0 if (named or given) and 0 not in labels.values() else None
-        elif given is not False:
-            index = given
-        names = " and ".join(shown((header or ())[place]) for place in text)
+        if options.index is not None:
+            index = given_index(header, len(header), options.index)
+        else:
+            named = names_rows(header[0]) and 0 not in (*text, *labels.values())
+            index = 0 if named else None
+        names = " and ".join(shown(header[place]) for place in text)
         called = f"words of column{'s' * (len(text) > 1)} {names}"
-        title = next((j for j, name in enumerate(header or ()) if is_title(name)), None)
+        title = next((j for j, name in enumerate(header) if is_title(name)), None)
         return cls(text, None if title in text else title, index, labels, called)
 
 
