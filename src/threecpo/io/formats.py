@@ -175,7 +175,7 @@ def find_format(path: Path, given: str | None) -> str:
             f"it is named like {named} but holds {held[0]}; "
             f"rename it or pass {parameter('format', held[0])}"
         )
-    if named == "mtx" and import_module(".tenx", __package__).is_part(path):
+    if named == "mtx" and FORMATS["10x"].load().is_part(path):
         return "10x"
     return named
 
@@ -215,8 +215,7 @@ def _of_text(start: bytes) -> str:
 def _of_folder(path: Path) -> str:
     if is_zarr(path):
         return "zarr"
-    names = [entry.name.lower() for entry in path.iterdir()]
-    if any(name.endswith(("matrix.mtx", "matrix.mtx.gz")) for name in names):
+    if FORMATS["10x"].load().holds_matrix(path):
         return "10x"
     suffixes = Counter(file.suffix for file in _files_in(path, depth=2))
     n_files, n_texts = suffixes.total(), suffixes[".txt"]

@@ -173,20 +173,15 @@ def _chosen(file: Any, layer: str | None) -> _Matrix:
         raw = file["raw"]
         element, var = item_of(raw, "X"), item_of(raw, "var")
         return _Matrix(element, var, "raw.X", asked=True)
-    choices = _layer_choices(file)
-    if layer not in (None, "X"):
-        refuse(f"it has no layer {layer!r}; pass {choices}")
-    if not _has_x(file):
-        refuse(f"it has no X; pass {choices}")
+    # An older AnnData writes that there is no X.
+    x = attribute(item_of(file, "X"), "encoding-type") if "X" in file else "null"
+    if layer not in (None, "X") or x == "null":
+        raw = ["raw"] if "X" in group_of(file, "raw") else []
+        names = [*layers, *raw, *(["X"] if x != "null" else [])]
+        listed = ", ".join(map(repr, names)) or "none: it does not contain a matrix"
+        lacks = "X" if layer in (None, "X") else f"layer {layer!r}"
+        refuse(f"it has no {lacks}; pass {parameter('layer')} as one of {listed}")
     return _Matrix(item_of(file, "X"), file["var"], "X", asked=layer is not None)
-
-
-def _layer_choices(file: Any) -> str:
-    """List what may be passed as layer=."""
-    raw = ["raw"] if "X" in group_of(file, "raw") else []
-    names = [*group_of(file, "layers"), *raw, *(["X"] if _has_x(file) else [])]
-    listed = ", ".join(map(repr, names)) or "none: it does not contain a matrix"
-    return f"{parameter('layer')} as one of {listed}"
 
 
 def _whole_layers(file: Any) -> list[str]:
@@ -206,13 +201,7 @@ def _begins_whole(matrix: Any) -> bool:
     elif len(matrix.shape) != 2 or matrix.dtype.kind not in "biuf":
         return False
     width = int(np.prod(matrix.shape[1:], dtype=object))
-    first = np.asarray(matrix[: max(1, _FIRST // max(1, width))])
-    return np.array_equal(first, np.rint(first), equal_nan=True)
-
-
-def _has_x(file: Any) -> bool:
-    """Whether there is an X; an older AnnData writes that there is none."""
-    return "X" in file and attribute(item_of(file, "X"), "encoding-type") != "null"
+    return _is_whole(np.asarray(matrix[: max(1, _FIRST // max(1, width))]))
 
 
 def frame_names(frame: Any, limit: int) -> list[str]:

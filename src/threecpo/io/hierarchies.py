@@ -331,35 +331,22 @@ def values_of(frame: Any, name: str, limit: int) -> list[Any]:
 
 def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:
     """Values of a column, None for those that are missing; or codes and names."""
-    categories = _categories(frame, name, limit)
-    if categories is not None:
-        return dict(zip(("codes", "names"), categories, strict=True))
-    column = frame[name]
-    if is_array(column):
-        return {"values": texts(column, limit)}
-    values, mask = (texts(item_of(column, key), limit) for key in ("values", "mask"))
-    if len(mask) != len(values):
-        refuse(f"column {name!r} has {len(values)} values, {len(mask)} in its mask")
-    pairs = zip(values, mask, strict=True)
-    return {"values": [None if hidden else value for value, hidden in pairs]}
-
-
-def _categories(
-    frame: Any, name: str, limit: int
-) -> tuple[list[int], list[str]] | None:
-    """Codes and names of a column of categories, None for one of another kind."""
     column = frame[name]
     if is_array(column):
         # Version 0.7 kept the categories of all columns beside them.
         beside = group_of(frame, "__categories")
         if name not in beside or column.dtype.kind not in "iu":
-            return None
+            return {"values": texts(column, limit)}
         codes, listed = texts(column, limit), names_of(beside, name, limit)
     elif "codes" in column and "categories" in column:
         codes = texts(column["codes"], limit)
         listed = names_of(column, "categories", limit)
     else:
-        return None
+        values, mask = (texts(item_of(column, of), limit) for of in ("values", "mask"))
+        if len(mask) != len(values):
+            refuse(f"column {name!r} has {len(values)} values, {len(mask)} in its mask")
+        pairs = zip(values, mask, strict=True)
+        return {"values": [None if hidden else value for value, hidden in pairs]}
     numbers = np.array(codes)
     if codes and (
         numbers.dtype.kind not in "iu"
@@ -368,4 +355,4 @@ def _categories(
         refuse(f"column {name!r} has codes without a category")
     if len(set(listed)) < len(listed):
         refuse(f"column {name!r} has the same category twice")
-    return codes, listed
+    return {"codes": codes, "names": listed}

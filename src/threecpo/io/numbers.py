@@ -20,20 +20,20 @@ _NUMBER = re.compile(r"(?i)[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|[+-]?(?:inf|na
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
 # Numbers in other styles, and the options that read them.
 _STYLES = (
-    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", f"{parameter('thousands', ' ')}"),
+    (r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+", parameter("thousands", " ")),
     (
         r"\d{1,3}(?:[ \u00a0\u202f\u2009]\d{3})+,\d*",
         f"{parameter('thousands', ' ')}, {parameter('decimal', ',')}",
     ),
     (r"\d{1,3}(?:'\d{3})+(?:\.\d*)?", parameter("thousands", "'")),
-    (r"\d{1,3}(?:\.\d{3})+,\d*", f"{parameter('thousands', '.')}"),
-    (r"\d{1,3}(?:,\d{3})+\.\d*", f"{parameter('thousands', ',')}"),
+    (r"\d{1,3}(?:\.\d{3})+,\d*", parameter("thousands", ".")),
+    (r"\d{1,3}(?:,\d{3})+\.\d*", parameter("thousands", ",")),
     (
         r"\d{1,3}(?:,\d{3})+",
         f"{parameter('thousands', ',')} or {parameter('decimal', ',')}",
     ),
-    (r"\d+,\d+", f"{parameter('decimal', ',')}"),
-    (r"\d{1,3}(?:\.\d{3})+", f"{parameter('thousands', '.')}"),
+    (r"\d+,\d+", parameter("decimal", ",")),
+    (r"\d{1,3}(?:\.\d{3})+", parameter("thousands", ".")),
 )
 _CENSORED = re.compile(r"[<>≤≥~≈]\s*\d[\d.,]*|\d[\d.,]*\s*[%+*]|\?+")
 _IN_GROUPS = re.compile(r"\d{1,3}(?:\.\d{3})+")
@@ -77,7 +77,7 @@ class NumberStyle:
             return number if _PLAIN.fullmatch(number) else text
         if self.empty and text.strip().lower() in _MISSING:
             return "0"
-        number = text.strip(_CURRENCY).removesuffix("EUR").removesuffix("USD").strip()
+        number = _without_currency(text)
         if self.thousands:
             apart = _SPACES if self.thousands == " " else self.thousands
             grouped = re.fullmatch(
@@ -98,6 +98,10 @@ class NumberStyle:
         return f"{text} with decimal {self.decimal!r}"
 
 
+def _without_currency(text: str) -> str:
+    return text.strip(_CURRENCY).removesuffix("EUR").removesuffix("USD").strip()
+
+
 def is_missing(text: str) -> bool:
     """Whether a field is empty, or a word for a count that is not known."""
     return text.strip().lower() in _MISSING
@@ -110,7 +114,7 @@ def is_censored(text: str) -> bool:
 
 def style_of(text: str) -> str | None:
     """Options by which a field would be a number, None if there are none."""
-    number = text.strip(_CURRENCY).removesuffix("EUR").removesuffix("USD").strip()
+    number = _without_currency(text)
     fits = (name for style, name in _STYLES if re.fullmatch(style, number))
     return next(fits, None)
 

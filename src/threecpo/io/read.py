@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -286,8 +286,10 @@ def _read_without(
         unknown = dict.fromkeys(drop)
     while True:
         try:
-            content, limit = read(path, options), options.max_unpacked
-            table = to_table(content, path, transpose=transpose, limit=limit)
+            limit = options.max_unpacked
+            table = to_table(
+                read(path, options), path, transpose=transpose, limit=limit
+            )
             return _kept(table, list(unknown)) if unknown else table
         except UnknownColumnError as error:
             if error.option != "drop" or error.name in unknown:
@@ -335,7 +337,10 @@ def to_table(
         raise no_count(where, value)
     if total := proportion_total(counts):
         raise DataFormatError(proportions_message(total))
-    about = vars(parts) | {"X": counts, "row_names": rows, "column_names": columns}
+    parts = replace(parts, X=counts, row_names=rows, column_names=columns)
+    about: dict[str, Any] = {
+        each.name: getattr(parts, each.name) for each in fields(parts)
+    }
     return CountTable(**about, name=_title(path), source=str(path))
 
 

@@ -295,14 +295,16 @@ def read_row_labels(
     if of_suffix(path) == "csv":
         asked = dict(reading or {})
         asked["labels"] = list(dict.fromkeys([column, *asked.get("labels", ())]))
-        found = vars(_csv_rows(path, asked))
+        content = _csv_rows(path, asked)
+        names, labels = content.label_names, content.labels
     else:
         _check_has_rows(path)
         with block_errors(path):
             obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
             found = labels_found(obs, [column], "obs")
-    names, codes = found["label_names"] or (), np.asarray(found["labels"]).tolist()
-    return [None if code < 0 else str(names[code]) for code in codes]
+        names, labels = found["label_names"], found["labels"]
+    known, codes = names or (), np.asarray(labels).tolist()
+    return [None if code < 0 else str(known[code]) for code in codes]
 
 
 def _csv_rows(path: Path, reading: Mapping[str, Any]) -> FileContent:
