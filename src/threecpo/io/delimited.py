@@ -197,7 +197,7 @@ class Counted:
 
 
 class WideRows(Counted):
-    """A row a line."""
+    """One row per line."""
 
     def __init__(self, layout: Layout, options: ReadOptions, delimiter: str) -> None:
         super().__init__(options, delimiter, layout.width)
@@ -279,7 +279,7 @@ class WideRows(Counted):
 
 
 class Triples(Counted):
-    """A count a line; names of rows and columns are numbered as they appear."""
+    """One count per line; names of rows and columns are numbered as they appear."""
 
     def __init__(self, places: Places, options: ReadOptions, delimiter: str) -> None:
         super().__init__(options, delimiter, places.width)
