@@ -219,7 +219,7 @@ def counted_texts(
     texts: list[str] = []
     for parts in zip(*(columns[place] for place in places.text), strict=True):
         for part in parts:
-            if not isinstance(part, str | None):
+            if part is not None and not isinstance(part, str):
                 row = len(texts) + 1
                 refuse(f"row {row} holds {shown(str(part))}, which is not text")
         texts.append("\n".join(filter(None, parts)))
