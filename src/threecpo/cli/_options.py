@@ -14,7 +14,7 @@ import click
 from .._errors import ParameterError
 from .._parameters import PARAMETERS, SUBLINEAR
 from ..io.formats import FORMATS
-from ._printing import print_note
+from ._printing import flag_of, print_note
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +55,7 @@ class Command(click.Command):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         params = super().get_params(ctx)
-        hidden = [p for p in params if isinstance(p, Option) and not p.shown]
-        if not any(not each.hidden for each in hidden):
+        if all(p.shown or p.hidden for p in params if isinstance(p, Option)):
             return params
         more = click.Option(
             ["--help-all"],
@@ -114,7 +113,7 @@ def _show_all(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # n
         ctx.exit()
 
 
-command = partial(click.command, cls=Command)
+new_command = partial(click.command, cls=Command)
 
 
 def will_compile() -> bool:
@@ -193,258 +192,204 @@ def _checked_size(_: Any, __: Any, value: str | None) -> str | None:
     return value
 
 
-def _parameter(
-    name: str, *flags: str, group: str = CLUSTERS, **settings: Any
-) -> Decorator:
-    """An option made from the table of parameters; None leaves the default to it."""
-    found = PARAMETERS[name]
-    kinds: dict[str, dict[str, Any]] = {
-        "integer": {
-            "type": Number(found.least or 0, names=found.choices),
-            "metavar": "N",
-        },
-        "choice": {"type": click.Choice([each for each in found.choices if each])},
-        "limits": {"is_flag": True, "default": None},
-        "seed": {
-            "type": Number(0, MOST_SEED),
-            "metavar": "N",
-            "default": 0,
-            "show_default": True,
-        },
-        "jobs": {"type": int, "metavar": "N"},
-    }
-    shown = found.kind in ("integer", "choice") and found.default is not None
-    text = f"{found.sentence} [default: {found.default}]" if shown else found.sentence
-    return click.option(
-        *(flags or (f"--{name.replace('_', '-')}",)),
-        name,
-        cls=Option,
-        help=text,
-        group=group,
-        **kinds[found.kind],
-        **settings,
-    )
-
-
-def option(*names: str, **settings: Any) -> Decorator:
-    """An option of a titled group."""
-    return click.option(*names, cls=Option, **settings)
-
-
+# Options that --help shows; the others are in --help-all alone.
+_SHOWN = (
+    *("n_clusters", "outliers", "robust", "batch", "known", "criterion", "labels"),
+    *("metadata", "drop", "triples", "transform", "rows", "names", "stability"),
+    "force",
+)
 _PATH = click.Path(path_type=Path)
 _FLAG: dict[str, Any] = {"is_flag": True}
 _MANY: dict[str, Any] = {"multiple": True}
 
 
+def option(*names: str, shown: bool = True, **settings: Any) -> Decorator:
+    """An option of a titled group."""
+    return click.option(*names, cls=Option, shown=shown, **settings)
+
+
 def _of(
-    group: str, flag: str, metavar: str | None, text: str, **settings: Any
-) -> Decorator:
-    return option(flag, group=group, metavar=metavar, help=text, **settings)
+    group: str, metavar: str | None, text: str, *flags: str, **settings: Any
+) -> Callable[[str], Decorator]:
+    """An option with the flag of its name, unless it has others."""
+    settings |= {"group": group, "metavar": metavar, "help": text}
+    return lambda name: option(
+        *(flags or (flag_of(name),)), shown=name in _SHOWN, **settings
+    )
 
 
-_read, _write = partial(_of, INPUT), partial(_of, OUTPUT)
-_text, _large = partial(_of, TEXT), partial(_of, LARGE)
-_MATRIX = "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file."
-_UNPACKED = "[default: 100 times its size, at least 512 MiB]"
-_NAMES = "Names of clusters: json, csv with cluster and name, or one name per line."
-_DECLARED: dict[str, Decorator] = {
-    "n_clusters": _parameter("n_clusters", "-k", "--clusters", shown=True),
-    "max_clusters": _parameter("max_clusters"),
-    "outliers": _parameter("outliers", shown=True),
-    "robust": _parameter("robust", shown=True),
-    "batch": _of(
-        CLUSTERS,
-        "--batch",
+def _parameter(*flags: str, group: str = CLUSTERS) -> Callable[[str], Decorator]:
+    """An option made from the table of parameters; None leaves the default to it."""
+
+    def declared(name: str) -> Decorator:
+        found = PARAMETERS[name]
+        seed = {"type": Number(0, MOST_SEED), "default": 0, "show_default": True}
+        kinds: dict[str, dict[str, Any]] = {
+            "integer": {"type": Number(found.least or 0, names=found.choices)},
+            "choice": {"type": click.Choice([each for each in found.choices if each])},
+            "limits": {"is_flag": True, "default": None},
+            "seed": seed,
+            "jobs": {"type": int},
+        }
+        metavar = "N" if found.kind in ("integer", "seed", "jobs") else None
+        text = found.sentence
+        if found.kind in ("integer", "choice") and found.default is not None:
+            text = f"{text} [default: {found.default}]"
+        names = (*(flags or (flag_of(name),)), name)
+        return _of(group, metavar, text, *names, **kinds[found.kind])(name)
+
+    return declared
+
+
+_clusters, _read, _text = (partial(_of, group) for group in (CLUSTERS, INPUT, TEXT))
+_large, _write = partial(_of, LARGE), partial(_of, OUTPUT)
+_DECLARED: dict[str, Callable[[str], Decorator]] = {
+    "n_clusters": _parameter("-k", "--clusters"),
+    "max_clusters": _parameter(),
+    "outliers": _parameter(),
+    "robust": _parameter(),
+    "batch": _clusters(
         "COLUMN",
         "Technical grouping of rows (lab, donor, plate) whose effect is removed.",
-        shown=True,
     ),
-    "known": _of(
-        CLUSTERS,
-        "--known",
-        "COLUMN",
-        "Column of known clusters, blank where unknown.",
-        shown=True,
-    ),
-    "seed_columns": _of(
-        CLUSTERS,
-        "--seed-columns",
+    "known": _clusters("COLUMN", "Column of known clusters, blank where unknown."),
+    "seed_columns": _clusters(
         "FILE",
         "Columns that clusters start from: json, or a csv of cluster and column.",
         type=_PATH,
     ),
-    "fixed_groups": option(
-        "--fix-group",
-        "fixed_groups",
+    "fixed_groups": _clusters(
+        "COLUMN=GROUP",
+        "Keep a column relevant, shared or noise. Can be repeated.",
+        *("--fix-group", "fixed_groups"),
         type=FixedGroup(),
-        multiple=True,
-        metavar="COLUMN=GROUP",
-        help="Keep a column relevant, shared or noise. Can be repeated.",
-        group=CLUSTERS,
+        **_MANY,
     ),
-    "criterion": _parameter("criterion", group=SEARCH, shown=True),
-    "n_init": _parameter("n_init", group=SEARCH),
+    "criterion": _parameter(group=SEARCH),
+    "n_init": _parameter(group=SEARCH),
     "n_init_of_each": _of(
         SEARCH,
-        "--n-init",
         "N",
         "Restarts per K; auto: stop when two agree.",
+        "--n-init",
         type=Number(1, names=("auto",)),
     ),
-    "random_state": _parameter("random_state", "--seed", group=SEARCH),
-    "n_jobs": _parameter("n_jobs", "--jobs", group=SEARCH),
+    "random_state": _parameter("--seed", group=SEARCH),
+    "n_jobs": _parameter("--jobs", group=SEARCH),
     "labels": _read(
-        "--labels",
         "COLUMN",
         "Column of labels to compare or test, such as cell type; not clustered. Can be "
         "repeated.",
-        shown=True,
         **_MANY,
     ),
     "metadata": _read(
-        "--metadata",
         "FILE",
         "Table with --labels, --batch and --known, joined by the row names in its "
         "first column.",
-        shown=True,
     ),
     "metadata_index": _read(
-        "--metadata-index",
-        "COLUMN",
-        "Column of row names in --metadata. [default: the first]",
+        "COLUMN", "Column of row names in --metadata. [default: the first]"
     ),
-    "only_matched": _read(
-        "--only-matched", None, "Leave out rows that --metadata lacks.", **_FLAG
-    ),
-    "drop": _read(
-        "--drop", "COLUMN", "Column to leave out. Can be repeated.", shown=True, **_MANY
-    ),
+    "only_matched": _read(None, "Leave out rows that --metadata lacks.", **_FLAG),
+    "drop": _read("COLUMN", "Column to leave out. Can be repeated.", **_MANY),
     "triples": _read(
-        "--triples/--wide",
         None,
         "Read one count per line: row, column, count [default: detected]. --triples "
         "ROW COLUMN [COUNT] names these columns.",
+        "--triples/--wide",
         default=None,
-        shown=True,
     ),
-    "named_triples": option("--named-triples", nargs=3, hidden=True),
+    "named_triples": _read(None, "", nargs=3, hidden=True),
     "transform": _read(
-        "--transform",
         None,
         "Transform large values, such as money, before the fit.",
         type=click.Choice(SUBLINEAR),
-        shown=True,
     ),
-    "transpose": _read("--transpose", None, "Transpose the table.", **_FLAG),
-    "index": _read(
-        "--index", "COLUMN", "Column of row names, or none. [default: detected]"
-    ),
+    "transpose": _read(None, "Transpose the table.", **_FLAG),
+    "index": _read("COLUMN", "Column of row names, or none. [default: detected]"),
     "header": _read(
-        "--header/--no-header",
         None,
         "Whether the first line names the columns. [default: detected]",
+        "--header/--no-header",
         default=None,
     ),
     "decimal": _read(
-        "--decimal",
-        None,
-        "Decimal separator. [default: .]",
-        type=click.Choice([".", ","]),
+        None, "Decimal separator. [default: .]", type=click.Choice([".", ","])
     ),
     "thousands": _read(
-        "--thousands",
         None,
         "Thousands separator. [default: none]",
         type=click.Choice([".", ",", " ", "'"]),
     ),
     "empty": _read(
-        "--empty",
         None,
         "Read empty cells and NA as zero. [default: an error]",
         type=click.Choice(["zero"]),
     ),
-    "encoding": _read("--encoding", "NAME", "Text encoding. [default: utf-8]"),
-    "sheet": _read(
-        "--sheet", "NAME", "Sheet of an xlsx or ods file. [default: the first]"
+    "encoding": _read("NAME", "Text encoding. [default: utf-8]"),
+    "sheet": _read("NAME", "Sheet of an xlsx or ods file. [default: the first]"),
+    "layer": _read(
+        "NAME", "Matrix of an h5ad or zarr, or feature type of a 10x .h5 file."
     ),
-    "layer": _read("--layer", "NAME", _MATRIX),
     "format": _read(
-        "--format",
         "NAME",
         f"File format: {', '.join(FORMATS)}. [default: detected]",
         type=click.Choice(list(FORMATS)),
     ),
     "max_unpacked": _read(
-        "--max-unpacked",
         "SIZE",
-        f"Largest size that a file may unpack to, such as 10GB. {_UNPACKED}",
+        "Largest size that a file may unpack to, such as 10GB. [default: 100 times its "
+        "size, at least 512 MiB]",
         callback=_checked_size,
     ),
     "text": _text(
-        "--text",
         "COLUMN",
         "Column or field of texts. Can be repeated. [default: detected]",
         **_MANY,
     ),
-    "language": _text(
-        "--language", "NAME", "Language for stemming, or none. [default: english]"
-    ),
+    "language": _text("NAME", "Language for stemming, or none. [default: english]"),
     "max_words": _text(
-        "--max-words",
         "N",
         "Number of words to keep, most frequent first. [default: 2000]",
         type=Number(1),
     ),
     "max_memory": _large(
-        "--max-memory",
-        "SIZE",
-        "Read FILE in blocks of rows within this memory, such as 2GB.",
+        "SIZE", "Read FILE in blocks of rows within this memory, such as 2GB."
     ),
     "checkpoint": _large(
-        "--checkpoint",
         "PATH",
         "Folder to resume an interrupted fit from; reads FILE in blocks.",
         type=_PATH,
     ),
     "sample_rows": _large(
-        "--sample-rows",
         "N",
         "Number of sampled rows that a fit in blocks starts from. [default: 20000]",
         type=Number(1),
     ),
     "workers": _large(
-        "--workers",
-        "N",
-        "Number of worker processes, or the address of a Dask scheduler (tcp://…).",
+        "N", "Number of worker processes, or the address of a Dask scheduler (tcp://…)."
     ),
-    "title": _write(
-        "--title", "TEXT", "Heading of the report. [default: the name of the table]"
+    "title": _write("TEXT", "Heading of the report. [default: the name of the table]"),
+    "rows": _write("WORD", "What a row is, such as cell or customer."),
+    "columns": _write("WORD", "What a column is, such as gene."),
+    "names": _write(
+        "FILE",
+        "Names of clusters: json, csv with cluster and name, or one name per line.",
+        type=_PATH,
     ),
-    "rows": _write(
-        "--rows", "WORD", "What a row is, such as cell or customer.", shown=True
-    ),
-    "columns": _write("--columns", "WORD", "What a column is, such as gene."),
-    "names": _write("--names", "FILE", _NAMES, type=_PATH, shown=True),
     "stability": _write(
-        "--stability",
-        None,
-        "Measure which clusters are stable (several more fits).",
-        shown=True,
-        **_FLAG,
+        None, "Measure which clusters are stable (several more fits).", **_FLAG
     ),
     "write": _write(
-        "--write",
         None,
         "Also write segments.xlsx, or segments.h5ad for scanpy. Can be repeated.",
         type=click.Choice(["xlsx", "h5ad"]),
         **_MANY,
     ),
-    "no_report": _write("--no-report", None, "Do not write report.html.", **_FLAG),
-    "open": option(
-        "--open", "opened", is_flag=True, help="Open the report in a browser."
-    ),
-    "force": _write("--force", None, "Replace existing results.", shown=True, **_FLAG),
-    "json": option("--json", "as_json", is_flag=True, help="Print JSON for programs."),
+    "no_report": _write(None, "Do not write report.html.", **_FLAG),
+    "open": _write(None, "Open the report in a browser.", "--open", "opened", **_FLAG),
+    "force": _write(None, "Replace existing results.", **_FLAG),
+    "json": _write(None, "Print JSON for programs.", "--json", "as_json", **_FLAG),
 }
 SEARCHING = (
     *("outliers", "robust", "batch", "known", "seed_columns", "fixed_groups"),
@@ -464,7 +409,7 @@ def options(*names: str) -> Decorator:
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in reversed(names):
-            function = _DECLARED[name](function)
+            function = _DECLARED[name](name)(function)
         return function
 
     return decorate
@@ -472,7 +417,7 @@ def options(*names: str) -> Decorator:
 
 def output_option(text: str) -> Decorator:
     """``-o`` of a command that writes something else than a fit does."""
-    return option("-o", "--output", type=_PATH, metavar="PATH", help=text, shown=True)
+    return option("-o", "--output", type=_PATH, metavar="PATH", help=text)
 
 
 def given(values: dict[str, Any]) -> dict[str, Any]:

@@ -120,6 +120,11 @@ def size_of(shape: tuple[int, int]) -> str:
     return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"
 
 
+def flag_of(name: str) -> str:
+    """``--max-memory`` of ``max_memory``."""
+    return f"--{name.replace('_', '-')}"
+
+
 # Options of texts that are spelled otherwise than their parameters.
 _OF_TEXTS = {"max_features": "max_words", "stem": "language"}
 _QUOTED = r"(?:'[^']*'|\"[^\"]*\")"
@@ -135,19 +140,22 @@ def _spell(name: str, value: Any) -> str:
     """A parameter as an option, or else as Python has it."""
     from ._options import BLOCKS, READING
 
-    option = _OF_TEXTS.get(name, name)
-    if option not in ("force", "max_unpacked", *READING, *BLOCKS):
+    if name not in ("force", "max_unpacked", *_OF_TEXTS, *READING, *BLOCKS):
         return as_parameter(name, value)
-    flag = f"--{option.replace('_', '-')}"
     if value is None or isinstance(value, bool):
-        return f"--no-{flag[2:]}" if value is False else flag
-    if isinstance(value, list) and name == "triples":
-        return f"{flag} {' '.join(map(shown, value))}"
-    listed = value if isinstance(value, list) else [value]
-    # Options of several values are given several times.
-    return " ".join(
-        f"{flag} {shown(one) if isinstance(one, str) else one}" for one in listed
-    )
+        return _option(name, [], off=value is False)
+    values = value if isinstance(value, list) else [value]
+    return _option(name, [shown(v) if isinstance(v, str) else str(v) for v in values])
+
+
+def _option(name: str, values: list[str], *, off: bool = False) -> str:
+    """An option as it is typed; most with several values are given several times."""
+    flag = flag_of(_OF_TEXTS.get(name, name))
+    if not values:
+        return f"--no-{flag[2:]}" if off else flag
+    if name == "triples":
+        return " ".join([flag, *values])
+    return " ".join(f"{flag} {value}" for value in values)
 
 
 def as_options(text: str) -> str:
@@ -166,13 +174,8 @@ def _parameter() -> re.Pattern[str]:
 
 
 def _as_option(found: re.Match[str]) -> str:
-    name, value = _OF_TEXTS.get(found[1], found[1]), found[2] or found[3]
-    name = name.replace("_", "-")
-    if found[2] and name == "triples":
-        return f"--triples {' '.join(re.findall(_QUOTED, value))}"
-    if found[2]:
-        # Options of several values are given several times.
-        return " ".join(f"--{name} {one}" for one in re.findall(_QUOTED, value))
-    if value in ("", "True"):
-        return f"--{name}"
-    return f"--no-{name}" if value == "False" else f"--{name} {value}"
+    name, several, value = found.groups()
+    if several:
+        return _option(name, re.findall(_QUOTED, several))
+    known = value in ("", "True", "False")
+    return _option(name, [] if known else [value], off=value == "False")

@@ -14,9 +14,9 @@ from ._options import (
     CLUSTERS,
     INPUT,
     Number,
-    command,
     examples,
     given,
+    new_command,
     option,
     options,
     output_option,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..table import CountTable
 
-_SHOWN: dict[str, Any] = {"group": CLUSTERS, "shown": True}
+
 _folder = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 _counts = option(
     "--counts",
@@ -40,13 +40,12 @@ _counts = option(
     metavar="FILE",
     help="File with the counts of the fit.",
     group=INPUT,
-    shown=True,
 )
 _output = output_option("Folder for the results. [default: beside DIR]")
 _last_options = options("max_unpacked", "names", "no_report", "open", "force", "json")
 
 
-@command(
+@new_command(
     epilog=examples(
         "threecpo cut atlas.threecpo -k 5",
         "threecpo cut atlas.threecpo --height 0.5 -o coarse.threecpo",
@@ -60,14 +59,14 @@ _last_options = options("max_unpacked", "names", "no_report", "open", "force", "
     type=Number(1),
     metavar="N",
     help="Number of clusters to keep.",
-    **_SHOWN,
+    group=CLUSTERS,
 )
 @option(
     "--height",
     type=Number(0, whole=False),
     metavar="NUMBER",
     help="Merge clusters that the tree joins up to this height.",
-    **_SHOWN,
+    group=CLUSTERS,
 )
 @_counts
 @_output
@@ -89,7 +88,7 @@ def cut(folder: Path, clusters: int | None, height: float | None, **given: Any) 
     _change(folder, "cut" if clusters is None else str(clusters), change, **given)
 
 
-@command(
+@new_command(
     epilog=examples(
         "threecpo merge atlas.threecpo 0,3 1,2",
         'threecpo merge sports.threecpo "football,rugby" -o ball-games.threecpo',
@@ -123,7 +122,7 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
     _change(folder, "merged", change, **given)
 
 
-@command(
+@new_command(
     epilog=examples(
         "threecpo split atlas.threecpo 4",
         'threecpo split atlas.threecpo "CD3D / LTB" --into 3 --counts atlas.h5ad',
@@ -138,7 +137,7 @@ def merge(folder: Path, unions: tuple[str, ...], **given: Any) -> None:
     default=2,
     show_default=True,
     help="Number of clusters to split it into.",
-    **_SHOWN,
+    group=CLUSTERS,
 )
 @_counts
 @_output

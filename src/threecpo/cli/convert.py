@@ -9,8 +9,7 @@ import click
 from .._writing import folders_above
 from ..io.formats import FORMATS
 from ._input_file import InputFile, source_options
-from ._options import command as new_command
-from ._options import examples, option, options
+from ._options import examples, new_command, option, options
 from ._printing import print_json, print_line, size_of
 
 WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
@@ -30,13 +29,11 @@ WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
     "new_format",
     type=click.Choice(WRITTEN),
     help="Format of the new file. [default: by its name]",
-    shown=True,
 )
 @option(
     "--long",
     is_flag=True,
     help="Write a csv or parquet of row, column, count.",
-    shown=True,
 )
 @options("force", "json")
 def command(

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from ._block_input import block_input
 from ._input_file import InputFile, source_options
-from ._options import BLOCKS, SEARCHING, examples, given, options, output_option
-from ._options import command as new_command
+from ._options import (
+    BLOCKS,
+    SEARCHING,
+    examples,
+    given,
+    new_command,
+    options,
+    output_option,
+)
 from ._output_paths import is_results, read_run
 from ._printing import print_line
 from ._small_files import known_parameters

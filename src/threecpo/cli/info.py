@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input_file import InputFile, source_options
-from ._options import command as new_command
-from ._options import examples, options
+from ._options import examples, new_command, options
 from ._output_paths import RUN_FILE, is_results
 from ._printing import as_options, clean, listed, number_of, print_json, print_line
 

@@ -11,9 +11,7 @@ import click
 
 from ._block_input import block_input
 from ._input_file import InputFile, source_options
-from ._options import INPUT, examples, options, output_option
-from ._options import command as new_command
-from ._options import option as new_option
+from ._options import INPUT, examples, new_command, option, options, output_option
 from ._output_paths import table_file, write_rounded
 from ._printing import listed, number_of, print_json, print_line, print_note
 from ._remembered import like_the_fit, read_without_absent
@@ -35,14 +33,13 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=click.Path(path_type=Path))
 @output_option("CSV file for the labels. [default: printed]")
-@new_option(
+@option(
     "--missing",
     type=click.Choice(["error", "zero"]),
     default="error",
     show_default=True,
     help="What to do about columns of the model that FILE lacks.",
     group=INPUT,
-    shown=True,
 )
 @options("batch", "n_jobs")
 @source_options

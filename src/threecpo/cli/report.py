@@ -9,8 +9,7 @@ import click
 
 from .._writing import replaced
 from ._input_file import labels_of_rows
-from ._options import command as new_command
-from ._options import examples, given, options
+from ._options import examples, given, new_command, options
 from ._output_paths import REPORT, digest, read_run, write_rounded
 from ._printing import print_json, print_line
 from ._remembered import remembered

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .._parameters import PARAMETERS
@@ -14,11 +15,11 @@ from ._options import (
     Number,
     examples,
     given,
+    new_command,
+    option,
     options,
     output_option,
 )
-from ._options import command as new_command
-from ._options import option as new_option
 from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
 from ._small_files import known_parameters
@@ -31,12 +32,7 @@ if TYPE_CHECKING:
     from ._input_file import GivenRows
 
 
-_SHOWN: dict[str, Any] = {
-    "metavar": "K",
-    "show_default": True,
-    "group": CLUSTERS,
-    "shown": True,
-}
+_of_k = partial(option, type=Number(1), metavar="K", show_default=True, group=CLUSTERS)
 
 
 @new_command(
@@ -46,15 +42,8 @@ _SHOWN: dict[str, Any] = {
         "threecpo select-k atlas.h5ad --max-memory 2GB --checkpoint atlas.state",
     )
 )
-@new_option("--min", "least", type=Number(1), default=1, help="First K.", **_SHOWN)
-@new_option(
-    "--max",
-    "most",
-    type=Number(1),
-    default=PARAMETERS["max_clusters"].default,
-    help="Last K.",
-    **_SHOWN,
-)
+@_of_k("--min", "least", default=1, help="First K.")
+@_of_k("--max", "most", default=PARAMETERS["max_clusters"].default, help="Last K.")
 @options("criterion")
 @output_option("CSV file for the table. [default: only printed]")
 @options("n_init_of_each", *SEARCHING)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input_file import InputFile, source_options
-from ._options import CLUSTERS, examples, option, options, output_option
-from ._options import command as new_command
+from ._options import CLUSTERS, examples, new_command, option, options, output_option
 from ._output_paths import table_file
 from ._printing import listed, number_of, print_json, print_line, print_tree
 
@@ -32,7 +31,6 @@ _JSON_FIELDS = ("name", "groups", "summary", "sentences", "left_out", "linkage")
     is_flag=True,
     help="The labels were made without these counts, such as treatments.",
     group=CLUSTERS,
-    shown=True,
 )
 @option("--max-memory", hidden=True)
 @options("batch", "random_state", "n_jobs")
