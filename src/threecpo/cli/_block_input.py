@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import ExitStack, contextmanager
 from itertools import compress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,10 +13,10 @@ from .._extras import require
 from ..io.formats import FORMATS, of_suffix
 from ._input_file import METADATA, labels_of_rows, matched_rows
 from ._options import BLOCKS, given
-from ._printing import print_note
+from ._printing import flag_of, print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from .._fit.plan import Progress
     from ..cluster import ThreeCPO
@@ -30,21 +30,40 @@ _NOT_IN_BLOCKS = ("triples", "text", "text_options")
 
 
 class FileInBlocks:
-    """A file whose counts stay on disk, with what results show of it."""
+    """A file whose counts stay on disk, and what is known of its rows.
+
+    ``options`` are those of fits over blocks, ``reading`` those of a csv file.
+    """
 
     citation = ""
     description = ""
 
     def __init__(
-        self, given: BlockInput, labels: Mapping[str, Any], rows: Any = None
+        self, file: InputFile, options: dict[str, Any], reading: dict[str, Any]
     ) -> None:
-        self._given, self.labels = given, labels
-        self._path = given.source.path
+        self._file, self._options, self._reading = file, options, reading
+        self._path = file.path
         self.name = self._path.stem
         self.source = str(self._path)
+        self.labels: dict[str, list[str | None]] = {}
         self._stack = ExitStack()
-        self._rows = rows
+        self._rows: Any = None
         self._opened: Any = None
+
+    def read_rows(self) -> tuple[FileInBlocks, GivenRows]:
+        """Return the file, which is read during the fit, and what is given of rows."""
+        asked, columns = self._file.options.get("labels", ()), self._file.row_columns
+        if "only_matched" in self._file.options:
+            wanted = [*asked, *columns.values()]
+            self._rows = matched_rows(self._all_names(), wanted, self._file.options)
+        with self._file.named_as_asked(tuple(columns.values())):
+            given = {name: self._labels_of(column) for name, column in columns.items()}
+        self.labels = {name: self._labels_of(name) for name in asked}
+        return self, given
+
+    def facts(self) -> dict[str, Any]:
+        """What a later reader needs to know about the file."""
+        return self._file.facts()
 
     def fit(self, model: ThreeCPO, progress: Progress | None, rows: GivenRows) -> None:
         """Fit a model to the blocks of the file."""
@@ -75,7 +94,7 @@ class FileInBlocks:
         """Table of the rows of the fit, some of them with a place in the map."""
         from ..results import block_row_table
 
-        memory, row_names = self._given.options.get("max_memory"), self._row_names()
+        memory, row_names = self._options.get("max_memory"), self._row_names()
         with self._stack:
             return block_row_table(
                 model, self._opened, row_names=row_names, max_memory=memory
@@ -83,13 +102,33 @@ class FileInBlocks:
 
     def _row_names(self) -> list[str] | None:
         """Names of the rows of an AnnData; those of other files come with blocks."""
-        from ..io.blocks import read_row_names
         from ..io.files import is_zarr
 
         if not is_zarr(self._path) and self._path.suffix.lower() != ".h5ad":
             return None
-        names = read_row_names(self._path)
+        return self._chosen_names()
+
+    def _chosen_names(self) -> list[str]:
+        """Names of the rows that are read."""
+        names = self._all_names()
         return names if self._rows is None else list(compress(names, self._rows))
+
+    def _all_names(self) -> list[str]:
+        from ..io.blocks import read_row_names
+
+        return read_row_names(self._path, self._reading)
+
+    def _labels_of(self, column: str) -> list[str | None]:
+        """Labels of rows, from a column beside the counts or a table of its own."""
+        from ..io.blocks import read_row_labels
+
+        if "metadata" not in self._file.options:
+            return read_row_labels(self._path, column, self._reading)
+        names = self._chosen_names()
+        found = labels_of_rows(names, [column], self._file.options)[column]
+        if column == self._file.batch:
+            self._file.check_batch(found, names)
+        return found
 
     @contextmanager
     def _at_work(
@@ -99,9 +138,9 @@ class FileInBlocks:
         from .. import distributed
         from .._options import resolve_n_jobs
 
-        options = dict(self._given.options)
+        options = dict(self._options)
         workers, layer = options.pop("workers", None), options.pop("layer", None)
-        how = {"reading": self._given.reading, "rows": self._rows, "layer": layer}
+        how = {"reading": self._reading, "rows": self._rows, "layer": layer}
         with _noted_waits(), _client(workers) as client:
             options["client"] = how["client"] = client
             jobs, memory = resolve_n_jobs(n_jobs), options.get("max_memory")
@@ -109,62 +148,16 @@ class FileInBlocks:
             yield stack.enter_context(opened), options
 
 
-class BlockInput(NamedTuple):
-    """An input file that is read in blocks, and the options of such a fit.
-
-    ``reading`` are options of a csv file.
-    """
-
-    source: InputFile
-    options: dict[str, Any]
-    reading: dict[str, Any]
-
-    def read_rows(self) -> tuple[FileInBlocks, GivenRows]:
-        """Return the file, which is read during the fit, and what is given of rows."""
-        columns = self.source.row_columns.items()
-        asked, rows = self.source.options.get("labels", ()), None
-        if "only_matched" in self.source.options:
-            wanted = [*asked, *self.source.row_columns.values()]
-            rows = matched_rows(self._row_names(), wanted, self.source.options)
-        with self.source.named_as_asked(tuple(self.source.row_columns.values())):
-            given = {name: self._labels(column, rows) for name, column in columns}
-        labels = {name: self._labels(name, rows) for name in asked}
-        return FileInBlocks(self, labels, rows), given
-
-    def _row_names(self) -> list[str]:
-        from ..io.blocks import read_row_names
-
-        return read_row_names(self.source.path, self.reading)
-
-    def _labels(self, column: str, rows: Any) -> list[str | None]:
-        """Labels of rows, from a column beside the counts or a table of its own."""
-        from ..io.blocks import read_row_labels
-
-        path, options = self.source.path, self.source.options
-        if "metadata" not in options:
-            return read_row_labels(path, column, self.reading)
-        names = self._row_names()
-        if rows is not None:
-            names = list(compress(names, rows))
-        found = labels_of_rows(names, [column], options)[column]
-        if column == self.source.batch:
-            self.source.check_batch(found, names)
-        return found
-
-    def facts(self) -> dict[str, Any]:
-        """What a later reader needs to know about the file."""
-        return self.source.facts()
-
-
-def block_input(source: InputFile, values: dict[str, Any]) -> BlockInput | None:
+def block_input(source: InputFile, values: dict[str, Any]) -> FileInBlocks | None:
     """Take the options of blocks out; return the source in blocks if one is set."""
     taken = {name: values.pop(name) for name in BLOCKS if name in values}
     options = given(taken)
     if not options:
         return None
-    asked = ", ".join(f"--{name.replace('_', '-')}" for name in options)
+    asked = ", ".join(map(flag_of, options))
+    columns = (*source.options.get("labels", ()), *source.row_columns.values())
     of_rows = ("labels", *METADATA, "only_matched")
-    about_rows = source.row_columns or "labels" in source.options
+    takes_rows = columns or "only_matched" in source.options
     of_csv = FORMATS["csv"].options if of_suffix(source.path) == "csv" else ()
     reading: dict[str, Any] = {}
     for name, value in source.options.items():
@@ -172,15 +165,13 @@ def block_input(source: InputFile, values: dict[str, Any]) -> BlockInput | None:
             options[name] = value
         elif name in of_csv and name not in (*_NOT_IN_BLOCKS, "labels"):
             reading[name] = value
-        elif not ((about_rows or "only_matched" in source.options) and name in of_rows):
-            message = f"--{name.replace('_', '-')} cannot be used with {asked}."
+        elif not (takes_rows and name in of_rows):
+            message = f"{flag_of(name)} cannot be used with {asked}."
             raise click.UsageError(message)
-    if of_csv and "metadata" not in source.options:
+    if of_csv and columns and "metadata" not in source.options:
         # Columns of labels are not counted.
-        columns = (*source.options.get("labels", ()), *source.row_columns.values())
-        if columns:
-            reading["labels"] = tuple(dict.fromkeys(columns))
-    return BlockInput(source, options, reading)
+        reading["labels"] = tuple(dict.fromkeys(columns))
+    return FileInBlocks(source, options, reading)
 
 
 class _Notes(logging.Handler):
