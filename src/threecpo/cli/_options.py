@@ -15,6 +15,7 @@ from .._errors import ParameterError
 from .._parameters import PARAMETERS, SUBLINEAR
 from ..io.formats import FORMATS
 from ._printing import flag_of, print_note
+from ._small_files import read_seeds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -257,12 +258,14 @@ _DECLARED: dict[str, Callable[[str], Decorator]] = {
         "FILE",
         "Columns that clusters start from: json, or a csv of cluster and column.",
         type=_PATH,
+        callback=lambda _, __, path: None if path is None else read_seeds(path),
     ),
     "fixed_groups": _clusters(
         "COLUMN=GROUP",
         "Keep a column relevant, shared or noise. Can be repeated.",
         *("--fix-group", "fixed_groups"),
         type=FixedGroup(),
+        callback=lambda _, __, pairs: dict(pairs) or None,
         **_MANY,
     ),
     "criterion": _parameter(group=SEARCH),

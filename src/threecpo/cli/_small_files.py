@@ -19,17 +19,21 @@ if TYPE_CHECKING:
 LARGEST = 1 << 20
 # What spreadsheets of different countries put between the cells of a csv file.
 _DELIMITERS = ",;\t"
+_NAMES, _SEEDS = "names of clusters", "seed columns"
 
 
 def read_names(
     path: Path, n_clusters: int, sizes: Sequence[int], *, several: bool = False
 ) -> Any:
     """Names of clusters as a list or dict; ``several`` may have one name."""
-    text = text_of(path)
-    if path.suffix.lower() == ".json":
-        names = _names_of_json(path, text)
-    else:
+    text = _text_of(path, _NAMES)
+    if path.suffix.lower() != ".json":
         names = _names_of_csv(path, text, sizes)
+    else:
+        names = _of_json(path, text, _NAMES)
+        if not isinstance(names, list | dict):
+            message = f"{path} must hold a list or an object of names."
+            raise ValueError(message)
     try:
         _check(names, n_clusters, several=several)
     except ValueError as error:
@@ -38,7 +42,23 @@ def read_names(
     return names
 
 
-def text_of(path: Path, what: str = "names of clusters") -> str:
+def read_seeds(path: Path) -> dict[str, list[str]]:
+    """Columns of clusters: an object of lists, or a table of cluster and column."""
+    text = _text_of(path, _SEEDS)
+    if path.suffix.lower() != ".json":
+        seeds = _seeds_of_csv(text)
+    else:
+        seeds = _of_json(path, text, _SEEDS)
+        if not isinstance(seeds, dict):
+            message = f'{path} must hold an object, as {{"rugby": ["scrum", "try"]}}.'
+            raise ValueError(message)
+    if not seeds:
+        message = f"{path} does not contain {_SEEDS}."
+        raise ValueError(message)
+    return seeds
+
+
+def _text_of(path: Path, what: str) -> str:
     """Text of a small file in UTF-8."""
     try:
         with open_regular(path) as file:
@@ -59,26 +79,20 @@ def text_of(path: Path, what: str = "names of clusters") -> str:
         raise ValueError(message) from None
 
 
-def _names_of_json(path: Path, text: str) -> Any:
+def _of_json(path: Path, text: str, what: str) -> Any:
     try:
-        names = json.loads(text, object_pairs_hook=lambda pairs: _once(path, pairs))
+        return json.loads(text, object_pairs_hook=lambda pairs: _once(path, pairs))
     except (json.JSONDecodeError, RecursionError) as error:
-        message = f"{path} does not contain names of clusters: {error}."
+        message = f"{path} does not contain {what}: {error}."
         raise ValueError(message) from error
-    if isinstance(names, list | dict):
-        return names
-    message = f"{path} must hold a list or an object of names."
-    raise ValueError(message)
 
 
 def _names_of_csv(path: Path, text: str, sizes: Sequence[int]) -> Any:
     """Names by cluster of a table with these columns; else one name per line."""
     first = text.lstrip().partition("\n")[0]
     for delimiter in _DELIMITERS:
-        fields = [
-            field.strip()
-            for field in next(csv.reader([first], delimiter=delimiter), [])
-        ]
+        cells = next(csv.reader([first], delimiter=delimiter), [])
+        fields = [cell.strip() for cell in cells]
         if {"cluster", "name"} <= {*fields}:
             return _of_table(path, text.lstrip(), delimiter, fields, sizes)
     return [line.strip() for line in text.splitlines() if line.strip()]
@@ -87,20 +101,19 @@ def _names_of_csv(path: Path, text: str, sizes: Sequence[int]) -> Any:
 def _of_table(
     path: Path, text: str, delimiter: str, fields: list[str], sizes: Sequence[int]
 ) -> Any:
-    lines = csv.reader(StringIO(text, newline=""), delimiter=delimiter)
-    cluster, name, pairs = fields.index("cluster"), fields.index("name"), []
-    size = fields.index("size") if "size" in fields else None
+    lines = csv.DictReader(StringIO(text, newline=""), fields, delimiter=delimiter)
+    pairs = []
     try:
         next(lines)
         for line in lines:
-            if not any(line):
+            if not any(line[field] for field in fields):
                 continue
-            if len(line) <= max(cluster, name):
+            if line["cluster"] is None or line["name"] is None:
                 message = f"{path}, line {lines.line_num}: the name is missing."
                 raise ValueError(message)
-            pairs.append((line[cluster].strip(), unguarded(line[name])))
-            if size is not None:
-                _check_size(path, line[cluster].strip(), line[size].strip(), sizes)
+            cluster = line["cluster"].strip()
+            pairs.append((cluster, unguarded(line["name"])))
+            _check_size(path, cluster, (line.get("size") or "").strip(), sizes)
     except csv.Error as error:
         message = f"{path}, line {lines.line_num}: {error}."
         raise ValueError(message) from error
@@ -154,54 +167,16 @@ def _check(names: Any, n_clusters: int, *, several: bool) -> None:
             raise ValueError(message)
 
 
-_HOLDS = "seed columns"
-
-
-def known_parameters(values: dict[str, Any]) -> dict[str, Any]:
-    """Parameters of the estimator made of files and repeated options."""
-    path = values["seed_columns"]
-    return {
-        "fixed_groups": dict(values["fixed_groups"]) or None,
-        "seed_columns": None if path is None else read_seeds(path),
-    }
-
-
-def read_seeds(path: Path) -> dict[str, list[str]]:
-    """Columns of clusters: an object of lists, or a table of cluster and column."""
-    text = text_of(path, _HOLDS)
-    seeds = (
-        _seeds_of_json(path, text)
-        if path.suffix.lower() == ".json"
-        else _seeds_of_csv(text)
-    )
-    if not seeds:
-        message = f"{path} does not contain {_HOLDS}."
-        raise ValueError(message)
-    return seeds
-
-
-def _seeds_of_json(path: Path, text: str) -> dict[str, list[str]]:
-    try:
-        found = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
-        message = f"{path} does not contain {_HOLDS}: {error}."
-        raise ValueError(message) from error
-    if not isinstance(found, dict):
-        message = f'{path} must hold an object, as {{"rugby": ["scrum", "try"]}}.'
-        raise ValueError(message)
-    return found
-
-
 def _seeds_of_csv(text: str) -> dict[str, list[str]]:
     """Lines of a cluster and one or more columns; a header is not a line."""
-    delimiter = next((mark for mark in ",;\t" if mark in text), ",")
+    delimiter = next((mark for mark in _DELIMITERS if mark in text), ",")
     seeds: dict[str, list[str]] = {}
     for number, line in enumerate(csv.reader(text.splitlines(), delimiter=delimiter)):
         cells = [cell.strip() for cell in line]
-        header = number == 0 and [cell.lower() for cell in cells] == _HEADER
+        header = number == 0 and [cell.lower() for cell in cells] == [
+            "cluster",
+            "column",
+        ]
         if any(cells) and not header:
             seeds.setdefault(cells[0], []).extend(cell for cell in cells[1:] if cell)
     return seeds
-
-
-_HEADER = ["cluster", "column"]

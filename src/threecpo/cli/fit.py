@@ -18,7 +18,6 @@ from ._options import (
 )
 from ._output_paths import is_results, read_run
 from ._printing import print_line
-from ._small_files import known_parameters
 
 if TYPE_CHECKING:
     from ..table import CountTable
@@ -75,7 +74,7 @@ def command(
     target = output or default_folder(source.path)
     facts = fit_to_folder(
         blocks or source,
-        _new_model(**given(values | known_parameters(values))),
+        _new_model(**given(values)),
         target,
         force=force,
         with_report=not no_report,

@@ -22,7 +22,6 @@ from ._options import (
 )
 from ._output_paths import table_file
 from ._printing import number_of, print_json, print_line, print_table
-from ._small_files import known_parameters
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +72,7 @@ def command(
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
     blocks = block_input(source, values)
-    parameters = given(values | known_parameters(values))
+    parameters = given(values)
     with table_file(output, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)
