@@ -71,7 +71,7 @@ DISK_FULL = OSError(28, "No space left on device")
     [
         ("watched", KeyboardInterrupt(), 130, True),
         ("write_report", DISK_FULL, 2, True),
-        ("write_tables", DISK_FULL, 2, False),
+        ("write_rounded", DISK_FULL, 2, False),
     ],
 )
 def test_what_fails_on_the_way_leaves_all_as_it_was(

@@ -45,7 +45,7 @@ class FileInBlocks:
         self._path = file.path
         self.name = self._path.stem
         self.source = str(self._path)
-        self.labels: dict[str, list[str | None]] = {}
+        self.label_kinds: dict[str, list[str | None]] = {}
         self._stack = ExitStack()
         self._rows: Any = None
         self._opened: Any = None
@@ -58,7 +58,7 @@ class FileInBlocks:
             self._rows = matched_rows(self._all_names(), wanted, self._file.options)
         with self._file.named_as_asked(tuple(columns.values())):
             given = {name: self._labels_of(column) for name, column in columns.items()}
-        self.labels = {name: self._labels_of(name) for name in asked}
+        self.label_kinds = {name: self._labels_of(name) for name in asked}
         return self, given
 
     def facts(self) -> dict[str, Any]:
@@ -77,18 +77,16 @@ class FileInBlocks:
         """Fit several numbers of clusters to the blocks of the file."""
         from .. import distributed
 
-        n_jobs = options.get("n_jobs")
-        with ExitStack() as stack, self._at_work(n_jobs, stack) as (source, more):
+        with ExitStack() as stack, self._at_work(None, stack) as (source, more):
             return distributed.select_n_clusters(source, wanted, **options, **more)
 
     def predict(self, model: ThreeCPO, batch: Any, missing: str) -> Table:
         """Table of the rows of the file under a model."""
         from ..results import predicted_block_rows
 
-        given: dict[str, Any] = {"batch": batch, "missing": missing}
-        given["row_names"] = self._row_names()
-        with ExitStack() as stack, self._at_work(model.n_jobs, stack) as (source, more):
-            return predicted_block_rows(model, source, **given, **more)
+        more: dict[str, Any] = {"batch": batch, "row_names": self._row_names()}
+        with ExitStack() as stack, self._at_work(model.n_jobs, stack) as (source, how):
+            return predicted_block_rows(model, source, missing=missing, **more, **how)
 
     def row_table(self, model: ThreeCPO) -> Table:
         """Table of the rows of the fit, some of them with a place in the map."""

@@ -21,7 +21,7 @@ from ._block_input import FileInBlocks
 from ._options import given
 from ._output_paths import REPORT, RUN_FILE, digest, new_folder, write_rounded
 from ._printing import as_options, print_note
-from ._run_facts import input_facts, remembered_warnings, run_facts
+from ._run_facts import remembered_warnings, run_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,16 +36,11 @@ STABILITY = "stability.csv"
 MAP_COUNTS = "map_counts.json"
 # The rest of run.json the report knows from the model.
 REPORTED = (
-    "command",
-    "finished",
-    "input",
-    "agreement",
-    "seconds",
-    "warnings",
+    *("command", "finished", "input", "agreement", "seconds", "warnings"),
     "versions",
 )
-
-
+# What a table says of the data in it.
+OF_THE_DATA = ("name", "description", "citation", "source")
 # Files for other programs, with what writes them.
 ALSO = {
     "xlsx": ("xlsxwriter", "io", "--write xlsx"),
@@ -79,6 +74,8 @@ def fit_to_folder(
     nouns: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Read, fit and write everything; return the content of run.json."""
+    from ..results.input_checks import find_problems, problem_lines
+
     words.nouns(**nouns or {})  # what is wrong is said before a long fit
     if with_report:
         # A long fit should not end in an error that was there from the beginning.
@@ -88,25 +85,27 @@ def fit_to_folder(
     with new_folder(target, force=force) as folder, remembered_warnings() as warned:
         started = time.perf_counter()
         counts, rows = source.read_rows()
-        warn_of_problems(counts)
+        if not isinstance(counts, FileInBlocks):
+            for line in problem_lines(find_problems(counts)):
+                warnings.warn(as_options(line), UserWarning, stacklevel=2)
         read = time.perf_counter()
         model.calibrates = True
         with watched() as progress:
             if isinstance(counts, FileInBlocks):
                 counts.fit(model, progress, rows)
             else:
-                known: dict[str, Any] = {"progress": progress, **rows}
-                model.fit(counts, **known)
+                model.fit(counts, progress=progress, **rows)
         fitted = time.perf_counter()
-        labels = counts.labels if isinstance(counts, FileInBlocks) else counts
-        facts = run_facts(model, labels) | {
-            "input": source.facts() | input_facts(counts),
+        about = [(name, getattr(counts, name)) for name in OF_THE_DATA]
+        facts = run_facts(model, counts.label_kinds) | {
+            "input": source.facts() | {name: text for name, text in about if text},
             "seconds": {"read": read - started, "fit": fitted - read},
             "warnings": warned,
             **given({"title": title, "nouns": nouns or None}),
         }
         if with_stability:
-            facts |= write_stability(folder, model, counts)
+            assert not isinstance(counts, FileInBlocks)
+            facts["stability"] = write_stability(folder, model, counts)
         return write_results(
             folder, model, counts, facts, with_report=with_report, also=also
         )
@@ -130,16 +129,6 @@ def _write_also(
         adata.write_h5ad(folder / "segments.h5ad")
 
 
-def warn_of_problems(counts: CountTable | FileInBlocks) -> None:
-    """Flag likely problems of a table before a long fit."""
-    from ..results.input_checks import find_problems, problem_lines
-    from ..table import CountTable
-
-    if isinstance(counts, CountTable):
-        for line in problem_lines(find_problems(counts)):
-            warnings.warn(as_options(line), UserWarning, stacklevel=2)
-
-
 def write_results(
     folder: Path,
     model: ThreeCPO,
@@ -150,50 +139,30 @@ def write_results(
     kept: Table | None = None,
     also: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Write tables, model, run and report; return the content of run.json."""
-    from .._plain import plain
-
-    rows, path = write_tables(folder, model, counts, kept)
-    _write_also(folder, model, rows, counts, also)
-    model.save(folder / "model.npz")
-    # What --force compares with before it replaces the folder.
-    facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
-    facts = plain(facts)
-    write_run(folder, facts)
-    if with_report:
-        write_report(folder, model, rows, path, facts)
-    return facts
-
-
-def write_tables(
-    folder: Path,
-    model: ThreeCPO,
-    counts: CountTable | FileInBlocks | None,
-    kept: Table | None = None,
-) -> tuple[Table, Table | None]:
-    """Write the csv files; return the table of rows and that of the path.
+    """Write tables, model, run and report; return the content of run.json.
 
     ``kept`` is a table of the same rows, for what follows from counts alone.
     """
     from .. import results
+    from .._plain import plain
+    from ..results.figure_data import map_counts
     from ..results.label_comparison import label_columns
-    from ..table import CountTable
 
-    in_memory = counts if isinstance(counts, CountTable) else None
     if isinstance(counts, FileInBlocks):
         rows = counts.row_table(model)
     else:
-        rows = results.row_table(model, in_memory)
+        rows = results.row_table(model, counts)
     if kept is not None:
         found = {name: rows[name] for name in rows if not name.startswith("map_")}
         rows = {**rows, **kept, **found}
     if counts is not None:
-        labels = counts.labels if isinstance(counts, FileInBlocks) else counts
-        rows |= label_columns(labels, len(rows["row"]))
+        rows |= label_columns(counts.label_kinds, len(rows["row"]))
     # The report shows the same, now and when it is written again.
     rows = write_rounded(rows, folder / "labels.csv")
-    if in_memory is not None:
-        _write_map_counts(folder, model, rows, in_memory)
+    if counts is not None and not isinstance(counts, FileInBlocks):
+        colours = map_counts(model.record_, rows, counts.counts.matrix())
+        if colours is not None:
+            (folder / MAP_COUNTS).write_text(json.dumps(colours), encoding="utf-8")
     tables = {
         "columns.csv": results.column_table(model),
         "top_columns.csv": results.top_table(model),
@@ -206,22 +175,19 @@ def write_tables(
         path = write_rounded(table, folder / "k_path.csv")
     for name, table in tables.items():
         write_rounded(table, folder / name)
-    return rows, path
-
-
-def _write_map_counts(
-    folder: Path, model: ThreeCPO, rows: Table, counts: CountTable
-) -> None:
-    """Write the counts that colour the map, so that a report can be made again."""
-    from ..results import figure_data
-
-    found = figure_data.map_counts(model.record_, rows, counts.counts.matrix())
-    if found is not None:
-        (folder / MAP_COUNTS).write_text(json.dumps(found), encoding="utf-8")
+    _write_also(folder, model, rows, counts, also)
+    model.save(folder / "model.npz")
+    # What --force compares with before it replaces the folder.
+    facts["files"] = {each.name: digest(each) for each in sorted(folder.iterdir())}
+    facts = plain(facts)
+    write_run(folder, facts)
+    if with_report:
+        write_report(folder, model, rows, path, facts)
+    return facts
 
 
 def _read_map_counts(folder: Path, model: ThreeCPO) -> dict[str, Any] | None:
-    """Read what ``_write_map_counts`` wrote; anything else is refused."""
+    """Read the counts that colour the map of the report; others are refused."""
     path, n_columns = folder / MAP_COUNTS, model.record_.n_columns
     if not path.exists():
         return None
@@ -242,25 +208,16 @@ def _read_map_counts(folder: Path, model: ThreeCPO) -> dict[str, Any] | None:
 
 
 def write_stability(
-    folder: Path,
-    model: ThreeCPO,
-    counts: CountTable | FileInBlocks,
+    folder: Path, model: ThreeCPO, counts: CountTable
 ) -> dict[str, Any]:
     """Write stability.csv; return what run.json says of it."""
-    from ..table import CountTable
-
-    assert isinstance(counts, CountTable)
-    n = model.n_clusters_
     with watched() as progress:
         found = model.stability(counts, progress=progress)
     table = {name: np.asarray(found[name]) for name in found}
     write_rounded(table, folder / STABILITY)
-    return {
-        "stability": {
-            "verdicts": table["verdict"][:n],
-            "jaccard": table["jaccard"][:n],
-        }
-    }
+    verdicts, shares = table["verdict"], table["jaccard"]
+    n = model.n_clusters_
+    return {"verdicts": verdicts[:n], "jaccard": shares[:n]}
 
 
 def read_stability(folder: Path) -> Table | None:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ..cluster import ThreeCPO
-    from ..table import CountTable
-    from ._block_input import FileInBlocks
 
 # What every fit needs.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
@@ -65,9 +63,7 @@ def _installed(name: str) -> str:
 RUN_VERSION = 1
 
 
-def run_facts(
-    model: ThreeCPO, labels: CountTable | Mapping[str, Any]
-) -> dict[str, Any]:
+def run_facts(model: ThreeCPO, labels: Mapping[str, Any]) -> dict[str, Any]:
     """Facts about a fit and its labels, without those that only its caller knows."""
     from ..results import choice_facts, fit_facts, label_tables
 
@@ -95,17 +91,6 @@ def run_facts(
             for kind, each in known.items()
         }
     return facts
-
-
-def input_facts(counts: CountTable | FileInBlocks) -> dict[str, Any]:
-    """What is known of the data beside the file they are in."""
-    facts = {
-        "name": counts.name,
-        "description": counts.description,
-        "citation": counts.citation,
-        "source": counts.source,
-    }
-    return {name: text for name, text in facts.items() if text}
 
 
 @contextmanager

@@ -220,7 +220,7 @@ def _change(
     from ..persistence import load_plain
     from ..results import ROWS, read_table
     from ..results.label_comparison import labels_in
-    from ._result_folder import open_report, write_results
+    from ._result_folder import MAP_COUNTS, open_report, write_results
     from ._summary import print_summary
     from .predict import aligned, read_for
 
@@ -237,7 +237,9 @@ def _change(
         kept = table = batch = None
         known = before.get("input", {})
         if counts is None:
-            _keep_map_counts(folder, new)
+            # The points of the map stay, and so do the counts that colour them.
+            if (folder / MAP_COUNTS).is_file():
+                copyfile(folder / MAP_COUNTS, new / MAP_COUNTS)
             kept = read_table(folder / "labels.csv", ROWS)
         else:
             source = counts_of_fit(folder, counts)
@@ -251,7 +253,7 @@ def _change(
         found = origins(shared_rows(old.labels(), changed.labels_, shape))
         if given_names:
             changed = changed.name_clusters(_new_names(given_names, found))
-        labels = table if table is not None else labels_in(kept or {})
+        labels = labels_in(kept or {}) if table is None else table.label_kinds
         facts = run_facts(changed, labels) | {
             "input": known,
             "changed_from": {
@@ -269,14 +271,6 @@ def _change(
     print_summary(facts, target, as_json=as_json)
     if opened:
         open_report(target)
-
-
-def _keep_map_counts(folder: Path, new: Path) -> None:
-    """The points of the map stay, and so do the counts that colour them."""
-    from ._result_folder import MAP_COUNTS
-
-    if (folder / MAP_COUNTS).is_file():
-        copyfile(folder / MAP_COUNTS, new / MAP_COUNTS)
 
 
 def _new_names(names: Any, found: list[list[int]]) -> dict[str, str]:
