@@ -17,31 +17,22 @@ class Terminal(io.StringIO):
         return True
 
 
-def three_steps(*, shown, texts=("K = 2", "K = 2", "K = 3")):
-    with progress("Runs", 5, shown=shown) as advance:
+def three_steps(texts=("K = 2", "K = 2", "K = 3")):
+    with progress(5) as advance:
         for text in texts:
             advance(1, text)
-
-
-def test_nothing_is_shown_unless_asked(capsys, monkeypatch):
-    three_steps(shown=False)
-    assert capsys.readouterr() == ("", "")
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    three_steps(shown=False)
-    assert terminal.getvalue() == ""
 
 
 LINES = "Runs: 1/5 K = 2\nRuns: 3/5 K = 3\n"
 
 
 def test_elsewhere_than_on_a_terminal_each_text_is_one_line(capsys):
-    three_steps(shown=True)
+    three_steps()
     assert capsys.readouterr() == ("", LINES)
 
 
 def test_steps_are_added_up(capsys):
-    with progress("Runs", 9, shown=True) as advance:
+    with progress(9) as advance:
         advance(4, "a")
         advance(3, "b")
     assert capsys.readouterr().err == "Runs: 4/9 a\nRuns: 7/9 b\n"
@@ -53,7 +44,7 @@ def test_a_terminal_has_a_bar(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(sys, "stderr", terminal)
-    three_steps(shown=True)
+    three_steps()
     shown = terminal.getvalue()
     assert "Runs" in shown
     assert "3/5" in shown
@@ -65,7 +56,7 @@ def test_a_terminal_without_rich_has_lines(monkeypatch):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setitem(sys.modules, "rich", None)
-    three_steps(shown=True)
+    three_steps()
     assert terminal.getvalue() == LINES
 
 
@@ -78,7 +69,7 @@ def texts_that_fail():
 def test_an_error_inside_reaches_the_caller(terminal, monkeypatch):
     monkeypatch.setattr(sys, "stderr", Terminal() if terminal else io.StringIO())
     with pytest.raises(ValueError, match="inside"):
-        three_steps(shown=True, texts=texts_that_fail())
+        three_steps(texts_that_fail())
 
 
 class Clock:
@@ -93,7 +84,7 @@ class Clock:
 
 def test_a_line_says_every_half_minute_that_work_goes_on(capsys):
     clock = Clock()
-    with progress("Runs", 5, shown=True, clock=clock) as advance:
+    with progress(5, clock=clock) as advance:
         advance(1, "K = 2", ", loss 9")
         for _ in range(5):
             clock.now += 10
@@ -107,7 +98,7 @@ def test_a_line_says_every_half_minute_that_work_goes_on(capsys):
 
 def test_quiet_lines_come_every_half_minute_alone(capsys):
     clock = Clock()
-    with progress("Runs", 5, shown=True, quiet=True, clock=clock) as advance:
+    with progress(5, quiet=True, clock=clock) as advance:
         advance(1, "K = 2")
         clock.now += 30
         advance(1, "K = 3")
@@ -150,7 +141,7 @@ class Notebook:
 
 def test_a_notebook_has_a_bar(monkeypatch, capsys):
     notebook, clock = Notebook(monkeypatch), Clock()
-    with progress("Runs", 3, shown=True, clock=clock) as advance:
+    with progress(3, clock=clock) as advance:
         advance(1, "<K>")
         clock.now += 1
         advance(1, "<K>", " & more")
@@ -176,5 +167,5 @@ def test_fits_and_paths_in_a_notebook_show_it(monkeypatch, capsys):
 def test_a_shell_in_a_terminal_is_no_notebook(monkeypatch, capsys):
     shell = SimpleNamespace(get_ipython=object)
     monkeypatch.setitem(sys.modules, "IPython", shell)
-    three_steps(shown=True)
+    three_steps()
     assert capsys.readouterr().err == LINES

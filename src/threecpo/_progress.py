@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from html import escape
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, Self
@@ -62,21 +62,18 @@ class RunBar:
         self._one_by_one = Lock()
         self._quiet = quiet
         self._bar: Advance | None = None
-        self._shown: Iterator[Advance] | None = None
+        self._shown = ExitStack()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._shown is not None:
-            next(self._shown, None)
+        self._shown.close()
 
     def start(self, n_runs: int) -> None:
-        """Show a bar of so many runs."""
-        if self._shown is not None:  # a second fit, of which this is the bar
-            next(self._shown, None)
-        self._shown = _kept_open(n_runs, quiet=self._quiet)
-        self._bar = next(self._shown)
+        """Show a bar of so many runs, in place of that of an earlier fit."""
+        self._shown.close()
+        self._bar = self._shown.enter_context(progress(n_runs, quiet=self._quiet))
 
     def step(self, step: Step) -> None:
         """Move on when a run has ended."""
@@ -92,34 +89,21 @@ def heard_by(given: Progress | None, verbose: int) -> AbstractContextManager[Any
     return RunBar() if verbose and given is None else nullcontext(given)
 
 
-def _kept_open(n_runs: int, *, quiet: bool) -> Iterator[Advance]:
-    with progress("Runs", n_runs, shown=True, quiet=quiet) as advance:
-        yield advance
-
-
 @contextmanager
 def progress(
-    title: str,
-    total: int,
-    *,
-    shown: bool,
-    quiet: bool = False,
-    clock: Clock = time.monotonic,
+    total: int, *, quiet: bool = False, clock: Clock = time.monotonic
 ) -> Iterator[Advance]:
     """Yield a function that moves on: a bar, or lines where there is no terminal."""
-    if not shown:
-        yield lambda *_: None
-        return
     if in_notebook():
-        with NotebookBar(title, total, clock) as picture:
+        with NotebookBar(total, clock) as picture:
             yield picture.advance
         return
     bar = _bar() if sys.stderr.isatty() else None
     if bar is None:
-        yield _lines(title, total, clock, quiet=quiet)
+        yield _lines(total, clock, quiet=quiet)
         return
     with bar:
-        task = bar.add_task(title, total=total, text="")
+        task = bar.add_task("Runs", total=total, text="")
         yield lambda steps, text, detail="": bar.update(
             task, advance=steps, text=text + detail
         )
@@ -142,7 +126,7 @@ def _bar():  # type: ignore[no-untyped-def]
     )
 
 
-def _lines(title: str, total: int, clock: Clock, *, quiet: bool) -> Advance:
+def _lines(total: int, clock: Clock, *, quiet: bool) -> Advance:
     done, last, spoken = 0, "", clock()
 
     def advance(steps: int, text: str, detail: str = "") -> None:
@@ -152,7 +136,7 @@ def _lines(title: str, total: int, clock: Clock, *, quiet: bool) -> Advance:
         if not is_new and clock() - spoken < SILENCE:
             return
         more = "" if is_new else detail
-        print(f"{title}: {done}/{total} {text}{more}", file=sys.stderr)  # noqa: T201
+        print(f"Runs: {done}/{total} {text}{more}", file=sys.stderr)  # noqa: T201
         last, spoken = text, clock()
 
     return advance
@@ -168,8 +152,8 @@ def in_notebook() -> bool:
 class NotebookBar:
     """A bar below the cell of a notebook."""
 
-    def __init__(self, title: str, total: int, clock: Clock) -> None:
-        self._title, self._total, self._clock = title, total, clock
+    def __init__(self, total: int, clock: Clock) -> None:
+        self._total, self._clock = total, clock
         self._done, self._text, self._seen = 0, "", clock()
         self._handle: Any = None
 
@@ -193,10 +177,9 @@ class NotebookBar:
 
     def _repr_html_(self) -> str:
         return (
-            f'<label>{escape(self._title)} <progress value="{self._done}" '
-            f'max="{self._total}"></progress> {self._done}/{self._total} '
-            f"{escape(self._text)}</label>"
+            f'<label>Runs <progress value="{self._done}" max="{self._total}">'
+            f"</progress> {self._done}/{self._total} {escape(self._text)}</label>"
         )
 
     def __repr__(self) -> str:
-        return f"{self._title}: {self._done}/{self._total} {self._text}"
+        return f"Runs: {self._done}/{self._total} {self._text}"

@@ -16,8 +16,6 @@ from ._core.rows import NOTHING, RowInfo
 from ._errors import Given, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
 # Weights and numbers beyond this are no longer exact.
@@ -152,7 +150,7 @@ def check_known(
     """
     values = _one_per_row("known_labels", given, n_rows, "one label")
     plain = [_known_label(row, value) for row, value in enumerate(values)]
-    labels = [value for value in plain if value is not None]
+    labels: list[Any] = [value for value in plain if value is not None]
     if not labels:
         return None
     if any(isinstance(value, str) for value in labels):
@@ -163,31 +161,23 @@ def check_known(
                 "give names or numbers, and -1 where it is unknown."
             )
             raise ValueError(message)
-        names = (*first, *sorted({str(value) for value in labels} - {*first}))
+        names = (*first, *sorted({*labels} - {*first}))
     else:
-        names = first + ("",) * (_last_number(plain, len(first)) + 1 - len(first))
+        new = sorted({number for number in labels if number >= len(first)})
+        for expected, number in enumerate(new, len(first)):
+            if number != expected:
+                message = (
+                    f"known_labels of row {plain.index(number)} is {number}, but no "
+                    f"row has {expected}; number known clusters without gaps, or give "
+                    "names."
+                )
+                raise ValueError(message)
+        names = first + ("",) * len(new)
     numbers = {name: k for k, name in enumerate(names) if name}
     codes = [
         -1 if v is None else numbers[v] if isinstance(v, str) else v for v in plain
     ]
     return np.array(codes, dtype=np.int32), names
-
-
-def _last_number(labels: Sequence[Any], n_first: int) -> int:
-    """Return the largest number of a cluster; gaps before it are refused."""
-    numbers = sorted({label for label in labels if label is not None} | {-1})
-    expected = max(n_first, 0)
-    for number in numbers:
-        if number < n_first:
-            continue
-        if number != expected:
-            message = (
-                f"known_labels of row {labels.index(number)} is {number}, but no row "
-                f"has {expected}; number known clusters without gaps, or give names."
-            )
-            raise ValueError(message)
-        expected += 1
-    return expected - 1
 
 
 def _known_label(row: int, value: Any) -> int | str | None:
