@@ -38,18 +38,6 @@ _HOMES = {
     "select_n_clusters": ".select",
     "write_counts": ".io",
 }
-_MODULES = (
-    "anndata",
-    "datasets",
-    "distributed",
-    "io",
-    "plot",
-    "preprocessing",
-    "report",
-    "results",
-    "text",
-)
-
 __all__ = [
     "CountTable",
     "DataFormatError",
@@ -77,7 +65,7 @@ def __getattr__(name: str) -> object:
         return import_module("importlib.metadata").version(__name__)
     if name in _HOMES:
         return getattr(import_module(_HOMES[name], __name__), name)
-    if name in _MODULES:
+    if name in __all__:
         return import_module(f".{name}", __name__)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)

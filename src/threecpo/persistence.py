@@ -100,9 +100,20 @@ def load_plain(path: str | os.PathLike[str], *, computes: bool) -> Any:
 
 def _loaded(path: Any, kind: type[Any], *, computes: bool) -> Any:
     """Return the model of a file as one of this class."""
+    from ._fit.record_files import record_from_arrays
+    from .cluster.fitting import keep
+
     arrays, header = _read(path)
     try:
-        return _restored(kind, arrays, header, computes=computes)
+        parameters = {
+            name: _given_again(name, value, arrays)
+            for name, value in header["parameters"].items()
+        }
+        parameters["groups"] = tuple(parameters["groups"])
+        record, model = record_from_arrays(arrays, header["record"]), kind(**parameters)
+        if computes:
+            _check_parameters(model, record.settings.n_clusters)
+        return keep(model, record)
     except _DAMAGE as error:
         message = f"{path} is a damaged threecpo model: {one_line(error)}."
         raise ValueError(message) from error
@@ -117,23 +128,6 @@ def is_model(path: str | os.PathLike[str]) -> bool:
             return {"header.npy", "groups.npy"} <= set(file.namelist())
     except (OSError, ValueError, NotImplementedError, BadZipFile, struct.error):
         return False
-
-
-def _restored(
-    kind: type[Any], arrays: dict[str, Any], header: dict[str, Any], *, computes: bool
-) -> Any:
-    from ._fit.record_files import record_from_arrays
-    from .cluster.fitting import keep
-
-    parameters = {
-        name: _given_again(name, value, arrays)
-        for name, value in header["parameters"].items()
-    }
-    parameters["groups"] = tuple(parameters["groups"])
-    record, model = record_from_arrays(arrays, header["record"]), kind(**parameters)
-    if computes:
-        _check_parameters(model, record.settings.n_clusters)
-    return keep(model, record)
 
 
 def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:

@@ -25,20 +25,16 @@ if TYPE_CHECKING:
 ROWS, COLUMNS, LETTERS = 8, 10, 40
 
 
-def table_html(
-    heading: str,
-    X: sp.csr_array,
-    row_names: NDArray[np.object_] | None,
-    column_names: NDArray[np.object_] | None,
-    labels: NDArray[np.object_] | None,
-) -> str:
-    """A heading, and a table of few counts; all names are escaped."""
-    n_rows, n_columns = X.shape
-    few = X[:ROWS].toarray()[:, :COLUMNS]
-    heads = ["", *_shown_names(column_names, min(n_columns, COLUMNS))]
+def table_html(table: CountTable) -> str:
+    """What a table is called, and its first counts; all names are escaped."""
+    (n_rows, n_columns), labels = table.shape, None
+    if table.labels is not None:
+        labels = table.label_kinds[table.label_kind]
+    few = table.X[:ROWS].toarray()[:, :COLUMNS]
+    heads = ["", *_shown_names(table.column_names, min(n_columns, COLUMNS))]
     heads += ["…"] * (n_columns > COLUMNS) + ["label"] * (labels is not None)
     lines = []
-    names = _shown_names(row_names, len(few))
+    names = _shown_names(table.row_names, len(few))
     for i, (name, counts) in enumerate(zip(names, few.tolist(), strict=True)):
         cells = [f"{count:g}" for count in counts] + ["…"] * (n_columns > COLUMNS)
         cells += [] if labels is None else [labels[i]]
@@ -46,7 +42,7 @@ def table_html(
     if n_rows > ROWS:
         lines.append(f"<tr><th>…</th>{_cells('td', ['…'] * (len(heads) - 1))}</tr>")
     return (
-        f"<div><p><b>{escape(heading)}</b></p><table><thead><tr>"
+        f"<div><p><b>{escape(repr(table))}</b></p><table><thead><tr>"
         f"{_cells('th', heads)}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
         "</div>"
     )
@@ -329,8 +325,7 @@ default=None
 
     def _repr_html_(self) -> str:
         """Show the sizes, and the first rows and columns, in a notebook."""
-        labels = None if self.labels is None else self.label_kinds[self.label_kind]
-        return table_html(repr(self), self.X, self.row_names, self.column_names, labels)
+        return table_html(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the counts as a sparse pandas frame with these names.

@@ -118,12 +118,14 @@ def counts_again(adata: AnnData, called: str) -> CountTable:
     raise ValueError(message)
 
 
-def counts_of_fit(model: ThreeCPO, table: CountTable) -> CountTable:
-    """Counts of the cells and genes of a fit, in its order, from a table with names."""
+def counts_of_fit(
+    model: ThreeCPO, table: CountTable
+) -> tuple[CountTable, NDArray[np.int64]]:
+    """Counts of the cells and genes of a fit, and the place of each cell in a table."""
     from ..results import match_columns
     from ..table import CountTable
 
-    cells = cells_of_fit(model, table)
+    cells = _cells_of_fit(model, table)
     genes: Any = model.record_.column_names
     matched = match_columns(genes, table)
     if matched.missing:
@@ -133,16 +135,17 @@ def counts_of_fit(model: ThreeCPO, table: CountTable) -> CountTable:
         )
         raise ValueError(message)
     if len(cells) == table.shape[0] and (np.diff(cells) == 1).all():
-        return matched.table
-    return CountTable(
+        return matched.table, cells
+    counts = CountTable(
         matched.table.counts.rows(cells),
         row_names=model.record_.row_names,
         column_names=genes,
         description=table.description,
     )
+    return counts, cells
 
 
-def cells_of_fit(model: ThreeCPO, table: CountTable) -> NDArray[np.int64]:
+def _cells_of_fit(model: ThreeCPO, table: CountTable) -> NDArray[np.int64]:
     """Place of each cell of a fit in a table that may have another order."""
     fitted: Any = model.record_.row_names
     names: Any = table.row_names

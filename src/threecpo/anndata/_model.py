@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._extras import require
 from ._counts import (
-    cells_of_fit,
     check_anndata,
     column_of,
     counts_again,
@@ -168,10 +167,10 @@ def report(
     table = counts_again(adata, str(adata.uns[key_added]["layer"]))
     asked = [labels] if isinstance(labels, str) else list(labels or ())
     values = {name: column_of(adata, "labels", name) for name in asked}
-    cells = cells_of_fit(fitted, table)
+    counts, cells = counts_of_fit(fitted, table)
     made = Report(
         fitted,
-        counts_of_fit(fitted, table),
+        counts,
         title=title,
         run={"matrix": table.description},
         labels={name: column[cells] for name, column in values.items()},

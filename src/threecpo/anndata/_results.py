@@ -13,7 +13,7 @@ import numpy as np
 from .._core.codes import GROUP_NAMES
 from .._plain import plain
 from ..results.fitted import OUTSIDE, shown_labels
-from ._counts import cells_of_fit, counts_of_fit
+from ._counts import counts_of_fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,14 +40,14 @@ def write_model(
 
     model = _named(model, table)
     rows = rows_of(model.record_)
-    counts = counts_of_fit(model, table)
+    counts, cells = counts_of_fit(model, table)
     if len(rows.labels) != adata.n_obs:
         message = (
             f"The model was fitted on {len(rows.labels)} cells, but adata has "
             f"{adata.n_obs}; threecpo.anndata.predict writes clusters of other cells."
         )
         raise ValueError(message)
-    order = np.argsort(cells_of_fit(model, table))
+    order = np.argsort(cells)
     sure = model.record_.confidence
     shares = None if sure is None else sure.probabilities
     write_cells(adata, model, rows, shares, key, order)
@@ -138,9 +138,7 @@ def _places(counted: Any, genes: Any) -> NDArray[np.int64]:
     """Place of each gene of the AnnData among those that were counted, or -1."""
     if list(counted) == list(genes.astype(str)):
         return np.arange(len(counted))
-    first: dict[str, int] = {}
-    for place, name in enumerate(counted):
-        first.setdefault(name, place)
+    first = {name: place for place, name in reversed([*enumerate(counted)])}
     return np.array([first.get(str(gene), -1) for gene in genes], dtype=np.int64)
 
 
