@@ -90,14 +90,11 @@ class InputFile(NamedTuple):
             options["labels"] = (*asked, *dict.fromkeys(beside))
         with self.named_as_asked(beside):
             table = read_counts(self.path, **options)
-        if transform is None:
-            return table
-        from ..preprocessing import SublinearCounts
+        if transform is not None:
+            from ..preprocessing import SublinearCounts
 
-        transformed: CountTable = SublinearCounts(transform, table=True).transform(
-            table
-        )
-        return transformed
+            table = SublinearCounts(transform, table=True).transform(table)
+        return table
 
     @contextmanager
     def named_as_asked(self, columns: Sequence[str]) -> Iterator[None]:
@@ -151,18 +148,14 @@ class InputFile(NamedTuple):
 
     def read_by_words(self, words: list[str]) -> CountTable:
         """Read the table, of texts these words alone."""
-        options = dict(self.options)
-        if self._may_hold_texts():
-            chosen = dict(options.get("text_options") or {}) | {"vocabulary": words}
-            options["text_options"] = chosen
-        return self._replace(options=options).read()
-
-    def _may_hold_texts(self) -> bool:
         from ..io.errors import file_errors
 
         with file_errors(self.path):
             name = find_format(self.path, self.options.get("format"))
-        return "text_options" in FORMATS[name].options
+        if "text_options" not in FORMATS[name].options:
+            return self.read()
+        chosen = self.options.get("text_options", {}) | {"vocabulary": words}
+        return self._replace(options=self.options | {"text_options": chosen}).read()
 
     def facts(self) -> dict[str, Any]:
         """What a later reader needs to know about the file."""
@@ -170,8 +163,7 @@ class InputFile(NamedTuple):
             "path": str(self.path),
             "sha256": self.sha256(),
             "options": self.options,
-            **({} if self.batch is None else {"batch": self.batch}),
-            **({} if self.known is None else {"known": self.known}),
+            **given({"batch": self.batch, "known": self.known}),
         }
 
     def sha256(self) -> str:

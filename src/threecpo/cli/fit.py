@@ -59,6 +59,7 @@ def command(
     (open it in a browser), labels.csv (rows), clusters.csv, columns.csv,
     top_columns.csv (markers of each cluster), model.npz (for predict) and run.json.
     """
+    from ..cluster.plain import ThreeCPO
     from ._result_folder import default_folder, fit_to_folder, open_report
     from ._summary import print_summary
 
@@ -71,10 +72,11 @@ def command(
                 "large files (--max-memory, --checkpoint, --workers)."
             )
             raise ValueError(message)
+    model: Any = ThreeCPO(**given(values))
     target = output or default_folder(source.path)
     facts = fit_to_folder(
         blocks or source,
-        _new_model(**given(values)),
+        model,
         target,
         force=force,
         with_report=not no_report,
@@ -86,13 +88,6 @@ def command(
     print_summary(facts, target, as_json=as_json)
     if opened:
         open_report(target)
-
-
-def _new_model(**parameters: Any) -> Any:
-    """Return a ThreeCPO that does without scikit-learn."""
-    from ..cluster.plain import ThreeCPO
-
-    return ThreeCPO(**parameters)
 
 
 NAME = "Jane Austen's novels"
@@ -120,18 +115,22 @@ def demo(output: Path | None, *, opened: bool) -> None:
     the word. Nothing is downloaded.
     """
     target = output or Path("austen.threecpo")
-    _refuse_other_results(target)
+    if is_results(target) and read_run(target).get("input", {}).get("name") != NAME:
+        message = f"{target} holds other results; choose another folder with -o."
+        raise FileExistsError(message)
     print_line("Clustering the 269 chapters of Jane Austen's six novels.")
     print_line(
         "The fit sees how often each of 2000 words occurs, but neither the titles nor "
         "the number of novels."
     )
+    from ..cluster.plain import ThreeCPO
     from ._result_folder import fit_to_folder, open_report
     from ._summary import print_summary
 
+    model: Any = ThreeCPO(random_state=0)
     facts = fit_to_folder(
         Austen(),
-        _new_model(random_state=0),
+        model,
         target,
         force=True,
         nouns={"row_noun": "chapters", "column_noun": "words"},
@@ -143,10 +142,3 @@ def demo(output: Path | None, *, opened: bool) -> None:
         print_line("Open the report in a browser; --open does it for you.")
     else:
         open_report(target)
-
-
-def _refuse_other_results(target: Path) -> None:
-    """Leave results alone that another command wrote."""
-    if is_results(target) and read_run(target).get("input", {}).get("name") != NAME:
-        message = f"{target} holds other results; choose another folder with -o."
-        raise FileExistsError(message)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from ._input_file import InputFile, source_options
 from ._options import examples, new_command, options
-from ._output_paths import RUN_FILE, is_results
+from ._output_paths import RUN_FILE, is_results, read_run
 from ._printing import as_options, clean, listed, number_of, print_json, print_line
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ _OF_THE_RUN = (
     *("command", "finished", "nouns", "choice", "stability", "agreement"),
     "warnings",
 )
-
-
 _DISPERSION = (
     "factor by which a typical column varies more than Poisson counts in clusters"
 )
@@ -52,7 +49,7 @@ def described_fit(model: Path) -> dict[str, Any]:
     facts = fit_facts(load_plain(model, computes=False))
     if not is_results(model.parent):
         return facts
-    run = json.loads((model.parent / RUN_FILE).read_text(encoding="utf-8"))
+    run = read_run(model.parent)
     kinds = {"nouns": dict, "choice": dict, "stability": dict, "warnings": list}
     if not all(isinstance(run.get(name, kind()), kind) for name, kind in kinds.items()):
         message = f"{model.parent / RUN_FILE} is damaged; run threecpo fit again."

@@ -136,10 +136,18 @@ def aligned(
     """Counts of the model's columns in its order, and what was missing or extra."""
     from ..results import match_columns
 
-    wanted, held = model.record_.column_names, table.column_names
-    if wanted is None or held is None:
+    wanted = model.record_.column_names
+    if wanted is None or table.column_names is None:
         nameless = "The model" if wanted is None else str(path)
-        return _by_place(model, table, path, nameless)
+        if table.shape[1] != model.n_features_in_:
+            message = (
+                f"{path} has {number_of(table.shape[1], 'column')}, the model has "
+                f"{model.n_features_in_}, and they cannot be matched: {nameless} has "
+                "no column names."
+            )
+            raise ValueError(message)
+        print_note(f"{nameless} has no column names: columns are taken in their order.")
+        return table, {"missing": [], "extra": []}
     table, missing, extra = match_columns(wanted, table)
     if missing and not zero:
         message = (
@@ -158,21 +166,6 @@ def aligned(
             f"{listed(extra)}."
         )
     return table, {"missing": missing, "extra": extra}
-
-
-def _by_place(
-    model: ThreeCPO, table: CountTable, path: Path, nameless: str
-) -> tuple[CountTable, dict[str, Any]]:
-    """Columns in their order, where names are missing."""
-    if table.shape[1] != model.n_features_in_:
-        message = (
-            f"{path} has {number_of(table.shape[1], 'column')}, the model has "
-            f"{model.n_features_in_}, and they cannot be matched: {nameless} has no "
-            "column names."
-        )
-        raise ValueError(message)
-    print_note(f"{nameless} has no column names: columns are taken in their order.")
-    return table, {"missing": [], "extra": []}
 
 
 def _print(rows: Table) -> None:

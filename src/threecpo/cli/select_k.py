@@ -26,9 +26,7 @@ from ._printing import number_of, print_json, print_line, print_table
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..select import KPath
     from ..table import CountTable
-    from ._input_file import GivenRows
 
 
 _of_k = partial(option, type=Number(1), metavar="K", show_default=True, group=CLUSTERS)
@@ -66,17 +64,33 @@ def command(
     on their clusters (1: fully, 0: by chance). For the results of the best one use
     `threecpo fit FILE`.
     """
+    from ..cluster.plain import ThreeCPO
     from ..results import path_table
+    from ..select import select_n_clusters
+    from ._result_folder import watched
 
     if least > most:
         message = f"--min {least} is larger than --max {most}."
         raise ValueError(message)
     blocks = block_input(source, values)
-    parameters = given(values)
+    estimator = ThreeCPO(**given(values))
+    estimator.calibrates = True
     with table_file(output, force=force) as write:
         counts, given_rows = (blocks or source).read_rows()
         wanted = _numbers(counts, source.path, least, most)
-        path = _path(counts, wanted, criterion, parameters, given_rows)
+        if isinstance(counts, FileInBlocks):
+            select: Any = counts.select
+        else:
+            select = partial(select_n_clusters, counts)
+        with watched() as progress:
+            path = select(
+                wanted,
+                estimator=estimator,
+                n_init=values["n_init"],
+                criterion=criterion or PARAMETERS["criterion"].default,
+                progress=progress,
+                **given_rows,
+            )
         rows = path_table(path)
         if not as_json:
             print_table({n: v.tolist() for n, v in rows.items() if n != "criterion"})
@@ -111,29 +125,3 @@ def _numbers(
         message = f"{path} has only {held}, fewer than --min {least}."
         raise ValueError(message)
     return wanted
-
-
-def _path(
-    counts: CountTable | FileInBlocks,
-    wanted: range,
-    criterion: str | None,
-    options: dict[str, Any],
-    rows: GivenRows,
-) -> KPath:
-    from ..cluster.plain import ThreeCPO
-    from ..select import select_n_clusters
-    from ._result_folder import watched
-
-    estimator = ThreeCPO(**options)
-    estimator.calibrates = True
-    with watched() as progress:
-        given: dict[str, Any] = {
-            "estimator": estimator,
-            "n_init": options.get("n_init"),
-            "criterion": criterion or PARAMETERS["criterion"].default,
-            "progress": progress,
-            **rows,
-        }
-        if isinstance(counts, FileInBlocks):
-            return counts.select(wanted, **given)
-        return select_n_clusters(counts, wanted, **given)
