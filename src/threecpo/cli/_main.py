@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 AGAIN = 0.2
 # The exit code of what was asked to end.
 ENDED = 128 + signal.SIGTERM
+SIGNALS = [signal.SIGTERM, *([signal.SIGALRM] if hasattr(signal, "SIGALRM") else [])]
 
 
 @contextmanager
@@ -40,7 +41,7 @@ def ended_by_signals() -> Iterator[None]:
         asked.set()
         _end()
 
-    before = {number: signal.signal(number, end) for number in _signals()}
+    before = {number: signal.signal(number, end) for number in SIGNALS}
     shown, sys.unraisablehook = sys.unraisablehook, _show_others
     try:
         yield
@@ -56,11 +57,6 @@ def ended_by_signals() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _signals() -> list[signal.Signals]:
-    again = [signal.SIGALRM] if hasattr(signal, "SIGALRM") else []
-    return [signal.SIGTERM, *again]
-
-
 def _end() -> None:
     """Raise, and raise again: callbacks of a compiler lose what is raised in them."""
     if hasattr(signal, "setitimer"):
@@ -74,14 +70,6 @@ def _show_others(lost: sys.UnraisableHookArgs) -> None:
     """Say nothing of a request to end that was lost: it is repeated."""
     if not isinstance(lost.exc_value, SystemExit):
         sys.__unraisablehook__(lost)
-
-
-def write_to_nowhere() -> None:
-    """Let what is still to be printed go nowhere, without a word at the end."""
-    with suppress(OSError, ValueError):
-        descriptor = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(descriptor, sys.stdout.fileno())
-        os.close(descriptor)
 
 
 # Names of commands and of the modules that have them, each as `command` unless named.
@@ -166,13 +154,19 @@ def run(arguments: Sequence[str] | None) -> int:
             )
             sys.stdout.flush()
     except BrokenPipeError:
-        write_to_nowhere()
+        # What is still to be printed goes nowhere, without a word at the end.
+        with suppress(OSError, ValueError):
+            descriptor = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(descriptor, sys.stdout.fileno())
+            os.close(descriptor)
         return 1  # as click does
     except (click.Abort, KeyboardInterrupt):
         print_note("interrupted.")
         return 130
     except click.ClickException as error:
-        print_note(_about_usage(error))
+        context = getattr(error, "ctx", None)
+        help_of = f" See: {context.command_path} --help" if context else ""
+        print_note(f"{error.format_message()}{help_of}")
         return 2
     except (ValueError, OSError, ImportError) as error:
         if os.environ.get("THREECPO_TRACEBACK"):
@@ -183,14 +177,6 @@ def run(arguments: Sequence[str] | None) -> int:
         print_note("not enough memory for this; try a part of the rows or columns.")
         return 1
     return code if isinstance(code, int) else 0
-
-
-def _about_usage(error: click.ClickException) -> str:
-    text = error.format_message()
-    context = getattr(error, "ctx", None)
-    if context is None:
-        return text
-    return f"{text} See: {context.command_path} --help"
 
 
 def _about(error: Exception) -> str:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from ..cluster import ThreeCPO
 
+RUN_VERSION = 1
 # What every fit needs.
 LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 # Warnings of a fit that are printed; run.json has all.
@@ -38,29 +39,17 @@ def version_lines(*, verbose: bool) -> Iterator[str]:
     yield f"cores {os.cpu_count()}"
     for name in LIBRARIES:
         yield f"{name} {metadata.version(name)}"
-    for name in _of_extras():
-        yield f"{name} {_installed(name)}"
+    needed = [need for need in metadata.requires("threecpo") or () if "extra" in need]
+    names = {re.split(r"[^\w-]", need)[0] for need in needed}
+    for name in sorted(names - {"threecpo", *LIBRARIES}):
+        try:
+            yield f"{name} {metadata.version(name)}"
+        except metadata.PackageNotFoundError:
+            yield f"{name} not installed"
     with suppress(ImportError):
         from h5py.version import hdf5_version
 
         yield f"hdf5 {hdf5_version}"
-
-
-def _of_extras() -> list[str]:
-    """Libraries of extras, by name."""
-    needed = [need for need in metadata.requires("threecpo") or () if "extra" in need]
-    names = {re.split(r"[^\w-]", need)[0] for need in needed} - {"threecpo"}
-    return sorted(names - set(LIBRARIES))
-
-
-def _installed(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-RUN_VERSION = 1
 
 
 def run_facts(model: ThreeCPO, labels: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,19 +34,19 @@ def rename(
     from ._result_folder import read_stability
 
     model = model.name_clusters(names)
-    name = {"name": names_of_rows(model.record_, rows["cluster"])}
     # In the place of the older names, where there are some.
-    rows = rows | name
+    rows = rows | {"name": names_of_rows(model.record_, rows["cluster"])}
     tables = {
         "labels.csv": rows,
         "clusters.csv": results.cluster_table(model, stability=read_stability(folder)),
         "top_columns.csv": results.top_table(model),
     }
     digests = facts.get("files", {})
+    files = {each: folder / each for each in (*tables, "model.npz")}
     ours = {
         each
-        for each in (*tables, "model.npz")
-        if _digest(folder / each) == digests.get(each)
+        for each, path in files.items()
+        if (digest(path) if path.exists() else None) == digests.get(each)
     }
     for file, table in tables.items():
         if file in ours or file == "labels.csv":
@@ -56,10 +56,6 @@ def rename(
     digests |= {each: digest(folder / each) for each in sorted(ours)}
     facts |= {"files": digests, "cluster_names": model.cluster_names_.tolist()}
     return model, rows
-
-
-def _digest(path: Path) -> str | None:
-    return digest(path) if path.exists() else None
 
 
 @new_command(
@@ -108,10 +104,8 @@ def command(
 
     facts = read_run(folder)
     path = folder / "k_path.csv"
-    model, table = (
-        load_plain(folder / "model.npz", computes=False),
-        read_table(folder / "labels.csv", ROWS),
-    )
+    model = load_plain(folder / "model.npz", computes=False)
+    table = read_table(folder / "labels.csv", ROWS)
     try:
         k_path = read_table(path, PATH) if path.exists() else None
         if names is not None:
