@@ -22,9 +22,9 @@ def check_parameters(given: Mapping[str, Any]) -> None:
     """Refuse numbers and names that parameters of the table do not take."""
     for name, value in given.items():
         parameter = PARAMETERS[name]
-        names_alone = parameter.kind == "choice" and not parameter.also
-        if names_alone or (parameter.kind == "choice" and isinstance(value, str)):
-            check_choice(name, value, parameter.choices)
+        if parameter.kind == "choice":
+            if not parameter.also or isinstance(value, str):
+                check_choice(name, value, parameter.choices)
         elif parameter.kind == "integer":
             check_integer(name, value, int(parameter.least or 0), parameter.choices)
         elif parameter.kind == "number":
