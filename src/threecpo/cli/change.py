@@ -149,23 +149,17 @@ def split(folder: Path, cluster: str, into: int, **given: Any) -> None:
     of the fit, or from --counts. Other clusters may change a little.
     """
     if given["counts"] is None:
-        given["counts"] = _file_of(folder)
+        given["counts"] = known = remembered(folder).path
+        if known == Path() or not known.exists():
+            place = "" if known == Path() else f", and {known} is not there"
+            message = f"split needs the counts of the fit{place}; pass --counts FILE."
+            raise ValueError(message)
 
     def change(old: _Old) -> ThreeCPO:
         number = old.number(cluster)
         return old.model.split(old.table, number, into, batch=old.batch)
 
     _change(folder, "split", change, **given)
-
-
-def _file_of(folder: Path) -> Path:
-    """The file that the counts of a fit were read from."""
-    known = remembered(folder).path
-    if known == Path() or not known.exists():
-        place = "" if known == Path() else f", and {known} is not there"
-        message = f"split needs the counts of the fit{place}; pass --counts FILE."
-        raise ValueError(message)
-    return known
 
 
 class _Old(NamedTuple):
@@ -193,13 +187,6 @@ class _Old(NamedTuple):
             "their names."
         )
         raise ValueError(message)
-
-    def labels(self) -> Any:
-        """Old clusters of the rows of the new fit."""
-        same = self.table is None or self.table.shape[0] == len(self.model.labels_)
-        if same:
-            return self.model.labels_
-        return self.model.predict(self.table, batch=self.batch)
 
 
 def _change(
@@ -247,10 +234,12 @@ def _change(
             batch = rows.get("batch")
             table, _ = aligned(model, table, counts, zero=False)
             known = known | source.facts()
-        old = _Old(model, table, batch)
-        changed = change(old)
+        changed = change(_Old(model, table, batch))
         shape = model.n_clusters_, changed.n_clusters_
-        found = origins(shared_rows(old.labels(), changed.labels_, shape))
+        old_clusters = model.labels_  # of the rows of the new fit
+        if table is not None and table.shape[0] != len(old_clusters):
+            old_clusters = model.predict(table, batch=batch)
+        found = origins(shared_rows(old_clusters, changed.labels_, shape))
         if given_names:
             changed = changed.name_clusters(_new_names(given_names, found))
         labels = labels_in(kept or {}) if table is None else table.label_kinds
