@@ -173,8 +173,6 @@ class FixedGroup(click.ParamType):  # type: ignore[type-arg]
     name = "column=group"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
-        if isinstance(value, tuple):
-            return value
         column, _, group = value.rpartition("=")
         if not column or group.strip() not in GROUPS:
             self.fail(

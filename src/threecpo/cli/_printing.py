@@ -115,11 +115,6 @@ def number_of(count: int, thing: str) -> str:
     return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
 
 
-def size_of(shape: tuple[int, int]) -> str:
-    """``3 rows x 1 column``."""
-    return f"{number_of(shape[0], 'row')} x {number_of(shape[1], 'column')}"
-
-
 def flag_of(name: str) -> str:
     """``--max-memory`` of ``max_memory``."""
     return f"--{name.replace('_', '-')}"

@@ -10,7 +10,7 @@ from .._writing import folders_above
 from ..io.formats import FORMATS
 from ._input_file import InputFile, source_options
 from ._options import examples, new_command, option, options
-from ._printing import print_json, print_line, size_of
+from ._printing import number_of, print_json, print_line
 
 WRITTEN = [name for name, kind in FORMATS.items() if kind.writes]
 
@@ -59,4 +59,5 @@ def command(
         facts = {"output": output.absolute(), "rows": n_rows, "columns": n_columns}
         print_json(facts)
     else:
-        print_line(f"{output}: {size_of(table.shape)}.")
+        columns = number_of(n_columns, "column")
+        print_line(f"{output}: {number_of(n_rows, 'row')} x {columns}.")
