@@ -84,11 +84,18 @@ _LONGEST_SUFFIX = 10
 
 @contextmanager
 def replaced(path: Path, *, alone: bool = False) -> Iterator[Path]:
-    """Yield a name beside a file, to take its place; ``alone`` in a folder of ours."""
-    path = behind_link(path)
+    """Yield a name beside another, to take its place; ``alone`` in a folder of ours."""
+    path, number = behind_link(path), uuid4().hex
     refuse_missing_folder(path)
-    with _written_beside(path, alone=alone) as beside:
-        yield beside
+    if not alone:
+        remove_leftovers(path.parent)
+    with nullcontext() if alone else locked(path, number):
+        beside = _hidden(path, "part", number)
+        try:
+            yield beside
+            _rename(beside, path, _hidden(path, "old", number))
+        finally:
+            remove(beside)
 
 
 @contextmanager
@@ -102,8 +109,7 @@ def put_in_place(
     """
     path = behind_link(path)
     refuse_existing(path, is_ours, force=force)
-    refuse_missing_folder(path)
-    with _written_beside(path) as beside:
+    with replaced(path) as beside:
         yield beside
         refuse_existing(path, is_ours, force=force)
 
@@ -192,34 +198,6 @@ def refuse_existing(path: Path, is_ours: IsOurs | None, *, force: bool) -> None:
         raise FileExistsError(message)
 
 
-@contextmanager
-def _written_beside(path: Path, *, alone: bool = False) -> Iterator[Path]:
-    number = uuid4().hex
-    if not alone:
-        remove_leftovers(path.parent)
-    with nullcontext() if alone else locked(path, number):
-        beside = _hidden(path, "part", number)
-        try:
-            yield beside
-            with _open_elsewhere(path):
-                _rename(beside, path, _hidden(path, "old", number))
-        finally:
-            remove(beside)
-
-
-@contextmanager
-def _open_elsewhere(path: Path) -> Iterator[None]:
-    """Say what to do where the system keeps a file because a program has it open."""
-    try:
-        yield
-    except PermissionError as error:
-        reason = (
-            "cannot be replaced; if it, or a file in it, is open in another program "
-            "such as Excel, close that and try again"
-        )
-        raise PermissionError(errno.EACCES, reason, f"{path}") from error
-
-
 def _hidden(path: Path, kind: str, number: str) -> Path:
     """Name in the same folder, of limited length, with the suffixes of the format."""
     ending = "".join(s for s in path.suffixes[-2:] if len(s) <= _LONGEST_SUFFIX)
@@ -228,14 +206,21 @@ def _hidden(path: Path, kind: str, number: str) -> Path:
 
 def _rename(new: Path, path: Path, old: Path) -> None:
     """Rename over another; at an interrupt or kill one of the two keeps the name."""
-    if not (new.is_dir() and path.is_dir()):
-        new.replace(path)
-        return
     try:
-        path.rename(old)
-        new.rename(path)
-    finally:
-        if path.exists():
-            remove(old)
-        else:
-            old.rename(path)
+        if not (new.is_dir() and path.is_dir()):
+            new.replace(path)
+            return
+        try:
+            path.rename(old)
+            new.rename(path)
+        finally:
+            if path.exists():
+                remove(old)
+            else:
+                old.rename(path)
+    except PermissionError as error:
+        reason = (
+            "cannot be replaced; if it, or a file in it, is open in another program "
+            "such as Excel, close that and try again"
+        )
+        raise PermissionError(errno.EACCES, reason, f"{path}") from error
