@@ -16,13 +16,17 @@ if TYPE_CHECKING:
 LABEL = "label"
 
 
+def is_missing(value: object) -> bool:
+    """Whether a value is None, NaN, no time, or pandas' NA."""
+    try:
+        return value is None or bool(value != value)  # noqa: PLR0124
+    except TypeError:  # pandas' NA
+        return True
+
+
 def label_text(value: object) -> str | None:
     """A label as text; None for one that is missing."""
-    try:
-        missing = value is None or bool(value != value)  # noqa: PLR0124
-    except TypeError:  # pandas' NA
-        missing = True
-    if missing:
+    if is_missing(value):
         return None
     if isinstance(value, float) and value.is_integer():
         value = int(value)

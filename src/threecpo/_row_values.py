@@ -14,6 +14,7 @@ import numpy as np
 from ._core.codes import starting_code
 from ._core.rows import NOTHING, RowInfo
 from ._errors import Given, ParameterError
+from ._labels import is_missing
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 # Weights and numbers beyond this are no longer exact.
 LARGEST = float(1 << 53)
 _WHOLE_AS_FRACTION = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")
-_MISSING = ("NoneType", "NAType", "NaTType")
 
 
 def row_info(
@@ -124,7 +124,7 @@ def check_batches(given: Any, n_rows: int) -> tuple[NDArray[np.int32], tuple[str
 
 def _batch_name(row: int, value: Any) -> str:
     """Name of a batch; 1, 1.0, "1" and "1.0" are one, as tables mix them up."""
-    if _is_missing(value) or (isinstance(value, str) and not value):
+    if is_missing(value) or (isinstance(value, str) and not value):
         message = f"batch of row {row} is missing; give every row a batch."
         raise ValueError(message)
     if isinstance(value, np.datetime64):
@@ -182,7 +182,7 @@ def check_known(
 
 def _known_label(row: int, value: Any) -> int | str | None:
     """Number or name of a known cluster; None where it is unknown."""
-    if _is_missing(value) or (isinstance(value, str) and not value):
+    if is_missing(value) or (isinstance(value, str) and not value):
         return None
     if isinstance(value, str):
         return str(value)
@@ -214,11 +214,3 @@ def _one_per_row(name: str, given: Any, n_rows: int, expected: str) -> list[Any]
         raise ValueError(message)
     # tolist() makes plain numbers of times.
     return list(values) if values.dtype.kind in "mM" else values.tolist()
-
-
-def _is_missing(value: Any) -> bool:
-    if type(value).__name__ in _MISSING:
-        return True
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        return bool(np.isnat(value))
-    return isinstance(value, float | np.floating) and bool(np.isnan(value))
