@@ -159,29 +159,26 @@ class Number(click.ParamType):  # type: ignore[type-arg]
             kind = "an integer" if self._whole else "a number"
             others = "".join(f" or {name!r}" for name in self._names)
             upper = "or more" if self._most == float("inf") else f"to {self._most}"
-            self.fail(
-                f"{value!r} is not {kind} of {self._least:g} {upper}{others}.",
-                param,
-                ctx,
-            )
+            text = f"{value!r} is not {kind} of {self._least:g} {upper}{others}."
+            self.fail(text, param, ctx)
         return number
 
 
-class FixedGroup(click.ParamType):  # type: ignore[type-arg]
-    """A column and its group: total_reads=noise."""
-
-    name = "column=group"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, int]:
-        column, _, group = value.rpartition("=")
+def _fixed_groups(
+    ctx: click.Context, param: click.Parameter, texts: tuple[str, ...]
+) -> dict[str, int] | None:
+    """Groups of columns: total_reads=noise."""
+    found = {}
+    for text in texts:
+        column, _, group = text.rpartition("=")
         if not column or group.strip() not in GROUPS:
-            self.fail(
-                f"{value!r} is not a column and its group, such as total_reads=noise "
-                "(relevant, shared or noise).",
-                param,
-                ctx,
+            message = (
+                f"{text!r} is not a column and its group, such as total_reads=noise "
+                "(relevant, shared or noise)."
             )
-        return column, GROUPS[group.strip()]
+            raise click.BadParameter(message, ctx, param)
+        found[column] = GROUPS[group.strip()]
+    return found or None
 
 
 def _checked_size(_: Any, __: Any, value: str | None) -> str | None:
@@ -262,8 +259,7 @@ _DECLARED: dict[str, Callable[[str], Decorator]] = {
         "COLUMN=GROUP",
         "Keep a column relevant, shared or noise. Can be repeated.",
         *("--fix-group", "fixed_groups"),
-        type=FixedGroup(),
-        callback=lambda _, __, pairs: dict(pairs) or None,
+        callback=_fixed_groups,
         **_MANY,
     ),
     "criterion": _parameter(group=SEARCH),
