@@ -30,7 +30,7 @@ def read_names(
     if path.suffix.lower() != ".json":
         names = _names_of_csv(path, text, sizes)
     else:
-        names = _of_json(path, text, _NAMES)
+        names = _of_json(path, text, _NAMES, lambda pairs: _once(path, pairs))
         if not isinstance(names, list | dict):
             message = f"{path} must hold a list or an object of names."
             raise ValueError(message)
@@ -79,9 +79,9 @@ def _text_of(path: Path, what: str) -> str:
         raise ValueError(message) from None
 
 
-def _of_json(path: Path, text: str, what: str) -> Any:
+def _of_json(path: Path, text: str, what: str, of_pairs: Any = None) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=lambda pairs: _once(path, pairs))
+        return json.loads(text, object_pairs_hook=of_pairs)
     except (json.JSONDecodeError, RecursionError) as error:
         message = f"{path} does not contain {what}: {error}."
         raise ValueError(message) from error
