@@ -17,7 +17,6 @@ from .style import (
     cluster_labels,
     cluster_styles,
     shortened,
-    turned,
     whole_ticks,
 )
 
@@ -78,7 +77,10 @@ def heat_map(
     part = figure_data.heat_map(record, n_columns, column_names)
     labels = cluster_labels(cluster_names_of(record, named), 24)
     labels = [labels[k] for k in part["clusters"]]
-    ax = axes(ax, figure_size(part, labels))
+    n_clusters, names = len(labels), [shortened(name) for name in part["columns"]]
+    # Every column has a line of text, and names of clusters have room.
+    height = 1.1 + 0.06 * max(map(len, labels)) + 0.19 * len(names)
+    ax = axes(ax, (min(3.2 + 0.35 * n_clusters, 8.0), height))
     powers = np.asarray(part["powers"]).T
     if powers.size:
         image = ax.imshow(
@@ -93,21 +95,14 @@ def heat_map(
             image, ax=ax, ticks=[-4, -2, 0, 2, 4], fraction=0.04, pad=0.03
         )
         bar.ax.set_yticklabels(["1/16", "1/4", "same", "× 4", "× 16"])
-    names = [shortened(name) for name in part["columns"]]
     ax.set_yticks(range(len(names)), names, parse_math=False)
-    step = 1 + len(part["powers"]) // 26
-    ticks = range(0, len(part["powers"]), step)
-    ax.set_xticks(ticks, labels[::step], parse_math=False, **turned(labels))
+    step = 1 + n_clusters // 26
+    aslant = {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
+    how = {} if all(label.isdecimal() for label in labels) else aslant
+    ax.set_xticks(range(0, n_clusters, step), labels[::step], parse_math=False, **how)
     ax.tick_params(length=0)
     ax.set_xlabel("cluster")
     return ax
-
-
-def figure_size(part: dict[str, Any], labels: list[str]) -> tuple[float, float]:
-    """Inches that leave every column a line of text, and names of clusters room."""
-    n_clusters, n_columns = len(part["powers"]), len(part["columns"])
-    below = 0.06 * max(map(len, labels))
-    return (min(3.2 + 0.35 * n_clusters, 8.0), 1.1 + below + 0.19 * n_columns)
 
 
 def _colours() -> Any:

@@ -189,11 +189,13 @@ def cluster_shares(
     'share of the rows'
     """
     from ..results import share_table
+    from ..results.fitted import record_of
     from ..results.shares import parts_of
 
+    record = record_of(model)
     values = by if hasattr(by, "__array__") else list(by)
     table = share_table(model, values, bins=bins)
-    ordered = parts_of(values, model.record_.n_rows, bins).ordered
+    ordered = parts_of(values, record.n_rows, bins).ordered
     clusters = list(dict.fromkeys(table["cluster"].tolist()))
     parts, rows, shares = (
         table[name].reshape(-1, len(clusters)) for name in ("part", "rows", "share")
@@ -203,59 +205,31 @@ def cluster_shares(
         for part, n in zip(parts[:, 0], rows[:, 0], strict=True)
     ]
     ax = axes(ax, (7.0, 4.0))
+    styles, names = cluster_styles(record.tree.leaves), model.cluster_names_
+    places = np.arange(len(titles))
+    left = np.zeros(len(titles))
+    for cluster, share in zip(clusters, shares.T, strict=True):
+        colour, marker, called = GREY, "x", _OTHERS.get(cluster)
+        if cluster >= 0:
+            colour, marker = styles[cluster].colour, styles[cluster].marker
+            called = f"{cluster}: {shortened(str(names[cluster]))}"
+        look = {"color": colour, "label": called}
+        if ordered:
+            ax.plot(places, share, marker=marker, **look)
+        else:
+            width, hatch = np.nan_to_num(share), _HATCHES.get(cluster)
+            ax.barh(places[::-1], width, left=left, hatch=hatch, **look)
+            left += width
     if ordered:
-        _lines(ax, titles, clusters, shares, model)
+        ticks = places[:: 1 + len(titles) // 25].tolist()
+        turned = 90 if len(ticks) > 4 else 0
+        ax.set_xticks(ticks, [titles[i] for i in ticks], rotation=turned)
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("number of rows in brackets")
+        ax.set_ylabel("share of the rows")
     else:
-        _bars(ax, titles, clusters, shares, model)
+        ax.set_yticks(places[::-1], titles)
+        ax.set_xlim(0, 1)
+        ax.set_xlabel("share of the rows")
     legend(ax)
     return ax
-
-
-def _name(model: ThreeCPO, cluster: int) -> str:
-    if cluster < 0:
-        return _OTHERS[cluster]
-    return f"{cluster}: {shortened(str(model.cluster_names_[cluster]))}"
-
-
-def _style(model: ThreeCPO, cluster: int) -> tuple[str, str]:
-    from ..results.fitted import record_of
-
-    if cluster < 0:
-        return GREY, "x"
-    style = cluster_styles(record_of(model).tree.leaves)[cluster]
-    return style.colour, style.marker
-
-
-def _bars(
-    ax: Any, titles: list[str], clusters: list[int], shares: Any, model: ThreeCPO
-) -> None:
-    places = np.arange(len(titles))[::-1]
-    left = np.zeros(len(titles))
-    for cluster, share in zip(clusters, np.nan_to_num(shares).T, strict=True):
-        ax.barh(
-            places,
-            share,
-            left=left,
-            color=_style(model, cluster)[0],
-            hatch=_HATCHES.get(cluster),
-            label=_name(model, cluster),
-        )
-        left += share
-    ax.set_yticks(places, titles)
-    ax.set_xlim(0, 1)
-    ax.set_xlabel("share of the rows")
-
-
-def _lines(
-    ax: Any, titles: list[str], clusters: list[int], shares: Any, model: ThreeCPO
-) -> None:
-    for cluster, share in zip(clusters, shares.T, strict=True):
-        colour, marker = _style(model, cluster)
-        name = _name(model, cluster)
-        ax.plot(range(len(titles)), share, color=colour, marker=marker, label=name)
-    ticks = range(0, len(titles), 1 + len(titles) // 25)
-    turned = 90 if len(ticks) > 4 else 0
-    ax.set_xticks(ticks, [titles[i] for i in ticks], rotation=turned)
-    ax.set_ylim(bottom=0)
-    ax.set_xlabel("number of rows in brackets")
-    ax.set_ylabel("share of the rows")

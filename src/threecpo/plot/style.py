@@ -77,13 +77,6 @@ def cluster_labels(names: Iterable[str], length: int = 32) -> list[str]:
     ]
 
 
-def turned(labels: list[str]) -> dict[str, Any]:
-    """How labels stand below an axis: names aslant, numbers upright."""
-    if all(label.isdecimal() for label in labels):
-        return {}
-    return {"rotation": 40, "ha": "right", "rotation_mode": "anchor"}
-
-
 def legend(ax: Any) -> None:
     """Explain marks to the right of the axes; a dollar does not start a formula."""
     place = {"loc": "center left", "bbox_to_anchor": (1, 0.5)}
