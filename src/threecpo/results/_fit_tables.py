@@ -20,6 +20,7 @@ from ..cluster.naming import (
 from ..table import CountTable
 from ._trust_tables import cluster_verdicts
 from .fitted import (
+    check_n_rows,
     column_names_of,
     expected_counts,
     in_own_units,
@@ -370,12 +371,7 @@ def indicator_table(
     permutations = check_integer("permutations", permutations, 0)
     counts = check_counts(X, model, reset=False)
     labels = rows_of(record).labels
-    if counts.n_rows != len(labels):
-        message = (
-            f"X has {counts.n_rows} rows, but the model was fitted on {len(labels)}; "
-            "pass the counts of the fit."
-        )
-        raise ValueError(message)
+    check_n_rows(record, counts.n_rows)
     inside = np.flatnonzero(labels >= 0)
     matrix, labels = counts.matrix()[inside], labels[inside]
     there = type(matrix)(
@@ -451,14 +447,10 @@ def workbook(
         own = {"row": rows["row"], "cluster": rows["cluster"], "name": rows["name"]}
         values = check_counts(X, model, reset=False).matrix().toarray()
         values = in_own_units(record, values).round(9)
-        for name, column in zip(names, values.T, strict=True):
-            # A column of the user may be called as one of ours.
-            own[_unused(str(name), own)] = column
+        for called, column in zip(names, values.T, strict=True):
+            name = called
+            while name in own:  # a column of the user may be called as one of ours
+                name += "'"
+            own[name] = column
         sheets["table"] = own
     return sheets
-
-
-def _unused(name: str, taken: Iterable[str]) -> str:
-    while name in taken:
-        name += "'"
-    return name

@@ -14,13 +14,13 @@ from .._validation import check_counts
 from ..cluster.naming import names_array
 from ..table import CountTable, find_columns
 from .fitted import (
+    check_n_rows,
     in_words,
     record_of,
     row_confidence,
     row_names_of,
     rows_of,
     table_of_rows,
-    with_rows_of_record,
 )
 from .table_files import NUMBER, TEXT, WHOLE, column_of
 
@@ -88,7 +88,11 @@ def row_map(model: ThreeCPO, X: Any) -> NDArray[np.float64]:
             f"{record.n_columns}."
         )
         raise ValueError(message)
-    counts = with_rows_of_record(record, counts)
+    own = record.rows
+    if not counts.row_info.arrays() and own and len(own.labels) == counts.n_rows:
+        # What belonged to these rows in the fit.
+        info = replace(own.info, batch_names=record.batch_names)
+        counts = counts.with_rows(replace(info, known=None, known_names=()))
     if record.n_clusters == 1 or not (record.groups == RELEVANT).any():
         return np.zeros((counts.n_rows, 2))
     with Workers(resolve_n_jobs(model.n_jobs)) as workers:
@@ -199,30 +203,20 @@ def placed_rows(
 ) -> Table:
     """Table of the rows of a fit with these places in the map."""
     record = record_of(model)
-    rows = rows_of(record)
-    if len(places) != record.n_rows:
-        message = (
-            f"X has {len(places)} rows, but the model was fitted on {record.n_rows}; "
-            "pass the counts of the fit."
-        )
-        raise ValueError(message)
+    rows, sure = rows_of(record), row_confidence(record)
+    check_n_rows(record, len(places))
     places[record.empty_rows] = np.nan
-    return table_of_rows(record, row_names_of(record, X, row_names), rows) | {
+    table = table_of_rows(record, row_names_of(record, X, row_names), rows) | {
         "scale": rows.row_scales,
         "map_x": places[:, 0],
         "map_y": places[:, 1],
-        **({} if rows.row_weights is None else {"weight": rows.row_weights}),
-        **_sure(record),
-        **_titles(X),
     }
-
-
-def _sure(record: FitRecord) -> Table:
-    """Confidence of each row, as a number and as a word, where it was measured."""
-    own = row_confidence(record)
-    if own is None:
-        return {}
-    return {"confidence": own, "sure": column_of(map(in_words, own.tolist()), TEXT)}
+    if rows.row_weights is not None:
+        table["weight"] = rows.row_weights
+    if sure is not None:
+        table["confidence"] = sure
+        table["sure"] = column_of(map(in_words, sure.tolist()), TEXT)
+    return table | _titles(X)
 
 
 def predicted_rows(

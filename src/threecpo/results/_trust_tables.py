@@ -33,31 +33,26 @@ if TYPE_CHECKING:
 def downweighted_columns(model: PoissonClusterer) -> Table:
     """Columns that ``robust`` downweights, the least weight first."""
     record = record_of(model)
-    columns, kind = named_columns(record)
-    weights = model.column_weights_
+    columns, _ = named_columns(record)
+    weights, order = model.column_weights_, lightest(model.column_weights_)
     most = check_robust(record.parameters.get("robust")).columns or np.nan
-    kinds = {"column": kind, "group": WHOLE, "dispersion": NUMBER, "weight": NUMBER}
-    return table_of(
-        kinds,
-        [
-            (columns[j], record.groups[j], most / weights[j], weights[j])
-            for j in lightest(weights)
-        ],
-    )
+    return {
+        "column": columns[order],
+        "group": record.groups[order].astype(WHOLE),
+        "dispersion": most / weights[order],
+        "weight": weights[order],
+    }
 
 
 def downweighted_rows(model: PoissonClusterer) -> Table:
     """Rows that ``robust`` downweights, the least weight first."""
     record, weights = record_of(model), model.row_weights_
-    labels, names = rows_of(record).labels, record.row_names
-    kinds = {"row": WHOLE if names is None else TEXT, "label": WHOLE, "weight": NUMBER}
-    return table_of(
-        kinds,
-        [
-            (i if names is None else names[i], labels[i], weights[i])
-            for i in lightest(weights)
-        ],
-    )
+    names, order = record.row_names, lightest(weights)
+    return {
+        "row": order if names is None else names[order],
+        "label": rows_of(record).labels[order].astype(WHOLE),
+        "weight": weights[order],
+    }
 
 
 def batch_table(model: PoissonClusterer, n: int = 10) -> Table:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from .._core.counts import Counts
     from .._core.markers import ExpectedCounts
     from .._fit.record import FitRecord
     from .._fit.row_results import RowResults
@@ -46,16 +45,14 @@ def rows_of(record: FitRecord) -> RowResults:
     return record.rows
 
 
-def with_rows_of_record(record: FitRecord, counts: Counts) -> Counts:
-    """Return the counts of a fit with what belonged to their rows there.
-
-    Counts that carry something themselves, or of other rows, stay as they are.
-    """
-    own = record.rows
-    if counts.row_info.arrays() or own is None or len(own.labels) != counts.n_rows:
-        return counts
-    info = replace(own.info, batch_names=record.batch_names, known=None, known_names=())
-    return counts.with_rows(info)
+def check_n_rows(record: FitRecord, n_rows: int) -> None:
+    """Refuse counts of other rows than those of the fit."""
+    if n_rows != record.n_rows:
+        message = (
+            f"X has {n_rows} rows, but the model was fitted on {record.n_rows}; "
+            "pass the counts of the fit."
+        )
+        raise ValueError(message)
 
 
 # Least probability of the own cluster that is called so.

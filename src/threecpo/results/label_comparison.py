@@ -119,26 +119,20 @@ class LabelComparison:
     @property
     def sentences(self) -> list[str]:
         """What each cluster is made of, in words."""
-        return [self._sentence(k) for k in range(len(self.counts))]
-
-    def largest(self, k: int) -> list[int]:
-        """Numbers of the labels that say what a cluster is made of."""
-        shares = self.shares[k]
-        order = np.argsort(-shares, kind="stable")[:MOST_LABELS].tolist()
-        told = [j for j in order if shares[j] >= LEAST_SHARE]
-        return told or [j for j in order[:1] if shares[j]]
-
-    def _sentence(self, k: int) -> str:
-        called = self.clusters[k]
-        subject = called if called in OTHERS.values() else f"cluster {k}"
-        return f"{subject}: {self.made_of(k) or 'no row with a label'}"
+        return [
+            f"{called if called in OTHERS.values() else f'cluster {k}'}: "
+            f"{self.made_of(k) or 'no row with a label'}"
+            for k, called in enumerate(self.clusters)
+        ]
 
     def made_of(self, k: int, most: int | None = None) -> str:
         """The largest labels of a cluster: ``59 % NK cells, 32 % CD8 T cells``."""
         shares = self.shares[k]
-        told = self.largest(k)[:most]
+        order = np.argsort(-shares, kind="stable")[:MOST_LABELS].tolist()
+        told = [j for j in order if shares[j] >= LEAST_SHARE]
+        told = told or [j for j in order[:1] if shares[j]]
         return ", ".join(
-            f"{percent(shares[j])} {_quoted(self.labels[j])}" for j in told
+            f"{percent(shares[j])} {_quoted(self.labels[j])}" for j in told[:most]
         )
 
 
@@ -195,12 +189,20 @@ def compared_labels(
         if (found == label).any():
             lines[found == label] = len(clusters)
             clusters.append(called)
-    return {
-        name: _compared(
-            name, tuple(clusters), found, lines, label_texts(name, values, len(found))
+    out = {}
+    for name, values in labels_by_kind(labels).items():
+        texts = label_texts(name, values, len(found))
+        kinds = sorted(set(texts) - {""})
+        number = {kind: i for i, kind in enumerate(kinds)} | {"": -1}
+        codes = np.array([number[text] for text in texts], dtype=np.int64)
+        known = codes >= 0
+        counts = np.zeros((len(clusters), len(kinds)), dtype=np.int64)
+        np.add.at(counts, (lines[known], codes[known]), 1)
+        scores = agreement(codes, found) if known.any() else {}
+        out[name] = LabelComparison(
+            name, tuple(clusters), tuple(kinds), counts, scores, texts
         )
-        for name, values in labels_by_kind(labels).items()
-    }
+    return out
 
 
 def labels_by_kind(labels: Any) -> dict[str, Iterable[Any]]:
@@ -235,20 +237,3 @@ def labels_in(rows: Table) -> dict[str, NDArray[Any]]:
         for name, values in rows.items()
         if name == LABEL or (name.startswith(before) and name != before)
     }
-
-
-def _compared(
-    name: str,
-    clusters: tuple[str, ...],
-    found: NDArray[np.integer],
-    lines: NDArray[np.integer],
-    texts: NDArray[np.object_],
-) -> LabelComparison:
-    kinds = sorted(set(texts) - {""})
-    number = {kind: i for i, kind in enumerate(kinds)} | {"": -1}
-    codes = np.array([number[text] for text in texts], dtype=np.int64)
-    known = codes >= 0
-    counts = np.zeros((len(clusters), len(kinds)), dtype=np.int64)
-    np.add.at(counts, (lines[known], codes[known]), 1)
-    scores = agreement(codes, found) if known.any() else {}
-    return LabelComparison(name, clusters, tuple(kinds), counts, scores, texts)

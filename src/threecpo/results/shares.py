@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._labels import is_missing
 from .._options import check_integer
 from .fitted import record_of, rows_of, shown_labels
 from .table_files import TEXT, column_of
@@ -53,7 +54,9 @@ def parts_of(by: Iterable[Any], n_rows: int, bins: int | str | None) -> Parts:
         return _of_numbers(values.astype(np.float64), bins)
     listed = [None if _is_missing(value) else str(value) for value in values.tolist()]
     names = sorted({name for name in listed if name is not None})
-    return _named(listed, names, ordered=False)
+    number = {name: i for i, name in enumerate(names)}
+    of_rows = [-1 if name is None else number[name] for name in listed]
+    return Parts(np.array(of_rows, dtype=np.int64), names, ordered=False)
 
 
 def _as_dates(values: NDArray[Any]) -> NDArray[Any]:
@@ -88,10 +91,8 @@ def _of_numbers(values: NDArray[np.float64], bins: int | str | None) -> Parts:
     known = np.isfinite(values)
     different = np.unique(values[known])
     if bins is None and len(different) <= MOST_NUMBERS:
-        listed = [
-            value if there else None for value, there in zip(values, known, strict=True)
-        ]
-        return _named(listed, different.tolist(), ordered=True)
+        numbers = np.where(known, np.searchsorted(different, values), -1)
+        return Parts(numbers, [f"{value:g}" for value in different], ordered=True)
     n_bins = check_integer("bins", USUAL_BINS if bins is None else bins, 1)
     edges = np.linspace(different[0], different[-1], n_bins + 1)
     numbers = np.full(len(values), -1)
@@ -102,15 +103,8 @@ def _of_numbers(values: NDArray[np.float64], bins: int | str | None) -> Parts:
     return Parts(numbers, names, ordered=True)
 
 
-def _named(listed: list[Any], names: list[Any], *, ordered: bool) -> Parts:
-    number = {name: i for i, name in enumerate(names)} | {None: -1}
-    of_rows = np.array([number[value] for value in listed], dtype=np.int64)
-    shown = [f"{name:g}" if isinstance(name, float) else name for name in names]
-    return Parts(of_rows, shown, ordered=ordered)
-
-
 def _is_missing(value: Any) -> bool:
-    return value is None or value != value or str(value) == "NaT"  # noqa: PLR0124
+    return is_missing(value) or str(value) == "NaT"
 
 
 def share_table(
@@ -157,12 +151,10 @@ def share_table(
     parts = parts_of(by, record.n_rows, bins)
     others = sorted(set(labels[labels < 0].tolist()), reverse=True)
     clusters = [*range(record.n_clusters), *others]
+    known, n_parts = parts.of_rows >= 0, len(parts.names)
     counts = np.array(
         [
-            np.bincount(
-                parts.of_rows[(labels == cluster) & (parts.of_rows >= 0)],
-                minlength=len(parts.names),
-            )
+            np.bincount(parts.of_rows[known & (labels == cluster)], minlength=n_parts)
             for cluster in clusters
         ]
     ).T
