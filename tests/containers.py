@@ -1,5 +1,7 @@
 """Counts with planted clusters, and every container that may hold counts."""
 
+import base64
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -225,3 +227,14 @@ def write_matrix(path, n_rows=60, n_columns=64, *, names=True):
 def kinds_of(table):
     """Types of the columns of a table, as ``read_table`` takes them."""
     return {name: np.asarray(table[name]).dtype for name in table}
+
+
+def unpacked(text):
+    """Numbers of a report, as its scripts read them; NaN for no number."""
+    codes = np.frombuffer(base64.b64decode(text), dtype="<u2").tolist()
+    return np.array(
+        [
+            np.nan if code == 0xFFFF else float(f"{code >> 6}e{(code & 63) - 32}")
+            for code in codes
+        ]
+    )

@@ -6,8 +6,8 @@ import scipy.sparse as sp
 
 from threecpo import CountTable, ThreeCPO, report
 from threecpo.results import check_input, describe_counts, fit_facts, row_table
-from threecpo.results.dominance import dispersions_both_ways, separation_line
-from threecpo.results.input_checks import find_problems
+from threecpo.results.facts import separation_line
+from threecpo.results.input_checks import dispersions_both_ways, find_problems
 
 N = 300
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from running import written_csv
 
+from containers import unpacked
 from threecpo import results
-from threecpo.report._summary import unpack
 
 OPTIONS = {
     "plain": [],
@@ -190,7 +190,7 @@ def test_every_place_says_the_same(name, run, tmp_path):
         here = columns[f"here_{k}"].astype(float)
         close(of_book[f"here_{k}"], here)
         close(profile[f"{k} {names[k]}"], here)
-        close(unpack(data["columns"]["rates"][k]), here, rel=6e-3)
+        close(unpacked(data["columns"]["rates"][k]), here, rel=6e-3)
     top = results.read_table(out / "top_columns.csv", results.TOP)
     place = {column: j for j, column in enumerate(columns["column"])}
     for k, column, here in zip(top["cluster"], top["column"], top["here"], strict=True):

@@ -259,7 +259,7 @@ def write_report(
         stability=read_stability(folder),
         map_counts=_read_map_counts(folder, model),
     )
-    report.write_page(summary, folder / REPORT)
+    report.write_page(report.render(summary), folder / REPORT)
 
 
 def open_report(folder: Path) -> None:

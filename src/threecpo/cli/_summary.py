@@ -19,7 +19,7 @@ def print_summary(facts: dict[str, Any], target: Path, *, as_json: bool) -> None
     if as_json:
         print_json(facts | {"output": target.absolute()})
         return
-    from ..results.dominance import separation_line
+    from ..results.facts import separation_line
 
     row, column = nouns(**facts.get("nouns", {}))
     relevant = facts["column_groups"]["relevant"]

@@ -59,7 +59,7 @@ def described_fit(model: Path) -> dict[str, Any]:
 
 def fit_lines(facts: dict[str, Any]) -> dict[str, str]:
     """What people read of it."""
-    from ..results.dominance import separation_line
+    from ..results.facts import separation_line
 
     groups = facts["column_groups"]
     lines = {

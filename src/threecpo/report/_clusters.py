@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cluster.naming import clearest_rows, cluster_names_of, least_clear_rows
+from ..plot.style import shortened
 from ..results import tree_figure
 from ..results.fitted import expected_counts, in_words, mean_confidence, sizes_of
 from ..results.label_comparison import compared_labels, percent
-from .words import cut, finite, shown
+from .words import finite, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from .._core.markers import ExpectedCounts, Markers
     from .._fit.record import FitRecord
     from ..cluster import ThreeCPO
     from ..results import Table
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 TYPICAL_ROWS = 3
 MARKERS_SHOWN = 5
 LESS_SHOWN = 5
+# Longest name of a row or a join.
+LONGEST = 80
 
 
 def clusters(
@@ -48,6 +50,7 @@ def clusters(
     cluster_names = cluster_names_of(record, np.array(names, dtype=object))
     confidence, markers = mean_confidence(record), record.markers
     relatives, expected = _relatives(tree), expected_counts(record)
+    ratios = expected.ratios
     out = []
     for k, size in enumerate(sizes_of(record).tolist()):
         mean = confidence[k]
@@ -60,7 +63,15 @@ def clusters(
                 "confidence": mean,
                 "sure": in_words(mean),
                 "trusted": trusted and trusted[k],
-                "columns": _markers(markers, expected, k, names),
+                "columns": [
+                    {
+                        "name": names[j],
+                        "rate": finite(expected.clusters[k, j]),
+                        "overall": finite(expected.overall[j]),
+                        "ratio": finite(ratios[k, j]),
+                    }
+                    for j in markers.best(k, MARKERS_SHOWN)
+                ],
                 "less": [names[j] for j in markers.below(k, LESS_SHOWN)],
                 "relative": relatives.get(k),
                 "main": labels[0]["largest"][k] if labels else "",
@@ -77,32 +88,19 @@ def clusters(
 
 def _relatives(tree: Part | None) -> dict[int, Part]:
     """For each cluster the branch it is joined with, and what tells them apart."""
-    out: dict[int, Part] = {}
-    for node in tree["nodes"] if tree else ():
-        for own, other in (node["apart"], node["apart"][::-1]):
-            if own["node"] < len(tree["leaves"] if tree else ()):
-                out[own["node"]] = {
-                    "node": other["node"],
-                    "clusters": sorted({*node["clusters"]} - {own["node"]}),
-                    "more": own["columns"],
-                    "less": other["columns"],
-                }
-    return out
-
-
-def _markers(
-    markers: Markers, expected: ExpectedCounts, cluster: int, names: list[str]
-) -> list[Part]:
-    ratios = expected.ratios
-    return [
-        {
-            "name": names[j],
-            "rate": finite(expected.clusters[cluster, j]),
-            "overall": finite(expected.overall[j]),
-            "ratio": finite(ratios[cluster, j]),
+    if tree is None:
+        return {}
+    return {
+        own["node"]: {
+            "node": other["node"],
+            "clusters": sorted({*node["clusters"]} - {own["node"]}),
+            "more": own["columns"],
+            "less": other["columns"],
         }
-        for j in markers.best(cluster, MARKERS_SHOWN)
-    ]
+        for node in tree["nodes"]
+        for own, other in (node["apart"], node["apart"][::-1])
+        if own["node"] < len(tree["leaves"])
+    }
 
 
 def _typical(
@@ -121,7 +119,11 @@ def _typical(
         "least_clear": least_clear_rows(record, cluster, few),
     }
     return {
-        kind: [cut(titles[i]) for i in places if rows["cluster"][i] == cluster]
+        kind: [
+            shortened(titles[i], LONGEST)
+            for i in places
+            if rows["cluster"][i] == cluster
+        ]
         for kind, places in parts.items()
     }
 
@@ -159,7 +161,6 @@ def _part(compared: LabelComparison, n_clusters: int, rows: Noun) -> Part:
     return {
         "name": shown(str(compared.name)),
         "values": listed,
-        "sizes": counts.sum(axis=1).tolist(),
         "codes": codes,
         "counts": counts.T[:n_clusters].tolist(),
         "sentences": [shown(compared.made_of(k)) for k in range(n_clusters)],
@@ -197,14 +198,13 @@ def tree_part(
 
 
 def _node(node: Part, trusted: list[Part] | None) -> Part:
-    kept = ("node", "left", "right", "rows", "clusters", "place", "path", "height")
+    kept = ("node", "rows", "clusters", "place", "path", "height")
     return {name: node[name] for name in kept} | {
-        "name": cut(shown(node["name"])),
-        "net": None if node["net"] is None else finite(node["net"]),
+        "name": shortened(shown(node["name"]), LONGEST),
         "apart": [
             {
                 "node": node[side],
-                "name": cut(shown(node[f"{side}_name"])),
+                "name": shortened(shown(node[f"{side}_name"]), LONGEST),
                 "columns": node[f"{side}_markers"],
             }
             for side in ("left", "right")

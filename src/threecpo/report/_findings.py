@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..results import cluster_verdicts, figure_data
-from ..results.dominance import separation, separation_line
-from ..results.facts import known_facts
-from ..results.fitted import SURE, held_columns, in_words, row_confidence
+from ..results.facts import known_facts, separation, separation_line
+from ..results.fitted import SURE, held_columns, in_words, row_confidence, rows_of
 from ..results.label_comparison import percent
 from .words import number, shown, whole
 
@@ -21,95 +20,52 @@ if TYPE_CHECKING:
 
     Part = dict[str, Any]
 
-# Columns that are held back and named.
-HELD_LISTED = 5
+# Columns of one kind that are named.
+MOST_LISTED = 5
 
 
 def lead(record: FitRecord, rows: Noun, columns: Noun, path: Part | None) -> str:
     """The finding in one plain sentence: clusters, columns, and other numbers."""
-    n_clusters = record.n_clusters
-    relevant = figure_data.column_groups(record)["columns"][0]
-    told_apart = f"told apart by {whole(relevant)} of {columns.count(record.n_columns)}"
+    n_rows, n_clusters = record.n_rows, record.n_clusters
     if n_clusters == 1:
-        shows = "shows" if record.n_rows == 1 else "show"
-        text = f"{rows.count(record.n_rows)} that {shows} no clusters"
+        text = f"{rows.count(n_rows, 'that shows', 'that show')} no clusters"
     else:
-        text = f"{rows.count(record.n_rows)} in {n_clusters} clusters, {told_apart}"
+        relevant = whole(figure_data.column_groups(record)["relevant"])
+        told_apart = f"told apart by {relevant} of {columns.count(record.n_columns)}"
+        text = f"{rows.count(n_rows)} in {n_clusters} clusters, {told_apart}"
     doubts = path["doubts"] if path else ""
     return f"{text}; {doubts}." if doubts else f"{text}."
 
 
 def about_rows(record: FitRecord, rows: Noun) -> str:
-    """Rows outside of clusters, downweighted rows and rows of known clusters."""
-    part = figure_data.cluster_sizes(record)
+    """Rows outside of clusters, rows of known clusters and downweighted rows."""
+    sizes, known = figure_data.cluster_sizes(record), known_facts(record)
+    weights = rows_of(record).row_weights
     sentences = []
-    if part["outliers"]:
-        verb = "is an outlier" if part["outliers"] == 1 else "are outliers"
-        sentences.append(f"{rows.count(part['outliers'])} {verb}.")
-    if part["without_counts"]:
-        verb = "has" if part["without_counts"] == 1 else "have"
+    if n := sizes["outliers"]:
+        sentences.append(f"{rows.count(n, 'is an outlier', 'are outliers')}.")
+    if n := sizes["without_counts"]:
         sentences.append(
-            f"{rows.count(part['without_counts'])} {verb} no counts in the columns "
-            "that are used and belong to no cluster."
+            f"{rows.count(n, 'has', 'have')} no counts in the columns that are used "
+            "and belong to no cluster."
         )
-    return f"{' '.join(sentences)}{_held_rows(record, rows)}".strip()
+    if n := known["rows"]:
+        held = f"{rows.count(n, 'was', 'were')} held in known clusters"
+        against = (
+            f"; {whole(known['against'])} of them would fit another cluster better"
+        )
+        sentences.append(f"{held}{against if known['against'] else ''}.")
+    if weights is not None:
+        many = rows.count(
+            int((weights < 1).sum()), "with many counts is", "with many counts are"
+        )
+        sentences.append(f"{many} downweighted.")
+    return " ".join(sentences)
 
 
-def _held_rows(record: FitRecord, rows: Noun) -> str:
-    known = _known_rows(record, rows)
-    weights = None if record.rows is None else record.rows.row_weights
-    if weights is None:
-        return known
-    n_held = int((weights < 1).sum())
-    verb = "is" if n_held == 1 else "are"
-    return f"{known} {rows.count(n_held)} with many counts {verb} downweighted."
-
-
-def _known_rows(record: FitRecord, rows: Noun) -> str:
-    """Rows that were held in clusters, and what the counts say of that."""
-    facts = known_facts(record)
-    if not facts["rows"]:
-        return ""
-    verb = "was" if facts["rows"] == 1 else "were"
-    against = f"; {whole(facts['against'])} of them would fit another cluster better"
-    return (
-        f" {rows.count(facts['rows'])} {verb} held in known clusters"
-        f"{against if facts['against'] else ''}."
-    )
-
-
-def _held_columns(record: FitRecord, columns: Noun) -> str:
-    fixed = _fixed_columns(record, columns)
-    held = held_columns(record)
-    if not held:
-        return fixed
-    listed = ", ".join(shown(name) for name in held[:HELD_LISTED])
-    more = f" and {whole(len(held) - HELD_LISTED)} more"
-    verb = "varies" if len(held) == 1 else "vary"
-    return (
-        f" {columns.count(len(held))} {verb} too much and "
-        f"{'is' if len(held) == 1 else 'are'} downweighted: {listed}"
-        f"{more if len(held) > HELD_LISTED else ''}.{fixed}"
-    )
-
-
-def _fixed_columns(record: FitRecord, columns: Noun) -> str:
-    """Columns whose groups were given."""
-    fixed = list(known_facts(record)["fixed_groups"].items())
-    if not fixed:
-        return ""
-    listed = ", ".join(f"{shown(name)} ({kind})" for name, kind in fixed[:HELD_LISTED])
-    more = f" and {whole(len(fixed) - HELD_LISTED)} more"
-    have = "has a fixed group" if len(fixed) == 1 else "have fixed groups"
-    return (
-        f" {columns.count(len(fixed))} {have}: {listed}"
-        f"{more if len(fixed) > HELD_LISTED else ''}."
-    )
-
-
-def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
-    """Groups of columns."""
-    relevant, shared, noise = figure_data.column_groups(record)["columns"]
+def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> list[str]:
+    """Groups of columns, and the few that separate the clusters, if so few do."""
+    relevant, shared, noise = figure_data.column_groups(record).values()
     follow = "follows" if shared == 1 else "follow"
     said = {
         f"{'tells' if relevant == 1 else 'tell'} the clusters apart": relevant,
@@ -120,14 +76,25 @@ def about_columns(record: FitRecord, rows: Noun, columns: Noun) -> str:
     text = f"Of {columns.count(record.n_columns)}, {_listed(parts)}."
     if not relevant:
         text = f"No {columns.one} tells clusters apart. {text}"
-    return f"{text}{_held_columns(record, columns)}"
-
-
-def about_separation(record: FitRecord, columns: Noun) -> list[str]:
-    """The few columns that make most of what separates the clusters, if so few do."""
+    if held := held_columns(record):
+        many = columns.count(
+            len(held), "varies too much and is", "vary too much and are"
+        )
+        text += f" {many} downweighted: {_first([shown(name) for name in held])}."
+    if fixed := known_facts(record)["fixed_groups"]:
+        many = columns.count(len(fixed), "has a fixed group", "have fixed groups")
+        listed = [f"{shown(name)} ({kind})" for name, kind in fixed.items()]
+        text += f" {many}: {_first(listed)}."
     facts = {"columns": record.n_columns, "separation": separation(record)}
     line = separation_line(facts, columns.many)
-    return [f"{shown(line[0].upper() + line[1:])}."] if line else []
+    return [text, f"{shown(line[0].upper() + line[1:])}."] if line else [text]
+
+
+def _first(names: list[str]) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {whole(len(names) - MOST_LISTED)} more"
+    listed = ", ".join(names[:MOST_LISTED])
+    return f"{listed}{more if len(names) > MOST_LISTED else ''}"
 
 
 def trusted_nodes(record: FitRecord, table: Table | None) -> list[Part] | None:

@@ -30,20 +30,10 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from ..cluster import ThreeCPO
-    from ..results import Table
     from ._svg import Mark
 
 SCRIPTS = ("theme.js", "map.js", "clusters.js", "columns.js", "downloads.js")
-_FILTERS = (
-    "number",
-    "on_scale",
-    "part",
-    "plural",
-    "ratio",
-    "shade",
-    "sure",
-    "whole",
-)
+_FILTERS = ("number", "on_scale", "part", "plural", "ratio", "shade", "sure", "whole")
 
 
 def render(summary: dict[str, Any]) -> str:
@@ -85,7 +75,7 @@ def _data(summary: dict[str, Any], drawn: list[Mark]) -> dict[str, Any]:
     }
     part = summary["map"]
     if part:
-        xs, ys = on_canvas(part)
+        xs, ys = on_canvas(part, part["x"], part["y"])
         n = len(xs)
         kept = ("names", "cluster", "sure", "by_column")
         data["map"] = {key: part[key] for key in kept} | {
@@ -217,15 +207,16 @@ blocks of them, or None
         column_noun: str = "columns",
         stability: Any = None,
     ) -> None:
-        if names is not None:
-            model = model.name_clusters(names, X if isinstance(X, CountTable) else None)
         from ..io.blocks import are_blocks
 
-        k_path = getattr(model, "k_path_", None)
-        titles = X.row_titles if isinstance(X, CountTable) else None
-        rows, map_counts = _rows(model, X, row_names), None
-        if X is not None and not are_blocks(X):
-            named = model if isinstance(X, CountTable) else None
+        table = X if isinstance(X, CountTable) else None
+        if names is not None:
+            model = model.name_clusters(names, table)
+        k_path, map_counts = getattr(model, "k_path_", None), None
+        make = block_row_table if X is not None and are_blocks(X) else row_table
+        rows = make(model, X, row_names=row_names)
+        if X is not None and make is row_table:
+            named = None if table is None else model
             counts = check_counts(X, named, reset=named is None).matrix()
             map_counts = figure_data.map_counts(record_of(model), rows, counts)
         self.summary = summarise(
@@ -234,9 +225,9 @@ blocks of them, or None
             column_names=column_names,
             path=None if k_path is None else path_table(k_path),
             run=run,
-            title=title or (X.name if isinstance(X, CountTable) else ""),
-            labels=X if labels is None and isinstance(X, CountTable) else labels,
-            row_titles=titles,
+            title=title or ("" if table is None else table.name),
+            labels=table if labels is None else labels,
+            row_titles=None if table is None else table.row_titles,
             row_noun=row_noun,
             column_noun=column_noun,
             choice=None if k_path is None else choice_facts(k_path),
@@ -251,7 +242,7 @@ blocks of them, or None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the page to a file; an existing one is replaced once it is complete."""
-        _write_text(self.html, path)
+        write_page(self.html, path)
 
     def open(self) -> Path:
         """Write the page to a temporary file and open it in a browser."""
@@ -271,14 +262,6 @@ blocks of them, or None
     def __repr__(self) -> str:
         """Say the first finding."""
         return f"Report({self.summary['lead']})"
-
-
-def _rows(model: ThreeCPO, X: Any, row_names: Iterable[Any] | None) -> Table:
-    from ..io.blocks import are_blocks
-
-    in_blocks = X is not None and are_blocks(X)
-    table = block_row_table if in_blocks else row_table
-    return table(model, X, row_names=row_names)
 
 
 def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) -> None:
@@ -309,11 +292,7 @@ def write(model: ThreeCPO, X: Any, path: str | PathLike[str], **options: Any) ->
     Report(model, X, **options).save(path)
 
 
-def write_page(summary: dict[str, Any], path: str | PathLike[str]) -> None:
-    """Render a summary and write the page to a file."""
-    _write_text(render(summary), path)
-
-
-def _write_text(page: str, path: str | PathLike[str]) -> None:
+def write_page(page: str, path: str | PathLike[str]) -> None:
+    """Write what ``render`` returns to a file."""
     with replaced(Path(path)) as beside:
         beside.write_text(page, encoding="utf-8", newline="\n")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._core.codes import OUTLIER
 from .._plain import plain
+from ..plot.style import shortened
 from ..results import figure_data
 from ..results.fitted import (
     SURE,
@@ -17,19 +18,17 @@ from ..results.fitted import (
     in_words,
     record_of,
     row_confidence,
-    rows_of,
 )
 from ..results.label_comparison import labels_in
 from ._clusters import clusters, label_parts, tree_part
 from ._findings import (
     about_columns,
     about_rows,
-    about_separation,
     how_sure,
     lead,
     trusted_nodes,
 )
-from .words import Noun, cut, finite, nouns, number, one_line, shown
+from .words import finite, nouns, number, one_line, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,26 +64,6 @@ def pack(values: NDArray[np.float64]) -> str:
     return b64encode(codes.astype("<u2").tobytes()).decode()
 
 
-def unpack(text: str) -> NDArray[np.float64]:
-    """The values again, NaN for no number."""
-    codes = np.frombuffer(b64decode(text), dtype="<u2").astype(np.int64)
-    values = [float(f"{code >> 6}e{(code & 63) - 32}") for code in codes.tolist()]
-    return np.where(codes == _NONE, np.nan, values)
-
-
-def path_part(path: Table | None, choice: Mapping[str, Any] | None) -> Part | None:
-    """The criterion over K, the choice in words, and what lies one level below."""
-    if path is None:
-        return None
-    choice = choice or {}
-    part = figure_data.k_path(path)
-    return part | {
-        "sentence": choice.get("sentence", part["sentence"]),
-        "next_k": choice.get("next_k"),
-        "below": choice.get("below", []),
-    }
-
-
 # Markers in the heat map; two for each cluster where there are many.
 HEAT_MAP_COLUMNS = 30
 OUTLIERS_LISTED = 20
@@ -115,26 +94,31 @@ def summarise(
     files. ``map_counts`` are those of ``figure_data.map_counts``, ``row_titles`` what
     people know rows by. The others are as in ``Report``.
     """
+    from .. import __version__
+
     record = record_of(model)
-    _check_rows(record, rows)
+    if len(rows["row"]) != record.n_rows:
+        message = (
+            f"rows has {len(rows['row'])} rows, but the model was fitted on "
+            f"{record.n_rows}."
+        )
+        raise ValueError(message)
     row, column = nouns(row_noun, column_noun)
-    names = _names(record, column_names, column)
-    row_names = _row_names(rows, row)
+    numbered = column_names is None and record.column_names is None
+    names = _shown(column_names_of(record, column_names), column, numbered=numbered)
+    row_names = _shown(rows["row"], row, numbered=_are_numbers(rows["row"]))
     titles = _titles(rows, row_titles)
     given = labels_in(rows) if labels is None else labels
     beside = label_parts(given, rows["cluster"], record.n_clusters, row)
     trusted = trusted_nodes(record, stability)
-    chosen = path_part(path, choice)
-    tree = tree_part(model, names, trusted)
+    chosen = _path(path, choice or {})
+    tree, expected = tree_part(model, names, trusted), expected_counts(record)
     return {
         "title": shown(title) or "Clusters of counts",
         "words": {"rows": row.as_words(), "columns": column.as_words()},
         "lead": lead(record, row, column, chosen),
         "about_rows": about_rows(record, row),
-        "about_columns": [
-            about_columns(record, row, column),
-            *about_separation(record, column),
-        ],
+        "about_columns": about_columns(record, row, column),
         "clusters": clusters(record, rows, names, titles, beside, trusted, tree),
         "tree": tree,
         "labels": [
@@ -150,26 +134,42 @@ def summarise(
             record, max(HEAT_MAP_COLUMNS, 2 * record.n_clusters), names
         ),
         "groups": figure_data.column_groups(record),
-        "columns": _columns(record, names),
-        **_of_the_fit(record),
-    }
-
-
-def _of_the_fit(record: FitRecord) -> Part:
-    """Sizes, and how the fit was made."""
-    from .. import __version__
-
-    return {
+        "columns": {
+            "names": names,
+            "groups": record.groups.tolist(),
+            "strength": pack(record.markers.strength.max(axis=0)),
+            "overall": pack(expected.overall),
+            "rates": [pack(rates) for rates in expected.clusters],
+        },
         "transform": record.transform,
         "n_rows": record.n_rows,
         "n_columns": record.n_columns,
         "n_clusters": record.n_clusters,
         "order": list(record.tree.leaves),
         "sizes": figure_data.cluster_sizes(record),
-        "convergence": figure_data.convergence(record)
-        | {"loss_text": number(record.loss)},
-        "parameters": _parameters(record),
+        "convergence": {
+            "iterations": record.n_iter,
+            "restarts": plain(record.restart_losses),
+            "loss": number(record.loss),
+        },
+        "parameters": [
+            [name, one_line(value)]
+            for name, value in sorted(record.parameters.items())
+            if name not in WITHOUT_EFFECT
+        ],
         "version": __version__,
+    }
+
+
+def _path(path: Table | None, choice: Mapping[str, Any]) -> Part | None:
+    """The criterion over K, the choice in words, and what lies one level below."""
+    if path is None:
+        return None
+    part = figure_data.k_path(path)
+    return part | {
+        "sentence": choice.get("sentence", part["sentence"]),
+        "next_k": choice.get("next_k"),
+        "below": choice.get("below", []),
     }
 
 
@@ -187,7 +187,7 @@ def _map(
     drawn = np.array(part.pop("shown"))
     sure = row_confidence(record)
     return part | {
-        "names": [cut(titles[i], 60) for i in drawn.tolist()],
+        "names": [shortened(titles[i], 60) for i in drawn.tolist()],
         "labels": [label["codes"][drawn].tolist() for label in labels],
         "sure": None if sure is None else [_SURE[in_words(p)] for p in sure[drawn]],
         "by_column": map_counts,
@@ -198,44 +198,16 @@ def _titles(rows: Table, given: Iterable[Any] | None) -> list[str] | None:
     """What people know rows by: titles, else names; None for numbers."""
     titles = rows.get("title", rows["row"]) if given is None else given
     listed = [shown(str(title)) for title in titles]
-    numbered = all(title == str(i) for i, title in enumerate(listed))
-    return None if numbered else listed
+    return None if _are_numbers(listed) else listed
 
 
-def _row_names(rows: Table, noun: Noun) -> list[str]:
+def _are_numbers(names: Iterable[str]) -> bool:
+    return all(name == str(i) for i, name in enumerate(names))
+
+
+def _shown(names: Iterable[str], noun: Noun, *, numbered: bool) -> list[str]:
     """Names as a page can show them; numbers with a word in front."""
-    numbered = all(name == str(i) for i, name in enumerate(rows["row"]))
-    return [f"{noun.one} {name}" if numbered else shown(name) for name in rows["row"]]
-
-
-def _check_rows(record: FitRecord, rows: Table) -> None:
-    if len(rows["row"]) != len(rows_of(record).labels):
-        message = (
-            f"rows has {len(rows['row'])} rows, but the model was fitted on "
-            f"{record.n_rows}."
-        )
-        raise ValueError(message)
-
-
-def _names(record: FitRecord, given: Iterable[Any] | None, noun: Noun) -> list[str]:
-    """Names as a page can show them; numbers with a word in front."""
-    named = given is not None or record.column_names is not None
-    return [
-        shown(name) if named else f"{noun.one} {name}"
-        for name in column_names_of(record, given)
-    ]
-
-
-def _columns(record: FitRecord, names: list[str]) -> Part:
-    """All columns: group, how well they mark a cluster, typical counts."""
-    expected = expected_counts(record)
-    return {
-        "names": names,
-        "groups": record.groups.tolist(),
-        "strength": pack(record.markers.strength.max(axis=0)),
-        "overall": pack(expected.overall),
-        "rates": [pack(rates) for rates in expected.clusters],
-    }
+    return [f"{noun.one} {name}" if numbered else shown(name) for name in names]
 
 
 def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part | None:
@@ -252,21 +224,11 @@ def _outliers(record: FitRecord, rows: Table, row_names: Sequence[str]) -> Part 
                 "row": row_names[i],
                 "score": finite(scores[i]),
                 "nearest": int(rows["nearest"][i]),
-                "marked": bool(rows["cluster"][i] == OUTLIER),
             }
             for i in order
             if scores[i] > part["threshold"] or rows["cluster"][i] == OUTLIER
         ],
     }
-
-
-def _parameters(record: FitRecord) -> list[list[str]]:
-    """Parameters that the fit used."""
-    return [
-        [name, one_line(value)]
-        for name, value in sorted(record.parameters.items())
-        if name not in WITHOUT_EFFECT
-    ]
 
 
 def _flat(run: Mapping[str, Any], before: str = "") -> list[list[str]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10, sqrt
@@ -17,9 +17,7 @@ from ..plot.style import CRITERION_TITLES, cluster_styles
 from .words import on_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Callable, Iterable, Sequence
 
 WIDTH = 720
 # Values that differ by less than this share of them leave no room for two ticks.
@@ -131,10 +129,6 @@ def ticks(low: float, high: float, most: int = 6, least: float = 0.0) -> list[fl
     return [place * step for place in range(first, last + 1)]
 
 
-def whole_ticks(low: int, high: int, most: int = 12) -> list[float]:
-    return ticks(low, high, most, 1.0)
-
-
 def around(
     values: Iterable[float | None], *, zero: bool = False
 ) -> tuple[float, float]:
@@ -209,11 +203,18 @@ def mark_svg(mark: Mark) -> str:
     )
 
 
-def on_canvas(part: dict[str, Any]) -> tuple[list[float], list[float]]:
-    """Places of the points on the canvas; both axes have the same scale."""
-    xs = _placed(part, 0, np.asarray(part["x"], dtype=np.float64))
-    ys = MAP_HEIGHT - _placed(part, 1, np.asarray(part["y"], dtype=np.float64))
-    return xs.round(1).tolist(), ys.round(1).tolist()
+def on_canvas(part: dict[str, Any], x: Any, y: Any) -> tuple[Any, Any]:
+    """Places in the frame of the map; both axes have the same scale."""
+    sizes = MAP_WIDTH, MAP_HEIGHT
+    spans = [high - low for low, high in part["limits"]]
+    scale = min(
+        (size - 2 * EDGE) / span for size, span in zip(sizes, spans, strict=True)
+    )
+    xs, ys = (
+        size / 2 + scale * (np.clip(values, low, high) - (low + high) / 2)
+        for size, (low, high), values in zip(sizes, part["limits"], (x, y), strict=True)
+    )
+    return xs.round(1).tolist(), (MAP_HEIGHT - ys).round(1).tolist()
 
 
 def row_map(part: dict[str, Any], order: Sequence[int]) -> str:
@@ -221,7 +222,7 @@ def row_map(part: dict[str, Any], order: Sequence[int]) -> str:
     # The last one is that of -1.
     marks = on_the_map([*marks_of(order), OUTLIER_MARK], len(part["x"]))
     points: dict[int, list[str]] = {}
-    xs, ys = on_canvas(part)
+    xs, ys = on_canvas(part, part["x"], part["y"])
     for x, y, cluster in zip(xs, ys, part["cluster"], strict=True):
         points.setdefault(cluster, []).append(f"M{x:g} {y:g}{marks[cluster][1]}")
     drawn = [
@@ -238,17 +239,12 @@ def row_map(part: dict[str, Any], order: Sequence[int]) -> str:
 def _labels(part: dict[str, Any]) -> str:
     """Numbers of the clusters, with a line to the place of those that had to move."""
     drawn = Counter(part["cluster"])
+    centres = [(k, x, y) for k, found in enumerate(part["centres"]) for x, y in found]
+    xs, ys = on_canvas(part, [x for _, x, _ in centres], [y for _, _, y in centres])
     wanted = [
-        (
-            str(cluster),
-            (
-                _at_x(part, centre[0]),
-                # A number would hide few points: it stands above them.
-                _at_y(part, centre[1]) - (_LINE if drawn[cluster] < _FEW else 0),
-            ),
-        )
-        for cluster, centres in enumerate(part["centres"])
-        for centre in centres
+        # A number would hide few points: it stands above them.
+        (str(k), (x, y - (_LINE if drawn[k] < _FEW else 0)))
+        for (k, *_), x, y in zip(centres, xs, ys, strict=True)
     ]
     out = []
     for (text, (from_x, from_y)), (x, y) in zip(wanted, apart(wanted), strict=True):
@@ -282,31 +278,9 @@ _RING = ((0, -1), (0, 1), (1, 0), (-1, 0), (0.7, -0.7), (-0.7, 0.7), (0.7, 0.7),
          (-0.7, -0.7))  # fmt: skip
 
 
-def _overlap(
-    one: str, at: tuple[float, float], other: str, there: tuple[float, float]
-) -> bool:
+def _overlap(one: str, at: Place, other: str, there: Place) -> bool:
     width = _LETTER * (len(one) + len(other)) / 2 + 3
     return abs(at[0] - there[0]) < width and abs(at[1] - there[1]) < _LINE
-
-
-def _at_x(part: dict[str, Any], value: float) -> float:
-    return float(_placed(part, 0, np.array(value)).round(1))
-
-
-def _at_y(part: dict[str, Any], value: float) -> float:
-    return float((MAP_HEIGHT - _placed(part, 1, np.array(value))).round(1))
-
-
-def _placed(
-    part: dict[str, Any], axis: int, values: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Places along an axis, from the left or from below, inside the frame."""
-    sizes = [high - low for low, high in part["limits"]]
-    room = (MAP_WIDTH - 2 * EDGE, MAP_HEIGHT - 2 * EDGE)
-    scale = min(room[0] / sizes[0], room[1] / sizes[1])
-    low, high = part["limits"][axis]
-    inside = np.clip(values, low, high)
-    return (MAP_WIDTH, MAP_HEIGHT)[axis] / 2 + scale * (inside - (low + high) / 2)
 
 
 # Room for the number of the last join, in percent.
@@ -335,37 +309,30 @@ def tree(part: dict[str, Any]) -> str:
                 f'<line x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}" class="{css}"/>'
             )
         x, y = at(node["place"], node["height"])
-        text = (
+        numbers.append(
             f'<text x="{x}" y="{y}" dx="4" dy="-4" class="node">{node["node"]}</text>'
         )
-        numbers.append(text)
     return (
         '<svg aria-hidden="true" focusable="false">'
         f"{''.join(lines)}{''.join(numbers)}</svg>"
     )
 
 
-Words = dict[str, str]
-Draw = Callable[[dict[str, Any], Words], str]
-
-
 def figures(summary: dict[str, Any]) -> dict[str, str]:
     """SVG text of every figure that the summary has numbers for."""
     words = {key: escape(word["many"]) for key, word in summary["words"].items()}
-    drawings: dict[str, Draw] = {
-        "map": lambda part, _: row_map(part, summary["order"]),
-        "outliers": _outliers,
-        "path": path_figure,
-        "tree": lambda part, _: tree(part),
+    drawings: dict[str, Callable[[dict[str, Any]], str]] = {
+        "map": partial(row_map, order=summary["order"]),
+        "outliers": partial(_outliers, words=words),
+        "path": partial(path_figure, words=words),
+        "tree": tree,
     }
     return {
-        name: draw(summary[name], words)
-        for name, draw in drawings.items()
-        if summary[name]
+        name: draw(summary[name]) for name, draw in drawings.items() if summary[name]
     }
 
 
-def _outliers(part: dict[str, Any], words: Words) -> str:
+def _outliers(part: dict[str, Any], words: dict[str, str]) -> str:
     edges, counts = part["edges"], part["counts"]
     chart = Chart(240, (edges[0], edges[-1]), around(counts, zero=True))
     chart.y_axis(words["rows"], ticks(*chart.y, most=5, least=1.0))
@@ -380,34 +347,19 @@ def _outliers(part: dict[str, Any], words: Words) -> str:
     return chart.svg()
 
 
-def _two_curves(
-    places: list[int],
-    curves: list[tuple[str, list[float | None]]],
-    title: str,
-    marked: int | None = None,
-) -> str:
-    """One curve by the left scale, and perhaps another from 0 by the right one."""
-    ends = (places[0] - 0.5, places[-1] + 0.5)
-    chart = Chart(
-        260, ends, around(curves[0][1]), left=96, right=84 if curves[1:] else 12
-    )
-    chart.y_axis(f"{curves[0][0]} (●)", ticks(*chart.y, most=5))
-    chart.x_axis(title, whole_ticks(places[0], places[-1]))
-    if marked is not None:
-        place = chart.at_x(marked)
-        chart.line(place, chart.top, place, chart.height - chart.bottom, "threshold")
-    for words, values in curves[1:]:
-        y = around(values, zero=True)
-        chart.other_axis(f"{words} (■)", ticks(*y, most=5, least=1.0), y)
-        chart.curve(places, values, "second", y)
-    chart.curve(places, curves[0][1], "first")
+def path_figure(part: dict[str, Any], words: dict[str, str]) -> str:
+    """The criterion over K, and by a second scale the number of relevant columns."""
+    k, values, relevant = part["n_clusters"], part["values"], part.get("relevant")
+    ends, right = (k[0] - 0.5, k[-1] + 0.5), 12 if relevant is None else 84
+    chart = Chart(260, ends, around(values), left=96, right=right)
+    chart.y_axis(f"{CRITERION_TITLES[part['criterion']]} (●)", ticks(*chart.y, most=5))
+    chart.x_axis("clusters K", ticks(k[0], k[-1], most=12, least=1.0))
+    place = chart.at_x(k[part["best"]])
+    chart.line(place, chart.top, place, chart.height - chart.bottom, "threshold")
+    if relevant is not None:
+        y = around(relevant, zero=True)
+        title = f"relevant {words['columns']} (■)"
+        chart.other_axis(title, ticks(*y, most=5, least=1.0), y)
+        chart.curve(k, relevant, "second", y)
+    chart.curve(k, values, "first")
     return chart.svg()
-
-
-def path_figure(part: dict[str, Any], words: Words) -> str:
-    """The criterion over K, and the number of relevant columns."""
-    k = part["n_clusters"]
-    curves = [(CRITERION_TITLES[part["criterion"]], part["values"])]
-    if "relevant" in part:
-        curves.append((f"relevant {words['columns']}", part["relevant"]))
-    return _two_curves(k, curves, "clusters K", marked=k[part["best"]])

@@ -24,11 +24,6 @@ def shown(name: str) -> str:
     return whole.translate(_PICTURES)
 
 
-def cut(name: str, length: int = 80) -> str:
-    """A name of at most so many characters."""
-    return name if len(name) <= length else name[: length - 1] + "…"
-
-
 def whole(value: float) -> str:
     """A whole number with its thousands set apart."""
     return f"{value:,.0f}".replace(",", _THIN_SPACE).replace("-", _MINUS)
@@ -158,10 +153,13 @@ class Noun:
         """The forms that a page uses."""
         return {"one": self.one, "many": self.many, "with_article": self.with_article}
 
-    def count(self, number: int, *, plain: bool = False) -> str:
-        """So many of them; ``plain`` sets no thousands apart."""
-        shown_number = str(number) if plain else whole(number)
-        return f"{shown_number} {self.one if number == 1 else self.many}"
+    def count(
+        self, number: int, one: str = "", many: str = "", *, plain: bool = False
+    ) -> str:
+        """So many of them, and what they are; ``plain`` sets no thousands apart."""
+        noun, verb = (self.one, one) if number == 1 else (self.many, many)
+        text = f"{number if plain else whole(number)} {noun}"
+        return f"{text} {verb}" if verb else text
 
 
 def nouns(row_noun: str = "rows", column_noun: str = "columns") -> tuple[Noun, Noun]:

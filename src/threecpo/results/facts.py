@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import GROUP_NAMES
+from .._core.codes import GROUP_NAMES, RELEVANT
 from .._labels import encoded
 from .._validation import check_counts
 from ..cluster.naming import cluster_names_of
 from . import figure_data
-from .dominance import separation
 from .fitted import column_names_of, mean_confidence, record_of
-from .input_checks import find_problems
+from .input_checks import FEWEST_COLUMNS, find_problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +23,42 @@ if TYPE_CHECKING:
     from ..cluster import ThreeCPO
     from ..select import KPath
     from ..table import CountTable
+
+
+FEW_COLUMNS = 3
+MUCH = 0.5
+
+
+def separation(record: FitRecord) -> dict[str, Any]:
+    """The fewest columns, at most 3, that make half of what separates the clusters.
+
+    What a column separates is its evidence in all clusters: the nats by which rates of
+    their own explain their counts better than the overall rate.
+    """
+    evidence = record.markers.evidence.sum(axis=0)
+    evidence = np.where(record.groups == RELEVANT, evidence, 0.0)
+    total = float(evidence.sum())
+    if not total:
+        return {"columns": [], "share": 0.0}
+    order = np.argsort(-evidence, kind="stable")
+    shares = np.cumsum(evidence[order[:FEW_COLUMNS]]) / total
+    n = min(int(np.searchsorted(shares, MUCH)) + 1, len(shares))
+    names = column_names_of(record)
+    columns = [str(names[j]) for j in order[:n] if evidence[j] > 0]
+    return {"columns": columns, "share": float(shares[n - 1])}
+
+
+def separation_line(facts: dict[str, Any], columns: str = "columns") -> str:
+    """Say which few columns make most of what separates clusters; nothing if none."""
+    found, n_columns = facts.get("separation") or {}, facts["columns"]
+    if n_columns < FEWEST_COLUMNS or found.get("share", 0.0) < MUCH:
+        return ""
+    names = found["columns"]
+    who = (
+        "this column makes" if len(names) == 1 else f"these {len(names)} {columns} make"
+    )
+    share = f"{100 * found['share']:.0f} %"
+    return f"{who} {share} of what separates the clusters: {', '.join(names)}"
 
 
 def known_facts(record: FitRecord) -> dict[str, Any]:
@@ -50,10 +85,7 @@ def known_facts(record: FitRecord) -> dict[str, Any]:
 def fit_facts(model: ThreeCPO) -> dict[str, Any]:
     """Parameters of a fit and what it found, as plain values."""
     record = record_of(model)
-    rows, columns = (
-        figure_data.cluster_sizes(record),
-        figure_data.column_groups(record),
-    )
+    rows = figure_data.cluster_sizes(record)
     return {
         "parameters": dict(record.parameters),
         "seed": record.parameters["random_state"],
@@ -64,7 +96,7 @@ def fit_facts(model: ThreeCPO) -> dict[str, Any]:
         "cluster_names": cluster_names_of(record).tolist(),
         "outliers": rows["outliers"],
         "rows_without_counts": rows["without_counts"],
-        "column_groups": dict(zip(columns["groups"], columns["columns"], strict=True)),
+        "column_groups": figure_data.column_groups(record),
         "loss": record.loss,
         "iterations": record.n_iter,
         "known": known_facts(record),
@@ -98,29 +130,21 @@ FEW = 4
 def describe_counts(table: CountTable) -> dict[str, Any]:
     """Describe a table of counts."""
     counts = check_counts(table)
-    sums = counts.row_lengths(1)
-    found = find_problems(table)
-    n_rows, n_columns = table.shape
-    stored = len(counts.data)
-    all_stored = stored == n_rows * n_columns
+    n_cells, stored = table.shape[0] * table.shape[1], len(counts.data)
+    dispersion = overdispersion(counts)
+    used = np.bincount(counts.indices, minlength=counts.n_columns)
     return {
-        **found,
+        **find_problems(table),
         "description": table.description,
-        "rows": n_rows,
-        "columns": n_columns,
         "stored": stored,
-        "density": stored / (n_rows * n_columns),
+        "density": stored / n_cells,
         "total": float(counts.data.sum()),
-        "least": float(counts.data.min()) if all_stored else 0.0,
-        "most": float(counts.data.max(initial=0.0)),
-        "whole": not counts.fractional,
-        "row_sums": {
-            "least": float(sums.min()),
-            "most": float(sums.max()),
-            "median": float(np.median(sums)),
+        "least": float(counts.data.min()) if stored == n_cells else 0.0,
+        "overdispersion": {
+            "median": float(np.median(dispersion)) if len(dispersion) else 0.0,
+            "above_2": float(np.mean(dispersion > 2)) if len(dispersion) else 0.0,
         },
-        "overdispersion": _summary(overdispersion(counts)),
-        "empty_columns": _n_empty_columns(counts),
+        "empty_columns": int(np.count_nonzero(used == 0)),
         "first_row_names": _first(table.row_names),
         "first_column_names": _first(table.column_names),
         "repeated_row_names": _repeated(table.row_names),
@@ -144,19 +168,6 @@ def overdispersion(counts: Counts) -> NDArray[np.float64]:
     sums = sum_by_labels(counts, labels, 1, groups, PRIOR)
     found = dispersions(counts, labels, sums.smoothed(PRIOR), groups)
     return found[sums.totals > 0]
-
-
-def _summary(dispersion: NDArray[np.float64]) -> dict[str, float]:
-    return {
-        "median": float(np.median(dispersion)) if len(dispersion) else 0.0,
-        "above_2": float(np.mean(dispersion > 2)) if len(dispersion) else 0.0,
-    }
-
-
-def _n_empty_columns(counts: Counts) -> int:
-    unused = np.ones(counts.n_columns, dtype=bool)
-    unused[counts.indices] = False
-    return int(np.count_nonzero(unused))
 
 
 def _first(names: NDArray[np.object_] | None) -> list[str] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from itertools import chain, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,18 +47,10 @@ def cluster_sizes(record: FitRecord) -> Part:
     }
 
 
-def column_groups(record: FitRecord) -> Part:
-    """Columns in each group, and the share of all counts that they hold."""
-    groups, sums = record.groups, record.sums
-    totals = sums.totals + record.settings.prior * sums.total_weight
-    whole = float(totals.sum()) or 1.0
-    return {
-        "groups": list(GROUP_NAMES.values()),
-        "columns": [int((groups == group).sum()) for group in GROUP_NAMES],
-        "counts": [
-            float(totals[groups == group].sum()) / whole for group in GROUP_NAMES
-        ],
-    }
+def column_groups(record: FitRecord) -> dict[str, int]:
+    """Number of columns in each group."""
+    groups = record.groups
+    return {name: int((groups == group).sum()) for group, name in GROUP_NAMES.items()}
 
 
 def heat_map(
@@ -86,17 +79,9 @@ def heat_map(
 
 def _in_turn(lists: list[NDArray[np.intp]]) -> NDArray[np.intp]:
     """First entries of all lists, then the second ones, each entry once."""
-    turns = np.concatenate([np.arange(len(entries)) for entries in lists])
-    entries = np.concatenate(lists)[np.argsort(turns, kind="stable")]
-    _, first = np.unique(entries, return_index=True)
-    return entries[np.sort(first)]
-
-
-def convergence(record: FitRecord) -> Part:
-    """The kept run by iteration, and the loss of every run."""
-    return {name: plain(values) for name, values in record.history.items()} | {
-        "restarts": plain(record.restart_losses)
-    }
+    entries = chain.from_iterable(zip_longest(*lists))
+    once = dict.fromkeys(entry for entry in entries if entry is not None)
+    return np.array([*once], dtype=np.intp)
 
 
 def outliers(rows: Table, threshold: float) -> Part:
@@ -320,66 +305,37 @@ def cluster_path(table: Table, last: int | None = None) -> dict[str, Any]:
     >>> [cluster["n_clusters"] for cluster in part["clusters"]]
     [1, 2, 2, 3, 3, 3]
     """
-    upper, lower = table["n_clusters"], table["next_n_clusters"]
-    levels = np.unique(np.concatenate([upper, lower])).tolist()
-    if last is not None:
-        levels = [k for k in levels if k <= last]
+    levels = np.unique([table["n_clusters"], table["next_n_clusters"]]).tolist()
     clusters: list[dict[str, Any]] = []
     lines: list[dict[str, Any]] = []
     above: dict[int, int] = {}  # cluster of the level above: its place in the list
     for level, k in enumerate(levels):
-        into = np.flatnonzero(lower == k) if level else np.array([], dtype=np.intp)
-        arriving = _arriving(table, into, above, [each["x"] for each in clusters])
-        if not level:
-            arriving = _first_level(table, k)
-        here: dict[int, int] = {}
-        order = sorted(arriving, key=lambda cluster: (arriving[cluster][1], cluster))
-        for place, cluster in enumerate(order):
-            here[cluster] = len(clusters)
-            rows, x = arriving[cluster][0], (place + 0.5) / len(order)
-            clusters.append({"n_clusters": k, "cluster": cluster, "rows": rows, "x": x})
-        lines += _lines(table, into, above, here, arriving)
-        above = here
+        if last is not None and k > last:
+            break
+        side = "next_" if level else ""
+        chosen = table[f"{side}n_clusters"] == k
+        n = table["rows"][chosen]
+        own, into = np.unique(table[f"{side}cluster"][chosen], return_inverse=True)
+        rows = np.bincount(into, n).tolist()
+        x, ends = own, []  # nothing stands above the first level
+        if level:
+            ends = [above[a] for a in table["cluster"][chosen].tolist()]
+            x = np.bincount(into, n * [clusters[end]["x"] for end in ends]) / rows
+        order = np.lexsort([own, x]).tolist()
+        here = {b: len(clusters) + place for place, b in enumerate(order)}
+        lines += [
+            {"from": end, "to": here[b], "rows": shared, "share": shared / rows[b]}
+            for end, b, shared in zip(ends, into.tolist(), n.tolist(), strict=False)
+            if shared > SMALL_SHARE * rows[b]
+        ]
+        clusters += [
+            {
+                "n_clusters": k,
+                "cluster": int(own[b]),
+                "rows": int(rows[b]),
+                "x": (place + 0.5) / len(order),
+            }
+            for place, b in enumerate(order)
+        ]
+        above = {int(own[b]): place for b, place in here.items()}
     return {"clusters": clusters, "lines": lines}
-
-
-def _first_level(table: Table, k: int) -> dict[int, tuple[int, float]]:
-    """Rows and order of the clusters that nothing stands above."""
-    out: dict[int, tuple[int, float]] = {}
-    for i in np.flatnonzero(table["n_clusters"] == k):
-        cluster = int(table["cluster"][i])
-        rows = out.get(cluster, (0, 0.0))[0] + int(table["rows"][i])
-        out[cluster] = rows, float(cluster)
-    return out
-
-
-def _arriving(
-    table: Table, into: NDArray[np.intp], above: dict[int, int], places: list[float]
-) -> dict[int, tuple[int, float]]:
-    """Rows of each cluster, and the mean place of the clusters they come from."""
-    rows: dict[int, int] = {}
-    sums: dict[int, float] = {}
-    for a, b, n in _triples(table, into):
-        rows[b] = rows.get(b, 0) + n
-        sums[b] = sums.get(b, 0.0) + n * places[above[a]]
-    return {b: (rows[b], sums[b] / rows[b]) for b in rows}
-
-
-def _lines(
-    table: Table,
-    into: NDArray[np.intp],
-    above: dict[int, int],
-    here: dict[int, int],
-    arriving: dict[int, tuple[int, float]],
-) -> list[dict[str, Any]]:
-    return [
-        {"from": above[a], "to": here[b], "rows": n, "share": n / arriving[b][0]}
-        for a, b, n in _triples(table, into)
-        if n > SMALL_SHARE * arriving[b][0]
-    ]
-
-
-def _triples(table: Table, into: NDArray[np.intp]) -> Iterable[tuple[int, int, int]]:
-    """Upper cluster, lower cluster and rows."""
-    names = ("cluster", "next_cluster", "rows")
-    return zip(*(table[name][into].tolist() for name in names), strict=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._validation import check_counts, looks_log_normalised, proportion_total
 from ..table import CountTable
-from .dominance import FEWEST_COLUMNS, FEWEST_ROWS, find_dominance
 from .odd_columns import FEWEST, find_odd_columns, sampled
 
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from .._core.counts import Counts
 
+# In smaller tables every row and column has a large share.
+FEWEST_ROWS, FEWEST_COLUMNS = 100, 20
 # In smaller tables such patterns come by chance.
 _FEWEST_FRACTIONS = 5
 # Many rows of few columns are often alike.
@@ -35,6 +37,8 @@ _FEATURES = re.compile(r"ENS[A-Z]*G\d{6,}(?:\.\d+)?|(?i:otu|z?asv|zotu)[\W_]*\d+
 _GENES = re.compile(r"(?i:mt-\w+|rp[ls]\d+\w?)")
 _NAMES_READ, _FEWEST_GENES = 2000, 3
 _MOSTLY = 0.9
+# The share of rows that are the deepest.
+_DEEPEST = 0.05
 # Shares of counts that are large on the labelled sets of the benchmarks.
 _DEEP = 0.4
 _LARGE, _LARGE_TOGETHER, _FEW = 0.2, 0.4, 3
@@ -84,13 +88,8 @@ def find_problems(table: CountTable) -> dict[str, Any]:
     counts, names = table.counts, table.column_names
     sums, sample = counts.row_lengths(1), sampled(counts)
     odd = find_odd_columns(counts, sample, sums, names)
-    dominance = _dominance(
-        counts, sample, sums, [j for kind in odd.values() for j in kind]
-    )
-    largest = dominance["largest_columns"]
-    largest["columns"] = _named(names, largest.pop("places"))
     return {
-        **dominance,
+        **_dominance(counts, sample, sums, names, [*chain(*odd.values())]),
         **{kind: _named(names, places) for kind, places in odd.items()},
         "total_rows": _named(table.row_names, _total_rows(counts, sums)),
         "measures": [
@@ -104,7 +103,11 @@ def find_problems(table: CountTable) -> dict[str, Any]:
         "columns": counts.n_columns,
         "whole": not counts.fractional,
         "most": float(counts.data.max(initial=0.0)),
-        "row_sums": {"least": float(sums.min()), "most": float(sums.max())},
+        "row_sums": {
+            "least": float(sums.min()),
+            "most": float(sums.max()),
+            "median": float(np.median(sums)),
+        },
         "log_normalised": counts.fractional and looks_log_normalised(counts),
         "proportions_of": proportion_total(counts),
         "empty_rows": int((sums == 0).sum()),
@@ -112,18 +115,76 @@ def find_problems(table: CountTable) -> dict[str, Any]:
 
 
 def _dominance(
-    counts: Counts, sample: Counts, sums: Any, odd: list[int]
+    counts: Counts,
+    sample: Counts,
+    sums: NDArray[np.float64],
+    names: NDArray[np.object_] | None,
+    odd: list[int],
 ) -> dict[str, Any]:
-    """What will dominate the clusters when columns that are not counts are excluded."""
+    """What will dominate the clusters when columns that are not counts are excluded.
+
+    ``sample`` are some of the rows, ``sums`` those of all rows. Dispersions are those
+    of a table of one cluster, in the sample.
+    """
     used = np.ones(counts.n_columns, dtype=bool)
     used[odd] = False
-    if used.all() or not used.any():
-        return find_dominance(sample, sums)
-    sums = counts.columns(used).row_lengths(1)
-    found = find_dominance(sample.columns(used), sums)
-    largest = found["largest_columns"]
-    largest["places"] = np.flatnonzero(used)[largest["places"]].tolist()
-    return found
+    if not used.any():
+        used[:] = True
+    if not used.all():
+        sums, sample = counts.columns(used).row_lengths(1), sample.columns(used)
+    n, total, totals = round(_DEEPEST * len(sums)), sums.sum(), _totals(sample)
+    deepest = np.partition(sums, -n)[-n:].sum() / total if n and total else 0.0
+    largest = np.argsort(-totals, kind="stable")[:_FEW]
+    shares = totals[largest] / max(totals.sum(), np.finfo(float).tiny)
+    medians = [
+        float(np.median(values)) if len(values) else 0.0
+        for values in dispersions_both_ways(sample)
+    ]
+    return {
+        "deepest_rows": float(deepest),
+        "largest_columns": {
+            "shares": shares.tolist(),
+            "columns": _named(names, np.flatnonzero(used)[largest]),
+        },
+        "dispersion": dict(zip(("of_columns", "of_rows"), medians, strict=True)),
+    }
+
+
+def dispersions_both_ways(
+    counts: Counts,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Pearson's dispersion of each column and of each row that has counts."""
+    sums = counts.row_lengths(1)
+    totals = _totals(counts)
+    rows = np.repeat(np.arange(counts.n_rows), np.diff(counts.indptr))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratios = counts.data * (sums.sum() / sums[rows]) / totals[counts.indices]
+        squares = counts.data * ratios
+    n_rows, n_columns = int((sums > 0).sum()), int((totals > 0).sum())
+    return (
+        _dispersion(counts.indices, squares, ratios, totals, n_rows),
+        _dispersion(rows, squares, ratios, sums, n_columns),
+    )
+
+
+def _dispersion(
+    places: NDArray[Any],
+    squares: NDArray[np.float64],
+    ratios: NDArray[np.float64],
+    totals: NDArray[np.float64],
+    n: int,
+) -> NDArray[np.float64]:
+    """Pearson's statistic over its degrees of freedom, as in ``_core.dispersion``."""
+    filled, n_places = totals > 0, len(totals)
+    if n < 2:
+        return np.zeros(0)
+    pearson = (np.bincount(places, squares, n_places) - totals)[filled] / (n - 1)
+    return pearson / (np.bincount(places, ratios, n_places)[filled] / n)
+
+
+def _totals(counts: Counts) -> NDArray[np.float64]:
+    totals = np.bincount(counts.indices, counts.data, counts.n_columns)
+    return totals.astype(np.float64)  # of no counts, numpy's are whole numbers
 
 
 def _named(names: NDArray[np.object_] | None, places: Iterable[int]) -> list[str]:
@@ -220,12 +281,6 @@ def problem_lines(facts: dict[str, Any]) -> Iterator[str]:
         yield (
             "all fractions have three digits. If 1.234 means 1234, pass thousands='.'."
         )
-    yield from _not_counts(facts)
-    yield from _dominant(facts)
-
-
-def _not_counts(facts: dict[str, Any]) -> Iterator[str]:
-    """What is counted, but should not be."""
     for name in facts["total_rows"]:
         yield f"row {name!r} is the sum of all others. Remove it from the file."
     for name in facts["total_columns"]:
@@ -237,14 +292,15 @@ def _not_counts(facts: dict[str, Any]) -> Iterator[str]:
             f"index={name!r}, or exclude it with drop=[{name!r}]."
         )
     if names := facts["code_columns"]:
-        one = len(names) == 1
-        who = f"column {names[0]!r} has" if one else f"columns {_and(names)} have"
-        look = "it looks like a code" if one else "they look like codes"
+        *first, last = map(repr, names)
+        who = f"column {last} has"
+        look, what, them = "it looks like a code", "a count", "it"
+        if first:
+            who = f"columns {', '.join(first)} and {last} have"
+            look, what, them = "they look like codes", "counts", "them"
         yield (
-            f"{who} few small values and no 0, so {look}, not "
-            f"{'a count' if one else 'counts'}. Compare clusters with "
-            f"{'it' if one else 'them'} by labels={names!r}, or exclude "
-            f"{'it' if one else 'them'} with drop={names!r}."
+            f"{who} few small values and no 0, so {look}, not {what}. Compare clusters "
+            f"with {them} by labels={names!r}, or exclude {them} with drop={names!r}."
         )
     for each in facts["measures"]:
         name = each["column"]
@@ -255,11 +311,7 @@ def _not_counts(facts: dict[str, Any]) -> Iterator[str]:
     if copies := facts["copied_rows"]:
         are = "row is" if copies == 1 else "rows are"
         yield f"{copies} {are} identical to an earlier row. Check for duplicates."
-
-
-def _and(names: list[str]) -> str:
-    *first, last = map(repr, names)
-    return f"{', '.join(first)} and {last}"
+    yield from _dominant(facts)
 
 
 def _dominant(facts: dict[str, Any]) -> Iterator[str]:
@@ -276,10 +328,17 @@ def _dominant(facts: dict[str, Any]) -> Iterator[str]:
         share = f"{100 * facts['deepest_rows']:.0f} %"
         yield (
             f"5 % of the rows contain {share} of all counts and will "
-            " dominate the clusters. Compare with robust=True."
+            "dominate the clusters. Compare with robust=True."
         )
-    if n_columns >= FEWEST_COLUMNS:
-        yield from _large(facts["largest_columns"])
+    largest = facts["largest_columns"]
+    shares, names = largest["shares"], largest["columns"]
+    n = 1 if shares[0] >= _LARGE else _FEW
+    if n_columns >= FEWEST_COLUMNS and (n == 1 or sum(shares) >= _LARGE_TOGETHER):
+        have = f"column {names[0]!r} contains" if n == 1 else f"{n} columns contain"
+        yield (
+            f"{have} {100 * sum(shares[:n]):.0f} % of all counts. Compare with a fit "
+            f"without by drop={names[:n]!r}."
+        )
     found = facts["dispersion"]
     if facts["whole"] and facts["most"] > 1 and 0 < found["of_columns"] < _TAME:
         yield (
@@ -302,17 +361,4 @@ def _dominant(facts: dict[str, Any]) -> Iterator[str]:
         yield (
             "the table looks transposed, as columns vary much more than rows do. If "
             "the columns are what you want to cluster, pass transpose=True."
-        )
-
-
-def _large(found: dict[str, Any]) -> Iterator[str]:
-    """One or a few columns with most of the counts."""
-    shares, names = found["shares"], found["columns"]
-    n = 1 if shares[0] >= _LARGE else _FEW
-    if n == 1 or sum(shares) >= _LARGE_TOGETHER:
-        chosen = names[:n]
-        have = f"column {chosen[0]!r} contains" if n == 1 else f"{n} columns contain"
-        yield (
-            f"{have} {100 * sum(shares[:n]):.0f} % of all counts. Compare with a fit "
-            f"without by drop={chosen!r}."
         )
