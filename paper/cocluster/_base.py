@@ -31,7 +31,40 @@ if TYPE_CHECKING:
 
 
 class BaseCocluster(ClusterMixin, BaseEstimator):
-    """Validate, drop empty rows and columns, run, keep the best, number the labels."""
+    """Validate, drop empty rows and columns, run, keep the best, number the labels.
+
+    Parameters
+    ----------
+    n_clusters : int, default=8
+        Number of row clusters K. Some may end up empty.
+    n_init : int, default=10
+        Number of runs; that of the highest criterion is kept.
+    max_iter : int, default=100
+        Most sweeps of a run; no warning says that it was reached.
+    tol : float, default=1e-9
+        A run ends when a sweep moves nothing, or changes the criterion by no more than
+        this share of it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    labels_, row_labels_ : ndarray of shape (n_rows,)
+        Cluster of each row, numbered without gaps; 0 for a row of zeros.
+    column_labels_ : ndarray of shape (n_columns,)
+        Cluster of each column, likewise. Where row cluster k and column cluster k
+        belong together they have one number, and those without rows the highest.
+    n_clusters_, n_column_clusters_ : int
+        Number of clusters with rows, and with columns.
+    criterion_ : float
+        The criterion of the kept run, in the notes of each class.
+    restart_criteria_ : ndarray of shape (n_runs,)
+        The criterion of every run.
+    n_iter_ : int
+        Sweeps of the kept run.
+    n_features_in_ : int
+        Number of columns.
+    """
 
     # Whether row cluster k and column cluster k belong together.
     _diagonal = False
@@ -118,7 +151,14 @@ class BaseCocluster(ClusterMixin, BaseEstimator):
 
 
 class RectangularCocluster(BaseCocluster):
-    """Adds a number of column clusters of its own."""
+    """Adds a number of column clusters of its own.
+
+    Parameters
+    ----------
+    n_column_clusters : int or None, default=None
+        Number of column clusters L, at most that of columns that are not all zero; None
+        means K.
+    """
 
     def __init__(
         self,

@@ -138,41 +138,10 @@ class ELBM(RectangularCocluster):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of row clusters K. Some may end up without rows.
-    n_column_clusters : int or None, default=None
-        Number of column clusters L, at most that of columns that are not all zero; None
-        means K.
     variant : {"model", "code"}, default="model"
         ``"model"`` is the Poisson latent block model. ``"code"`` is what the authors'
         program computes, whose numbers are the published ones: every count is weighted
         by the sums of its row and its column, so long rows and frequent columns rule.
-    n_init : int, default=10
-        Number of runs.
-    max_iter : int, default=100
-        Most sweeps of a run; no warning says that it was reached.
-    tol : float, default=1e-9
-        A run ends when a sweep moves nothing or, for ``"model"``, changes the criterion
-        by no more than this share of it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed.
-
-    Attributes
-    ----------
-    labels_, row_labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, numbered without gaps; 0 for a row of zeros.
-    column_labels_ : ndarray of shape (n_columns,)
-        Cluster of each column, likewise.
-    n_clusters_, n_column_clusters_ : int
-        Number of row and of column clusters found.
-    criterion_ : float
-        Complete-data log-likelihood, up to what does not depend on the clusters.
-    restart_criteria_ : ndarray of shape (n_init,)
-        The criterion of every run.
-    n_iter_ : int
-        Sweeps of the kept run.
-    n_features_in_ : int
-        Number of columns.
 
     Notes
     -----

@@ -72,40 +72,6 @@ class CoclustInfo(RectangularCocluster):
        best, then every column likewise;
     3. repeat 2 until nothing changes; keep the best of ``n_init`` such runs.
 
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of row clusters K. Some may end up without rows.
-    n_column_clusters : int or None, default=None
-        Number of column clusters L, at most that of columns that are not all zero; None
-        means K.
-    n_init : int, default=10
-        Number of runs; results depend much on the start.
-    max_iter : int, default=100
-        Most sweeps of a run. Reaching it is common and gives no warning.
-    tol : float, default=1e-9
-        A run ends when a sweep moves nothing, or changes the criterion by no more than
-        this share of it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed.
-
-    Attributes
-    ----------
-    labels_, row_labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, numbered without gaps; 0 for a row of zeros.
-    column_labels_ : ndarray of shape (n_columns,)
-        Cluster of each column, likewise.
-    n_clusters_, n_column_clusters_ : int
-        Number of row and of column clusters found.
-    criterion_ : float
-        Mutual information of the block table, in nats.
-    restart_criteria_ : ndarray of shape (n_init,)
-        The criterion of every run.
-    n_iter_ : int
-        Sweeps of the kept run.
-    n_features_in_ : int
-        Number of columns.
-
     Notes
     -----
     With P the block sums over their total, the criterion is Σ P_kl log δ_kl where δ_kl

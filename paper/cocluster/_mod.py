@@ -57,38 +57,6 @@ class CoclustMod(BaseCocluster):
     2. put every row in the cluster where it adds most modularity, then every column;
     3. repeat 2 until nothing changes; keep the best of ``n_init`` such runs.
 
-    Parameters
-    ----------
-    n_clusters : int, default=8
-        Number of clusters of rows and of columns. Some may end up empty.
-    n_init : int, default=10
-        Number of runs; the one of the highest modularity is kept.
-    max_iter : int, default=100
-        Most sweeps of a run; no warning says that it was reached.
-    tol : float, default=1e-9
-        A run ends when a sweep moves nothing, or changes the modularity by no more than
-        this share of it.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the starts.
-
-    Attributes
-    ----------
-    labels_, row_labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, numbered without gaps; 0 for a row of zeros.
-    column_labels_ : ndarray of shape (n_columns,)
-        Cluster of each column, with the numbers of the rows; 0 for a column of zeros.
-        Clusters without rows have the highest numbers.
-    n_clusters_, n_column_clusters_ : int
-        Number of clusters with rows, and with columns.
-    criterion_ : float
-        Modularity, from -1 to 1.
-    restart_criteria_ : ndarray of shape (n_init,)
-        Modularity of every run.
-    n_iter_ : int
-        Sweeps of the kept run.
-    n_features_in_ : int
-        Number of columns.
-
     Notes
     -----
     With row sums r, column sums c and total N, the criterion is

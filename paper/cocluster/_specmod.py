@@ -76,34 +76,8 @@ class CoclustSpecMod(BaseCocluster):
 
     Parameters
     ----------
-    n_clusters : int, default=8
-        Number of clusters of rows and of columns, and of singular vectors.
-    n_init : int, default=10
-        Number of k-means runs; the singular vectors are found once.
     max_iter : int, default=20
         Most iterations of k-means; no warning says that it was reached.
-    tol : float, default=1e-9
-        Movement of the centres at which k-means ends, as in scikit-learn.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of k-means and of the start of the singular vectors.
-
-    Attributes
-    ----------
-    labels_, row_labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, numbered without gaps; 0 for a row of zeros.
-    column_labels_ : ndarray of shape (n_columns,)
-        Cluster of each column, with the numbers of the rows; 0 for a column of zeros.
-        Clusters without rows have the highest numbers.
-    n_clusters_, n_column_clusters_ : int
-        Number of clusters with rows, and with columns.
-    criterion_ : float
-        Minus the inertia of k-means.
-    restart_criteria_ : ndarray of shape (n_init,)
-        Minus the inertia of every run.
-    n_iter_ : int
-        Iterations of the kept k-means run.
-    n_features_in_ : int
-        Number of columns.
 
     Notes
     -----
@@ -111,9 +85,10 @@ class CoclustSpecMod(BaseCocluster):
     diag(r)^(-1/2) X diag(c)^(-1/2). The columns of diag(r)^(-1/2) U and of
     diag(c)^(-1/2) V have length 1 each, so that points of rows have a size of about
     n^(-1/2) and those of columns d^(-1/2): where n and d differ much, k-means partly
-    separates rows from columns. Rows and columns of zeros are left out. All is sparse;
-    a Lanczos step takes time O(nnz). Data that fall apart into unconnected blocks have
-    equal singular values, whose vectors are one basis of many.
+    separates rows from columns. The criterion is minus the inertia of k-means, and the
+    singular vectors are found once. Rows and columns of zeros are left out. All is
+    sparse; a Lanczos step takes time O(nnz). Data that fall apart into unconnected
+    blocks have equal singular values, whose vectors are one basis of many.
 
     References
     ----------

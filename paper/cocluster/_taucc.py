@@ -149,31 +149,13 @@ class TauCC(BaseCocluster):
     max_iter : int, default=500
         Most rounds of step 2, which need not converge; no warning says so when it
         is reached.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the choice of rows and columns.
-
-    Attributes
-    ----------
-    labels_, row_labels_ : ndarray of shape (n_rows,)
-        Cluster of each row, numbered without gaps; 0 for a row of zeros.
-    column_labels_ : ndarray of shape (n_columns,)
-        Cluster of each column, likewise.
-    n_clusters_, n_column_clusters_ : int
-        Number of row and of column clusters found.
-    criterion_ : float
-        Tau of the rows plus tau of the columns.
-    restart_criteria_ : ndarray of shape (1,)
-        The same.
-    n_iter_ : int
-        Rounds of step 2.
-    n_features_in_ : int
-        Number of columns.
 
     Notes
     -----
     With T the block sums over their total and t its margins, row moves raise
     ``Δ_x = Σ_kl T_kl² / t_.l - Σ_k t_k.²`` (columns fixed), column moves the same with
-    the roles changed; tau of the rows is ``Δ_x / (1 - Σ_k t_k.²)``. Row i is similar to
+    the roles changed; tau of the rows is ``Δ_x / (1 - Σ_k t_k.²)``, and the criterion
+    is tau of the rows plus that of the columns. Row i is similar to
     cluster k by ``Σ_l A_il T_kl / t_.l - p_i t_k.``, where A_il is its sum over column
     cluster l, p_i its whole sum, both over the total. The phases raise different
     quantities, so nothing is monotone over rounds. Rows and columns of zeros are left
