@@ -1,4 +1,4 @@
-"""Writes an atlas block by block: 10x HDF5 as Cell Ranger does, h5ad, npz blocks.
+"""Writes an atlas block by block: 10x HDF5 as Cell Ranger does, or h5ad.
 
 What was written before a crash is gone on from: files have the number of rows that they
 hold, and blocks follow from their numbers.
@@ -7,32 +7,24 @@ hold, and blocks follow from their numbers.
 from __future__ import annotations
 
 import shutil
-import zlib
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import cache, partial
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import _atlas
 from _common import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    from _atlas import Atlas
-
-FORMATS = {"10x": ".h5", "h5ad": ".h5ad", "npz": ""}
+FORMATS = {"10x": ".h5", "h5ad": ".h5ad"}
 # Bytes of a stored count on disk, rather too many.
-ON_DISK = {"10x": 5, "h5ad": 6, "npz": 13}
+ON_DISK = {"10x": 5, "h5ad": 6}
 CHUNK = 1 << 17
 BLOCKS_BEFORE_FLUSH = 16
-THREADS = 2
 
 
-def write(atlas: Atlas, path: Path, kind: str) -> None:
+def write(atlas: _atlas.Atlas, path: Path, kind: str) -> None:
     """Write the file, unless it is there."""
     if path.exists():
         say(f"{path} is there")
@@ -43,117 +35,35 @@ def write(atlas: Atlas, path: Path, kind: str) -> None:
         message = f"{path} needs about {needed / 1e9:.0f} GB; {free / 1e9:.0f} are free"
         raise SystemExit(message)
     beside = path.with_name(f"{path.name}.part")
-    (_write_npz if kind == "npz" else _write_hdf5)(atlas, beside, kind)
+    _write_hdf5(atlas, beside, kind)
     beside.replace(path)
 
 
-def _write_npz(atlas: Atlas, folder: Path, _: str) -> None:
-    from threecpo import CountTable, write_counts
-
-    folder.mkdir(exist_ok=True)
-    names = column_names(atlas)
-    for index in range(len(list(folder.glob("*.npz"))), atlas.n_blocks):
-        table = CountTable(atlas.block(index), column_names=names)
-        # It appears when it is whole.
-        write_counts(table, folder / f"block-{index:05d}.npz")
-        _tell(index, atlas)
-
-
-def _write_hdf5(atlas: Atlas, path: Path, kind: str) -> None:
-    with _opened(path) as file, ThreadPoolExecutor(THREADS) as pool:
-        group = _prepared(file, atlas, kind)
-        indptr, start = group["indptr"], int(file.attrs["blocks"])
-        end = int(indptr[min(start * _rows(), atlas.n_rows)])
-        arrays = [_Packed(group[name], end, pool) for name in ("data", "indices")]
-        for index, block in _ahead(atlas, start, pool):
-            for array, values in zip(arrays, (block.data, block.indices), strict=True):
-                array.append(values)
-            first = index * _rows() + 1
-            indptr[first : first + block.shape[0]] = end + block.indptr[1:]
-            end += len(block.data)
-            if (index + 1) % BLOCKS_BEFORE_FLUSH == 0 or index + 1 == atlas.n_blocks:
-                for array in arrays:
-                    array.flush()
-                file.attrs["blocks"] = index + 1
-                file.flush()
-            _tell(index, atlas)
-        del file.attrs["blocks"]
-
-
-def _ahead(
-    atlas: Atlas, start: int, pool: ThreadPoolExecutor
-) -> Iterator[tuple[int, Any]]:
-    """Blocks in their order, each drawn while the one before is packed."""
-    drawn = None
-    for index in range(start, atlas.n_blocks):
-        block = atlas.block(index) if drawn is None else drawn.result()
-        more = index + 1 < atlas.n_blocks
-        drawn = pool.submit(atlas.block, index + 1) if more else None
-        yield index, block
-
-
-class _Packed:
-    """A growing array whose chunks are packed by threads, as HDF5 would pack them."""
-
-    def __init__(self, array: Any, end: int, pool: ThreadPoolExecutor) -> None:
-        self._array, self._pool = array, pool
-        self._first = end // CHUNK * CHUNK
-        self._rest = array[self._first : end]
-
-    def append(self, values: Any) -> None:
-        """Write the chunks that are full; keep the rest."""
-        values = np.concatenate([self._rest, values.astype(self._array.dtype)])
-        whole = len(values) // CHUNK * CHUNK
-        self._write([values[at : at + CHUNK] for at in range(0, whole, CHUNK)])
-        self._first, self._rest = self._first + whole, values[whole:]
-
-    def flush(self) -> None:
-        """Write the last chunk, which the next call of append writes again."""
-        padded = np.zeros(CHUNK, self._array.dtype)
-        padded[: len(self._rest)] = self._rest
-        self._write([padded])
-        self._array.resize((self._first + len(self._rest),))
-
-    def _write(self, chunks: list[Any]) -> None:
-        # It never shrinks: what was written before a crash is read again.
-        length = self._first + CHUNK * len(chunks)
-        self._array.resize((max(length, self._array.shape[0]),))
-        level = self._array.compression_opts
-        for i, packed in enumerate(self._pool.map(partial(_pack, level), chunks)):
-            self._array.id.write_direct_chunk((self._first + i * CHUNK,), packed)
-
-
-def _pack(level: int, chunk: Any) -> bytes:
-    return packing().compress(chunk.tobytes(), level)
-
-
-@cache
-def packing() -> Any:
-    """The package deflate where it is there: the same format in a third of the time."""
-    try:
-        import deflate
-    except ImportError:
-        return zlib
-    return SimpleNamespace(
-        compress=lambda raw, level: bytes(deflate.zlib_compress(raw, level))
-    )
-
-
-def _rows() -> int:
-    import _atlas
-
-    return _atlas.BLOCK_ROWS
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[Any]:
+def _write_hdf5(atlas: _atlas.Atlas, path: Path, kind: str) -> None:
     import h5py
 
     with h5py.File(path, "a") as file:
-        yield file
+        group = _prepared(file, atlas, kind)
+        indptr, start = group["indptr"], int(file.attrs["blocks"])
+        end = int(indptr[min(start * _atlas.BLOCK_ROWS, atlas.n_rows)])
+        for index in range(start, atlas.n_blocks):
+            block = atlas.block(index)
+            first = index * _atlas.BLOCK_ROWS + 1
+            indptr[first : first + block.shape[0]] = end + block.indptr[1:]
+            for name in ("data", "indices"):
+                # What was written behind it before a crash is cut off.
+                group[name].resize((end + block.nnz,))
+                group[name][end:] = getattr(block, name)
+            end += block.nnz
+            if (index + 1) % BLOCKS_BEFORE_FLUSH == 0 or index + 1 == atlas.n_blocks:
+                file.attrs["blocks"] = index + 1
+                file.flush()
+            if (index + 1) % 32 == 0 or index + 1 == atlas.n_blocks:
+                say(f"  block {index + 1} of {atlas.n_blocks}")
+        del file.attrs["blocks"]
 
 
-def _prepared(file: Any, atlas: Atlas, kind: str) -> Any:
+def _prepared(file: Any, atlas: _atlas.Atlas, kind: str) -> Any:
     """Arrays to be filled, and names, unless they are there."""
     place = "matrix" if kind == "10x" else "X"
     if "blocks" in file.attrs:
@@ -171,15 +81,15 @@ def _prepared(file: Any, atlas: Atlas, kind: str) -> Any:
     return group
 
 
-def column_names(atlas: Atlas) -> list[str]:
+def column_names(atlas: _atlas.Atlas) -> list[str]:
     return [f"Gene{j:05d}" for j in range(atlas.n_columns)]
 
 
-def _cells(atlas: Atlas) -> Any:
+def _cells(atlas: _atlas.Atlas) -> Any:
     return np.char.add("CELL", np.char.zfill(np.arange(atlas.n_rows).astype(str), 7))
 
 
-def _name_10x(file: Any, group: Any, atlas: Atlas) -> None:
+def _name_10x(file: Any, group: Any, atlas: _atlas.Atlas) -> None:
     """Names as Cell Ranger 3 and later write them."""
     file.attrs["filetype"] = "matrix"
     names = np.array(column_names(atlas), dtype="S")
@@ -194,7 +104,7 @@ def _name_10x(file: Any, group: Any, atlas: Atlas) -> None:
     features.create_dataset("_all_tag_keys", data=np.array([b"genome"]))
 
 
-def _name_h5ad(file: Any, group: Any, atlas: Atlas) -> None:
+def _name_h5ad(file: Any, group: Any, atlas: _atlas.Atlas) -> None:
     """Names and attributes as AnnData writes them."""
     import h5py
 
@@ -216,8 +126,3 @@ def _name_h5ad(file: Any, group: Any, atlas: Atlas) -> None:
         index.attrs.update(
             {"encoding-type": "string-array", "encoding-version": "0.2.0"}
         )
-
-
-def _tell(index: int, atlas: Atlas) -> None:
-    if (index + 1) % 32 == 0 or index + 1 == atlas.n_blocks:
-        say(f"  block {index + 1} of {atlas.n_blocks}")

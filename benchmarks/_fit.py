@@ -3,10 +3,11 @@
 Runs under any interpreter that has the implementation, so it imports nothing of ours
 except the estimator that is asked for.
 
-    python _fit.py {threecpo,clustpy} METHOD FILE.npz N_CLUSTERS N_INIT SEED [START.npy]
+    python _fit.py {threecpo,cocluster,clustpy} METHOD FILE.npz N_CLUSTERS N_INIT SEED \
+        [START.npy]
 
-METHOD is a name of ``paper.methods()``; START holds first labels, one a row, with -2
-for a row that is in no cluster yet.
+METHOD is a name of ``paper.methods()``, or of ``paper.cocluster`` with a variant. START
+holds first labels of the rows, with -2 for a row that is in no cluster yet.
 """
 
 import contextlib
@@ -14,6 +15,7 @@ import json
 import resource
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +79,12 @@ def main() -> None:
     matrix = load(path)
     if implementation == "clustpy":
         estimator, matrix = peer(method, start), matrix.toarray()
+    elif implementation == "cocluster":
+        from paper import cocluster
+
+        name, _, variant = method.partition(" ")
+        found = getattr(cocluster, "CoclustInfo" if name == "CROINFO" else name)
+        estimator = partial(found, **({"variant": variant} if variant else {}))
     else:
         from paper import methods
 

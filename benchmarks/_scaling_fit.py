@@ -97,8 +97,6 @@ def main() -> None:
         "seconds": seconds,
         "passes": passes,
         "loss": model.loss_,
-        "losses": model.restart_losses_.tolist(),
-        "n_iter": model.n_iter_,
     }
     if "planted" in task:
         planted = Planted(**task["planted"])

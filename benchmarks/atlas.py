@@ -3,7 +3,7 @@
     python benchmarks/atlas.py --folder /big/disk                   # 10x HDF5, K = 20
     python benchmarks/atlas.py --folder /big/disk -k auto --clusters 30
     python benchmarks/atlas.py --folder . --rows 130000             # minutes
-    python benchmarks/atlas.py --folder . --rows 130000 --format npz
+    python benchmarks/atlas.py --folder . --rows 130000 --format h5ad
 
 The cells are those of _atlas.py; they are made once and kept in the folder. The fit is
 in a process of its own, whose memory is watched from outside (its part of shared pages
@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
-import threading
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +23,8 @@ import numpy as np
 
 from _atlas import Atlas, RealCells
 from _atlas_files import FORMATS, write
-from _common import HERE, Report, add_data_option, say
+from _common import Report, in_child, parser_of, say
+from fuzz.usage import current
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,32 +35,32 @@ FOUND = 0.5
 SCAN, DIRECT = "first scan", "fit of the chosen number"
 
 
-def main() -> int:
+def main() -> None:
     """Make, fit, compare."""
     given = _parser().parse_args()
     if given.child:
-        return fit(given)
+        fit(given)
+        return
     cells = RealCells.read(given.data)
     atlas = Atlas(cells, given.rows, given.columns, given.clusters, seed=given.seed)
     path = given.folder / f"atlas-{given.rows}-{given.clusters}{FORMATS[given.format]}"
     began = time.perf_counter()
     write(atlas, path, given.format)
     say(f"{path}: {time.perf_counter() - began:.0f} s")
-    facts, peak = _fitted(given, path)
+    facts = _measured(given, path)
     found = compared(atlas, facts["folder"], facts["groups"])
-    report = Report(given.output)
     lines = {
         "rows": f"{given.rows}",
         "file": f"{given.format}, {_size(path) / 1e9:.1f} GB",
         "clusters asked for, found": f"{given.k}, {facts['n_clusters']}",
         **_seconds(facts["seconds"]),
         "passes over all rows": f"{facts['n_passes']}",
-        "peak memory, MB": f"{peak / 1e6:.0f}",
+        "peak memory, MB": f"{facts['watched'] / 1e6:.0f}",
         **found,
     }
+    report = Report(given.output)
     report.add_table(["what", "value"], list(lines.items()))
     report.write()
-    return 0
 
 
 def _seconds(phases: dict[str, list[float]]) -> dict[str, str]:
@@ -73,7 +72,7 @@ def _seconds(phases: dict[str, list[float]]) -> dict[str, str]:
     }
 
 
-def fit(given: argparse.Namespace) -> int:
+def fit(given: argparse.Namespace) -> None:
     """Fit in this process, and print facts about it."""
     from threecpo import ThreeCPO, distributed
 
@@ -125,7 +124,6 @@ def fit(given: argparse.Namespace) -> int:
         "seconds": {name: used.tolist() for name, used in clock.seconds.items()},
     }
     print(json.dumps(facts))
-    return 0
 
 
 class Clock:
@@ -173,50 +171,16 @@ class Clock:
 
 def now() -> tuple[float, float]:
     """Seconds on the clock, and of processors for this process and its readers."""
-    import psutil
-
-    process = psutil.Process()
-    each = [process, *process.children()]
-    used = sum(sum(p.cpu_times()[:4]) for p in each)
-    return time.perf_counter(), used
+    return time.perf_counter(), current(os.getpid()).seconds
 
 
-def _fitted(given: argparse.Namespace, path: Path) -> tuple[dict[str, Any], int]:
-    """Facts about a fit in another process, and the most memory that it took."""
-    command = [sys.executable, str(HERE / "atlas.py"), "--child", str(path)]
-    for name in ("scratch", "checkpoint"):
+def _measured(given: argparse.Namespace, path: Path) -> dict[str, Any]:
+    """Facts about a fit in another process, and the most memory that it takes."""
+    command = [__file__, "--child", path]
+    for name in ("folder", "scratch", "checkpoint", "k", "max_memory", "jobs", "seed"):
         if getattr(given, name) is not None:
-            command += [f"--{name}", str(getattr(given, name))]
-    for name in ("folder", "k", "max_memory", "jobs", "seed"):
-        command += [f"--{name.replace('_', '-')}", str(getattr(given, name))]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = [0]
-    watched = threading.Event()
-
-    def watch() -> None:
-        while not watched.wait(1.0):
-            peak[0] = max(peak[0], memory_of(child.pid))
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    answer, _ = child.communicate()
-    watched.set()
-    thread.join()
-    if child.returncode:
-        raise SystemExit(child.returncode)
-    return json.loads(answer.splitlines()[-1]), peak[0]
-
-
-def memory_of(pid: int) -> int:
-    """Proportional set size of a process and all that it has started, in bytes."""
-    import psutil
-
-    try:
-        process = psutil.Process(pid)
-        each = [process, *process.children(recursive=True)]
-        return sum(p.memory_full_info().pss for p in each)
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return 0
+            command += [f"--{name.replace('_', '-')}", getattr(given, name)]
+    return in_child(*command, every=1.0)
 
 
 def compared(atlas: Atlas, folder: str, groups: list[int]) -> dict[str, str]:
@@ -264,9 +228,7 @@ def _size(path: Path) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=text)
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--folder", type=Path, required=True, help="for the cells")
     parser.add_argument("--format", choices=list(FORMATS), default="10x")
     parser.add_argument("--rows", type=int, default=1_306_127)
@@ -278,10 +240,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scratch", type=Path, help="folder for unpacked counts")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path)
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     return parser
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -9,20 +9,18 @@ own). Their results stand beside the paper's in paper/results.
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
-import subprocess
 import sys
 import tempfile
 import warnings
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from _common import HERE, Report, add_data_option, load, missing_data, say
+from _common import HERE, Report, in_child, load, missing_data, parser_of, say
 from paper import methods
 from paper.kmeans import COSINE
 from paper.poisson import PoissonC, PoissonL
@@ -31,14 +29,12 @@ from threecpo._core.kmeans import lloyd
 from threecpo._core.workers import Workers
 from threecpo._validation import check_counts
 
+if TYPE_CHECKING:
+    import argparse
+
 SETS = ("wholesales", "sporta", "bbcsports", "bbcnews", "newsgroups20")
 PEERS = ("PoissonL", "PoissonC", "SKM")
-
-
-def fit_in_child(python: str, implementation: str, *words: object) -> dict:
-    command = [python, str(HERE / "_fit.py"), implementation, *map(str, words)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+SCRIPT = HERE / "_fit.py"
 
 
 def speed(options: argparse.Namespace, report: Report) -> None:
@@ -50,10 +46,12 @@ def speed(options: argparse.Namespace, report: Report) -> None:
     for method in PEERS:
         words = (method, path, n_clusters, 10, 0)
         ours = median(
-            fit_in_child(sys.executable, "threecpo", *words)["seconds"]
+            in_child(SCRIPT, "threecpo", *words)["seconds"]
             for _ in range(options.repeats)
         )
-        theirs = fit_in_child(options.clustpy_python, "clustpy", *words)["seconds"]
+        theirs = in_child(SCRIPT, "clustpy", *words, python=options.clustpy_python)[
+            "seconds"
+        ]
         rows.append([method, f"{ours:.3f}", f"{theirs:.1f}", f"{theirs / ours:.0f}×"])
         say(f"{method}: {rows[-1]}")
     report.add("BBCNews, 10 restarts:")
@@ -75,7 +73,9 @@ def parity(options: argparse.Namespace, report: Report) -> None:
                 file = Path(folder) / "start.npy"
                 np.save(file, start)
                 words = (method, options.data / f"{name}.npz", K, 1, 0, file)
-                found = fit_in_child(options.clustpy_python, "clustpy", *words)
+                found = in_child(
+                    SCRIPT, "clustpy", *words, python=options.clustpy_python
+                )
             peer = np.array(found["labels"])
             losses = [loss_of(method, data.matrix, one) for one in (own, peer)]
             same = adjusted_rand_score(own, peer)
@@ -123,7 +123,7 @@ def loss_of(method: str, matrix, labels) -> float:
 def memory(options: argparse.Namespace, report: Report) -> None:
     path, rows = options.data / "newsgroups20.npz", []
     for method in options.methods or methods():
-        found = fit_in_child(sys.executable, "threecpo", method, path, 20, 2, 0)
+        found = in_child(SCRIPT, "threecpo", method, path, 20, 2, 0)
         rows.append([method, f"{found['seconds']:.1f}", f"{found['peak']:.0f}"])
         say(f"{method}: {rows[-1]}")
     report.add("20Newsgroups (18846 × 2000), K = 20, 2 restarts, peak of the process:")
@@ -134,15 +134,13 @@ SECTIONS = {"speed": speed, "parity": parity, "memory": memory}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument("--methods", nargs="+", choices=methods())
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
         "--clustpy-python", default=os.environ.get("THREECPO_CLUSTPY_PYTHON")
     )
-    parser.add_argument("--output", type=Path, help="also write the Markdown here")
     options = parser.parse_args()
     message = missing_data(options.data, SETS)
     if message:

@@ -1,13 +1,12 @@
-"""Batches: planted effects, a loss that never rises, and what they cost.
+"""Batches: planted effects, and what they cost.
 
-``python -m benchmarks.batches planted | unbalanced | monotone | cost``
+``python -m benchmarks.batches planted | unbalanced | cost``
 """
 
 from __future__ import annotations
 
 import sys
 import time
-import warnings
 from functools import partial
 
 import numpy as np
@@ -75,20 +74,6 @@ def compare_planted(n_seeds=5, largest=None):
         print(f"| {n_batches} | {text} |", flush=True)
 
 
-def count_rises(n_fits=2000):
-    sys.path[:0] = ["tests", "tests/cluster"]
-    from test_batches import random_fit
-
-    largest = 0.0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for seed in range(n_fits):
-            losses = random_fit(seed).history_["loss"]
-            rises = np.diff(losses) / (1 + np.abs(losses[1:]))
-            largest = max(largest, rises.max(initial=0.0))
-    print(f"{n_fits} fits, largest relative rise of the loss {largest:.1e}")
-
-
 def compare_cost(n_times=7):
     print("| B | pass | whole fit |")
     print("| --- | --- | --- |")
@@ -125,6 +110,5 @@ if __name__ == "__main__":
     {
         "planted": compare_planted,
         "unbalanced": partial(compare_planted, largest=0.9),
-        "monotone": count_rises,
         "cost": compare_cost,
     }[sys.argv[1]]()

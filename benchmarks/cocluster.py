@@ -10,18 +10,13 @@ times of the original programs, measured elsewhere on another table of the same 
 
 from __future__ import annotations
 
-import argparse
-import json
-import subprocess
-import sys
-import time
+import tempfile
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
+from sklearn.metrics import adjusted_rand_score
 
-from _common import DataSet, Report, add_data_option, load, missing_data, say
-from _fit import forget_peak, memory
+from _common import HERE, Report, in_child, missing_data, parser_of, read_file, say
 
 ORIGINALS = {
     "CROINFO": "2.5-5.2",
@@ -36,92 +31,50 @@ ORIGINALS = {
 DATASETS = ("synthetic", "bbcnews", "newsgroups20")
 
 
-def synthetic(seed: int = 0) -> DataSet:
+def write_synthetic(path: Path) -> None:
     """Text of five topics: Zipf's words, every topic with favourites of its own."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     n_rows, n_columns, n_topics = 2225, 2000, 5
     labels = rng.integers(n_topics, size=n_rows)
     favourite = rng.integers(n_topics, size=n_columns)
     base = 1.0 / (10.0 + rng.permutation(n_columns))
     lengths = rng.lognormal(np.log(80.0), 0.5, size=n_rows)
-    parts = []
+    rows = []
     for length, label in zip(lengths, labels, strict=True):
         weights = base * np.where(favourite == label, 4.0, 1.0)
-        parts.append(sp.csr_array(rng.poisson(length * weights / weights.sum())[None]))
-    matrix = sp.csr_array(sp.vstack(parts), dtype=np.float64)
-    return DataSet("synthetic", matrix, labels)
+        rows.append(rng.poisson(length * weights / weights.sum()))
+    np.savez(path, X=np.array(rows, dtype=float), labels=labels)
 
 
-def data_set(folder: Path, name: str) -> DataSet:
-    return synthetic() if name == "synthetic" else load(folder, name)
-
-
-def estimator(method: str, n_clusters: int):
-    from paper import cocluster
-
-    name, _, variant = method.partition(" ")
-    name = "CoclustInfo" if name == "CROINFO" else name
-    options = {"variant": variant} if variant else {}
-    n_init = 1 if name == "TauCC" else 10
-    made = getattr(cocluster, name)
-    return made(n_clusters, n_init=n_init, random_state=0, **options)
-
-
-def fit_here(folder: Path, name: str, method: str) -> None:
-    """Fit once and print what it took as JSON."""
-    from sklearn.metrics import adjusted_rand_score
-
-    data = data_set(folder, name)
-    model = estimator(method, data.n_clusters)
-    forget_peak()
-    start = time.perf_counter()
-    model.fit(data.matrix)
-    seconds = time.perf_counter() - start
-    out = {
-        "seconds": seconds,
-        "peak": memory("VmHWM"),
-        "agreement": adjusted_rand_score(data.labels, model.labels_),
-    }
-    print(json.dumps(out))
-
-
-def fit_in_child(folder: Path, name: str, method: str) -> dict[str, float]:
-    command = [sys.executable, str(Path(__file__).resolve()), "--data", str(folder)]
-    command += ["--datasets", name, "--methods", method, "--here"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def fitted(file: Path, method: str) -> list[str]:
+    """Seconds, peak memory and agreement with the labels."""
+    data, n_init = read_file(file), 1 if method == "TauCC" else 10
+    words = ("cocluster", method, file, data.n_clusters, n_init, 0)
+    found = in_child(HERE / "_fit.py", *words)
+    ari = adjusted_rand_score(data.labels, found["labels"])
+    return [f"{found['seconds']:.2f}", f"{found['peak']:.0f}", f"{ari:.2f}"]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
-    parser.add_argument(
-        "--methods", nargs="+", choices=ORIGINALS, default=list(ORIGINALS)
-    )
-    parser.add_argument("--output", type=Path, help="also write the table here")
-    parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--methods", nargs="+", choices=ORIGINALS, default=ORIGINALS)
     options = parser.parse_args()
-    if options.here:
-        fit_here(options.data, options.datasets[0], options.methods[0])
-        return
+    if message := missing_data(options.data, {*options.datasets} - {"synthetic"}):
+        parser.error(message)
     report = Report(options.output)
-    needed = [name for name in options.datasets if name != "synthetic"]
-    message = missing_data(options.data, needed)
-    if message:
-        sys.exit(message)
+    rows = [[method, ORIGINALS[method]] for method in options.methods]
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder, "synthetic.npz")
+        write_synthetic(made)
+        for name in options.datasets:
+            file = made if name == "synthetic" else options.data / f"{name}.npz"
+            for row in rows:
+                say(f"{row[0]} on {name} …")
+                row.extend(fitted(file, row[0]))
     header = ["method", "originals, like synthetic, s"]
     for name in options.datasets:
         header += [f"{name} s", "peak MB", "ARI"]
-    rows = []
-    for method in options.methods:
-        row = [method, ORIGINALS[method]]
-        for name in options.datasets:
-            say(f"{method} on {name} …")
-            fit = fit_in_child(options.data, name, method)
-            row += [f"{fit['seconds']:.2f}", f"{fit['peak']:.0f}"]
-            row.append(f"{fit['agreement']:.2f}")
-        rows.append(row)
     report.add_table(header, rows)
     report.write()
 

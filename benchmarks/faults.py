@@ -1,38 +1,27 @@
-"""Fits that lose workers, schedulers or their driver: do they end with the same bits?
+"""Fits that lose workers or schedulers: do they end with the same bits?
 
     python benchmarks/faults.py                         # all; takes a while
-    python benchmarks/faults.py --load 2                # beside two busy loops
     python benchmarks/faults.py --only workers --workers 10
 
 Kinds: workers (one of two is killed), gone (all workers are killed, and others start
-when Dask's own time-out for connections is over), restarts (scheduler and workers are
-killed, which ends the fit; others are started and the same call resumes from its
-checkpoint) and drivers (the process that fits is killed up to three times and started
-again with the same checkpoint; every other one works on a Dask cluster). All are ended
-by SIGKILL at a random moment: after a random time, or in every other fit while
-something is sent to the cluster.
+when Dask's own time-out for connections is over) and restarts (scheduler and workers
+are killed, which ends the fit; others are started and the same call resumes from its
+checkpoint). All are ended by SIGKILL at a random moment: after a random time, or in
+every other fit while something is sent to the cluster.
 
 Before each such fit there is one that nothing happens to; the table has the median of
 the seconds that the other takes more, without those of the outage. A fit that ends
-before it is struck is compared, but not counted. A fit that raises, a driver that ends
-with an error and a checkpoint that forgets passes are lost.
+before it is struck is compared, but not counted. A fit that raises is lost.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import logging
-import multiprocessing
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
 import time
 import warnings
-from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -40,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from _common import HERE, Report, say
+from _common import HERE, Report, parser_of, say
 
 sys.path.insert(0, str(HERE.parent / "tests"))
 sys.path.insert(0, str(HERE.parent / "tests" / "distributed"))
@@ -49,13 +38,12 @@ import dask_processes as dasks
 from block_fits import assert_same_bits, fit, shapeless, write
 
 import distributed
-import threecpo
 from threecpo.distributed import ClusterLostError, _dask
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-RUNS = {"workers": 50, "gone": 10, "restarts": 5, "drivers": 50}
+RUNS = {"workers": 50, "gone": 10, "restarts": 5}
 OPTIONS: dict[str, Any] = {
     "n_clusters": 6,
     "init": "random-labels",
@@ -63,16 +51,12 @@ OPTIONS: dict[str, Any] = {
     "outliers": "iterative",
     "column_penalty": None,
 }
-ROWS = {"cluster": 400, "driver": 3000}
+ROWS = 400
 TIMEOUT = 240
 # Dask waits 30 s for a connection by itself; all workers are away for longer.
 AWAY_SECONDS = 45.0
 # Tasks that send something in a fit: eight shares, then one request for each reading.
 SENT = (1, 20)
-
-
-class LostError(Exception):
-    """A fit or its checkpoint did not survive."""
 
 
 @dataclass
@@ -85,8 +69,6 @@ class Tally:
     kills: int = 0
     same: int = 0
     lost: int = 0
-    missed: int = 0
-    resumed: int = 0
     usual: list[float] = field(default_factory=list)
     extra: list[float] = field(default_factory=list)
 
@@ -106,7 +88,6 @@ class Tally:
         seconds = time.perf_counter() - start
         kills = strike.ended()
         if same and (not kills or seconds < strike.away):
-            self.missed += 1
             return
         self.runs += 1
         self.kills += kills
@@ -241,89 +222,12 @@ def _struck(
     tally.add(strike, expected, lambda: fit(folder, fitting=fitting, **OPTIONS))
 
 
-def drive(folder: Path, state: Path, target: Path, address: str | None) -> None:
-    """Fit in a process of its own."""
-    warnings.simplefilter("ignore")
-    with ExitStack() as stack:
-        fitting: dict[str, Any] = {"checkpoint": state}
-        if address is not None:
-            client = distributed.Client(address, set_as_default=False)
-            fitting["client"] = stack.enter_context(client)
-        model = fit(folder, fitting=fitting, n_jobs=1, **OPTIONS)
-        model.save(target)
-
-
-def drivers(folder: Path, expected: Any, rng: Any, tally: Tally) -> None:
-    """The driver dies up to three times, and goes on from its checkpoint."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["threecpo.distributed", "faults"])
-
-    def one_fit(name: str, strike: Strike | None, address: str | None) -> Any:
-        state, target = (folder.parent / f"{name}.{kind}" for kind in ("state", "npz"))
-        kills = 0 if strike is None else int(rng.integers(1, 4))
-        for left in range(kills, -1, -1):
-            before = _passes_of(state)
-            tally.resumed += before > 0
-            child = context.Process(target=drive, args=(folder, state, target, address))
-            child.start()
-            seconds = TIMEOUT if strike is None else strike.usual * rng.random()
-            child.join(seconds if left else TIMEOUT)
-            if left and strike is not None and child.exitcode is None:
-                os.kill(child.pid or 0, signal.SIGKILL)
-                strike()
-            child.join(TIMEOUT)
-            if child.exitcode is None:
-                child.kill()
-                message = "a driver hangs"
-                raise LostError(message)
-            if child.exitcode == 0:
-                break
-            if child.exitcode != -signal.SIGKILL:
-                message = f"a driver ended with {child.exitcode}"
-                raise LostError(message)
-            if _passes_of(state) < before:
-                message = f"{state} knew {before} passes, now {_passes_of(state)}"
-                raise LostError(message)
-        return threecpo.load(target)
-
-    with dasks.started(folder.parent / "dask") as (processes, _):
-        places = (None, processes.address)
-        names = iter(range(10**6))
-        while tally.left:
-            fits = partial(one_fit, address=places[tally.runs % 2])
-            usual = _seconds(partial(fits, f"usual-{next(names)}", None))
-            strike = Strike(usual, lambda: 1)
-            tally.add(strike, expected, partial(fits, f"fit-{next(names)}", strike))
-
-
-def _passes_of(state: Path) -> int:
-    """Passes that a checkpoint knows of, -1 for none."""
-    file = state / "state.json"
-    if not file.exists():
-        return -1
-    return int(json.loads(json.loads(file.read_text())["state"])["n_passes"])
-
-
-@contextmanager
-def busy_loops(number: int) -> Iterator[None]:
-    """So many processes that do nothing but take a core."""
-    command = [sys.executable, "-c", "while True: pass"]
-    loops = [subprocess.Popen(command) for _ in range(number)]
-    try:
-        yield
-    finally:
-        for loop in loops:
-            dasks.kill(loop)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--only", nargs="+", choices=list(RUNS), default=list(RUNS))
     for kind, number in RUNS.items():
         parser.add_argument(f"--{kind}", type=int, default=number, metavar="N")
-    parser.add_argument("--load", type=int, default=0, help="busy loops beside")
     parser.add_argument("--seed", type=int, default=None)
-    parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in ("distributed", "distributed.client"):
@@ -331,15 +235,11 @@ def main() -> None:
     logging.getLogger("threecpo").addHandler(logging.NullHandler())
     rng = np.random.default_rng(options.seed)
     tallies = [Tally(kind, getattr(options, kind)) for kind in options.only]
-    with (
-        tempfile.TemporaryDirectory(prefix="threecpo-faults-") as scratch,
-        busy_loops(options.load),
-    ):
+    with tempfile.TemporaryDirectory(prefix="threecpo-faults-") as scratch:
         for tally in tallies:
-            rows = ROWS["driver" if tally.kind == "drivers" else "cluster"]
             folder = Path(scratch) / tally.kind / "X"
             folder.parent.mkdir()
-            X = shapeless(rows)
+            X = shapeless(ROWS)
             write(X, folder, 11)
             say(f"{tally.kind} …")
             globals()[tally.kind](folder, fit(X, **OPTIONS), rng, tally)

@@ -5,30 +5,29 @@ python benchmarks/number_of_clusters.py --datasets bbcsports bbcnews
 
 from __future__ import annotations
 
-import argparse
-import time
 import warnings
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
-from _common import DATA, DataSet, Report, add_data_option, load, missing_data, say
+from _common import DATA, DataSet, Report, load, missing_data, parser_of, say
 from threecpo import select_n_clusters
+
+if TYPE_CHECKING:
+    import argparse
 
 # These take minutes: no split halves.
 LARGE = ("celllines_li", "pbmc_kang")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--datasets", nargs="+", default=DATA, choices=DATA)
     parser.add_argument("--runs", type=int, default=4, help="runs for each K")
     parser.add_argument("--largest", type=int, default=30, help="largest K")
     parser.add_argument("--splits", type=int, default=5, help="0 leaves halves out")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--output", type=Path, help="Markdown file to write")
     options = parser.parse_args()
     missing = missing_data(options.data, options.datasets)
     if missing:
@@ -45,7 +44,7 @@ def main() -> None:
         "merging runs for each K. ARI times 100."
     )
     header = ["data", "truth", "mdl-dispersion", "ARI", "mdl", "ARI"]
-    report.add_table([*header, "at true K", "seconds"], rows)
+    report.add_table([*header, "at true K"], rows)
     report.add(
         f"Agreement of two halves of the rows (mean ARI of {options.splits} splits, "
         "5 runs each):"
@@ -57,7 +56,6 @@ def main() -> None:
 
 def line(name: str, options: argparse.Namespace) -> tuple[list[object], list[object]]:
     data = load(options.data, name)
-    before = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         path = select_n_clusters(
@@ -66,13 +64,12 @@ def line(name: str, options: argparse.Namespace) -> tuple[list[object], list[obj
             n_init=options.runs,
             random_state=options.seed,
         )
-    seconds = time.perf_counter() - before
     truth = data.n_clusters
     row: list[object] = [name, truth]
     for criterion in ("mdl-dispersion", "mdl"):
         chosen = path.choose(criterion)
         row += [chosen.best_k, agreement(data, chosen.best_estimator)]
-    row += [agreement(data, path.estimator(truth)), f"{seconds:.1f}"]
+    row.append(agreement(data, path.estimator(truth)))
     compared = options.splits and name not in LARGE
     return row, halves(data, options) if compared else []
 

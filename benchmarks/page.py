@@ -1,14 +1,12 @@
 """The map of the rows against scanpy's UMAP, and how fluid a large page is.
 
-Run ``python benchmarks/page.py --output benchmarks/results/page.md``. The map needs the
-data set pbmc_kang and, for UMAP, scanpy; the page needs Playwright and Chromium. What
-is not there is said to be missing.
+    python benchmarks/page.py
+
+The map needs the data set pbmc_kang and scanpy, the page Playwright and Chromium.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib.util
 import shutil
 import tempfile
 import time
@@ -20,7 +18,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import PCA
 from sklearn.manifold import trustworthiness
 
-from _common import Report, add_data_option, load, missing_data, say
+from _common import Report, load, missing_data, parser_of, say
 from threecpo import ThreeCPO, report
 from threecpo.results import row_map
 
@@ -104,27 +102,10 @@ def scanpy_maps(X: sp.csr_array) -> tuple[Values, Values, float]:
     return components, places, seconds
 
 
-def own_components(X: sp.csr_array) -> Values:
-    """The same components where scanpy is missing: by variance over mean."""
-    sums = np.asarray(X.sum(axis=1)).ravel()
-    logs = sp.csr_array(sp.diags_array(1e4 / np.maximum(sums, 1.0)) @ X)
-    logs.data = np.log1p(logs.data)
-    means = np.asarray(logs.mean(axis=0)).ravel()
-    squares = np.asarray(logs.multiply(logs).mean(axis=0)).ravel()
-    spread = (squares - means**2) / np.maximum(means, 1e-12)
-    best = np.sort(np.argsort(-spread)[:2000])
-    return PCA(50, random_state=0).fit_transform(logs[:, best].toarray())
-
-
 def compare_maps(report_: Report, folder: Path) -> None:
     X = load(folder, CELLS).matrix
-    umap: Values | None = None
-    if importlib.util.find_spec("scanpy") is None:
-        say("scanpy is not installed: no UMAP")
-        components, seconds = own_components(X), np.nan
-    else:
-        say("scanpy's UMAP")
-        components, umap, seconds = scanpy_maps(X)
+    say("scanpy's UMAP")
+    components, umap, umap_seconds = scanpy_maps(X)
     chosen = np.random.default_rng(0).choice(len(components), COMPARED, replace=False)
 
     def trusted(true: Values, drawn: Values) -> str:
@@ -140,25 +121,21 @@ def compare_maps(report_: Report, folder: Path) -> None:
         plain, seconds_plain = timed(lambda s=scores: PCA(2).fit_transform(s))
         drawn, seconds_map = timed(lambda m=model: row_map(m, X))
         maps = {
-            f"two principal directions of the scores, {k} clusters": (
-                plain,
-                seconds_plain,
-            ),
-            f"row_map, {k} clusters": (drawn, seconds_map),
+            "two principal directions of the scores": (plain, seconds_plain),
+            "row_map": (drawn, seconds_map),
+            "UMAP with scanpy's parameters": (umap, umap_seconds),
         }
-        if umap is not None:
-            maps[f"UMAP with scanpy's parameters, scores of {k} clusters"] = (
-                umap,
-                seconds,
-            )
         rows += [
-            [name, trusted(components, places), trusted(scores, places), f"{took:.1f}"]
+            [
+                f"{name}, {k} clusters",
+                trusted(components, places),
+                trusted(scores, places),
+                f"{took:.1f}",
+            ]
             for name, (places, took) in maps.items()
         ]
     report_.add_table([f"map of {len(components)} cells", "by counts", "by scores",
                        "processor seconds"], rows)  # fmt: skip
-    if umap is None:
-        report_.add("scanpy was not installed, so there is no line for its UMAP.")
 
 
 def large_fit() -> tuple[ThreeCPO, sp.csr_array]:
@@ -219,20 +196,15 @@ def measure_page(report_: Report) -> None:
             ["size, MB", f"{path.stat().st_size / 1e6:.2f}", ""],
             ["writing it, processor seconds", f"{seconds:.1f}", ""],
         ]
-        can = importlib.util.find_spec("playwright") and shutil.which("chromium")
-        for name, times in (visited(path) if can else {}).items():
+        for name, times in visited(path).items():
             line = [f"{name}, ms", f"{np.median(times):.0f}", f"{max(times):.0f}"]
             rows.append(line)
     report_.add(PAGE_TEXT.rstrip())
     report_.add_table(["", "median", "worst"], rows)
-    if not can:
-        report_.add("Playwright or Chromium was not there, so the page was not opened.")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_data_option(parser)
-    parser.add_argument("--output", type=Path, help="Markdown file to write as well")
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--only", choices=["map", "page"], help="one of the two")
     options = parser.parse_args()
     made = Report(options.output)

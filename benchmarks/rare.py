@@ -10,50 +10,25 @@ than half of it, and is more than half of that.
 
 from __future__ import annotations
 
-import argparse
 import time
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from _atlas import Atlas, RealCells
-from _common import Report, add_data_option, say
+from _common import Report, parser_of, say
 from atlas import found_clusters
 
 if TYPE_CHECKING:
+    import argparse
+
     import scipy.sparse as sp
 
 N_COMMON = 14
 
 
-class Readers:
-    """Blocks in memory, and how often all of them were read."""
-
-    def __init__(self, blocks: list[sp.csr_array]) -> None:
-        self.blocks = blocks
-        self.n_reads = 0
-
-    def each(self) -> list[Reader]:
-        return [Reader(self, i) for i in range(len(self.blocks))]
-
-    @property
-    def n_readings(self) -> int:
-        return self.n_reads // len(self.blocks)
-
-
-class Reader:
-    """Reads one block."""
-
-    def __init__(self, readers: Readers, index: int) -> None:
-        self.readers, self.index = readers, index
-
-    def __call__(self) -> sp.csr_array:
-        self.readers.n_reads += 1
-        return self.readers.blocks[self.index]
-
-
-def main() -> int:
+def main() -> None:
     """Make cells for every seed, fit them twice, count what is found."""
     given = _parser().parse_args()
     cells = RealCells.read(given.data)
@@ -78,7 +53,6 @@ def main() -> int:
     names = ["share", "rows", "in the sample", "without", "with"]
     report.add_table(names, how_often(given, found))
     report.write()
-    return 0
 
 
 def how_often(
@@ -109,24 +83,28 @@ def fitted(
 
     from threecpo import ThreeCPO, distributed
 
-    readers = Readers(blocks)
+    n_reads = 0
+
+    def read(block: sp.csr_array) -> sp.csr_array:
+        nonlocal n_reads
+        n_reads += 1
+        return block
+
     model = ThreeCPO(atlas.n_clusters, random_state=atlas.seed, n_jobs=given.jobs)
     began = time.process_time()
     options = {"sample_rows": given.sample_rows, "rare_clusters": rare_clusters}
-    distributed.fit(model, readers.each(), **options)
+    distributed.fit(model, [partial(read, block) for block in blocks], **options)
     seconds = time.process_time() - began
     is_found, _ = found_clusters(atlas.labels, model.labels_)
     ari = adjusted_rand_score(atlas.labels, model.labels_)
     rare = zip(given.shares, is_found[N_COMMON:], strict=True)
     named = " ".join(f"{share:g}" for share, there in rare if there)
     facts = [f"{model.loss_:.1f}", f"{ari:.4f}", f"{is_found.sum()} of {len(is_found)}"]
-    return is_found, [*facts, named, f"{seconds:.0f}", f"{readers.n_readings}"]
+    return is_found, [*facts, named, f"{seconds:.0f}", f"{n_reads // len(blocks)}"]
 
 
 def _parser() -> argparse.ArgumentParser:
-    text = argparse.RawDescriptionHelpFormatter
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=text)
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--rows", type=int, default=130_000)
     parser.add_argument("--columns", type=int, default=10_000)
     parser.add_argument("--stored", type=float, default=600.0, help="counts in a row")
@@ -136,9 +114,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--shares", type=float, nargs="+", default=shares, help=text)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--output", type=Path)
     return parser
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main()

@@ -7,22 +7,23 @@ Needs the raw archives of the text data sets (``--raw``) and pbmc_kang.npz (``--
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from _common import HERE, Report, add_data_option, load, say
+from _common import HERE, Report, load, parser_of, say
 from paper import datasets
 from paper.datasets import texts
 from threecpo import ThreeCPO
 from threecpo.text import count_terms
+
+if TYPE_CHECKING:
+    import argparse
 
 SETS = ("webkb", "webkb-4", "bbc-20news", "pbmc")
 LIMIT = 1 << 30
@@ -56,15 +57,12 @@ class Batched(NamedTuple):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     raw = HERE.parent.parent / "shared" / "raw"
     parser.add_argument("--raw", type=Path, default=raw, help="folder of the archives")
     parser.add_argument("--sets", nargs="+", default=SETS, choices=SETS)
     parser.add_argument("--seeds", type=int, default=3, help="for K known")
     parser.add_argument("--largest", type=int, default=12, help="largest K for auto")
-    parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--output", type=Path, help="Markdown file to write")
     options = parser.parse_args()
     report = Report(options.output)
     for name in options.sets:
@@ -131,9 +129,6 @@ def lines_of(name: str, data: Batched, options: argparse.Namespace):
         for batch in (None, data.batches):
             found = [measured(data, k, batch, seed, options) for seed in seeds]
             given = "no" if batch is None else "yes"
-            if options.kept is not None:
-                with options.kept.open("a", encoding="utf-8") as file:
-                    print(json.dumps([*about, k, given, found]), file=file)
             clusters, classes, of_batch, seconds = np.mean(found, axis=0)
             scores = f"{classes:.3f}", f"{of_batch:.3f}", f"{seconds:.0f}"
             say(f"{name} {k} {given} {clusters:g} {scores}")

@@ -1,7 +1,6 @@
 """Robust settings, and transformed counts: agreement with true classes, K known.
 
-python benchmarks/robust.py ../shared/data ../shared/labelled --kept robust.jsonl \
-    --output benchmarks/results/robust.md
+python benchmarks/robust.py ../shared/data ../shared/labelled --kept robust.jsonl
 
 Every .npz with labels in the folders is a data set, the smallest first. What was
 measured before, in the file ``--kept``, is not measured again; sets that were not
@@ -10,17 +9,14 @@ measured are named.
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from _common import DataSet, Report, say
+from _common import DataSet, Kept, Report, labelled_files, parser_of, read_file, say
 from threecpo import ThreeCPO
 from threecpo._parameters import ROBUST
 from threecpo.preprocessing import SublinearCounts
@@ -39,30 +35,22 @@ CLEAR = 0.05
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("folders", nargs="+", type=Path, help="folders of .npz files")
     parser.add_argument("--ways", nargs="+", default=[*SETTINGS])
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--output", type=Path, help="Markdown file to write")
     parser.add_argument("--only-report", action="store_true", help="measure nothing")
     options = parser.parse_args()
-    files = sorted(
-        (file for folder in options.folders for file in folder.glob("*.npz")),
-        key=lambda file: file.stat().st_size,
-    )
-    kept = read_kept(options.kept)
+    files, kept = labelled_files(options.folders), Kept(options.kept)
     for file in files if not options.only_report else ():
         data = None
         for way in (PLAIN, *options.ways):
             if (file.stem, way) in kept:
                 continue
-            data = data or load(file)
+            data = data or read_file(file)
             kept[file.stem, way] = found = measured(data, way, options.seed)
             say(f"{file.stem} {way} {found}")
-            if options.kept is not None:
-                with options.kept.open("a", encoding="utf-8") as lines:
-                    print(json.dumps([file.stem, way, found]), file=lines)
     names = [file.stem for file in files]
     report = Report(options.output)
     report.add("# Robust settings on labelled sets")
@@ -80,22 +68,6 @@ def main() -> None:
         "as clear losses are nearly as frequent as clear wins."
     )
     report.write()
-
-
-def load(file: Path) -> DataSet:
-    with np.load(file, allow_pickle=False) as stored:
-        if "X" in stored:
-            return DataSet(file.stem, sp.csr_array(stored["X"]), stored["labels"])
-        parts = stored["data"].astype(float), stored["indices"], stored["indptr"]
-        matrix = sp.csr_array(parts, shape=tuple(stored["shape"]))
-        return DataSet(file.stem, matrix, stored["labels"])
-
-
-def read_kept(path: Path | None) -> dict[tuple[str, str], dict]:
-    if path is None or not path.is_file():
-        return {}
-    lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return {(name, way): found for name, way, found in lines}
 
 
 def measured(data: DataSet, way: str, seed: int) -> dict:

@@ -12,13 +12,9 @@ seeded generator and written to disk block by block; they are removed at the end
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from contextlib import ExitStack
 from functools import partial
@@ -27,9 +23,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import psutil
 
-from _common import HERE, Report, say
+from _common import HERE, Report, in_child, parser_of, say
 from _planted import Planted
 from _scaling_fit import start_cluster
 from threecpo._core.rules import EXACT
@@ -53,50 +48,20 @@ PICTURE = HERE / "results" / "scaling.png"
 
 def fit_in_child(**task: Any) -> dict[str, Any]:
     """Fit in a process of its own; also the peak memory of it and its children."""
-    command = [sys.executable, str(HERE / "_scaling_fit.py"), json.dumps(task)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = 0
-
-    def watch() -> None:
-        nonlocal peak
-        while child.poll() is None:
-            peak = max(peak, _resident(child.pid))
-            time.sleep(0.05)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    out, _ = child.communicate()
-    watcher.join()
-    if child.returncode:
-        message = f"The fit of {task} failed."
-        raise RuntimeError(message)
-    return json.loads(out.splitlines()[-1]) | {"peak": peak}
-
-
-def _resident(pid: int) -> int:
-    try:
-        process = psutil.Process(pid)
-        family = [process, *process.children(recursive=True)]
-    except psutil.Error:
-        return 0
-    total = 0
-    for each in family:
-        try:
-            total += each.memory_info().rss
-        except psutil.Error:
-            continue
-    return total
+    return in_child(HERE / "_scaling_fit.py", json.dumps(task), every=0.05)
 
 
 def random_request(
-    readers: Sequence[Reader], planted: Planted, n_clusters: int, *, with_sizes: bool
+    readers: Sequence[Reader], planted: Planted, n_clusters: int
 ) -> Request:
     """What a run asks whose clusters are those of a few thousand rows at random."""
     counts = readers[0]()
     rng = np.random.default_rng(0)
     labels = rng.integers(n_clusters, size=counts.n_rows, dtype=np.int32)
     found = sum_by_labels(counts, labels, n_clusters, planted.groups, 1e-3)
-    return Request(EXACT.profile(found.smoothed(1e-3), planted.groups), with_sizes)
+    return Request(
+        EXACT.profile(found.smoothed(1e-3), planted.groups), with_sizes=False
+    )
 
 
 def seconds_of_pass(engine: Engine, request: Request, repeats: int = 3) -> float:
@@ -116,7 +81,7 @@ def reading_and_pass(folder: Path, planted: Planted) -> tuple[float, float, int]
     """Seconds to read all blocks, and of the pass over the same counts in memory."""
     with open_blocks(folder) as source, Workers(N_JOBS) as workers:
         readers = source.readers
-        request = random_request(readers, planted, planted.n_clusters, with_sizes=False)
+        request = random_request(readers, planted, planted.n_clusters)
         engine = ThreadEngine(readers, workers)
         start = time.perf_counter()
         n_stored = engine.fold(_n_stored, int.__add__)
@@ -157,7 +122,7 @@ def on_disk(folder: Path, planted: Planted, report: Report) -> None:
             ["stored counts, millions", f"{before[2] / 1e6:.0f}"],
             ["on disk, GB", f"{_size(folder) / 1e9:.2f}"],
             ["max_memory, GB", "2"],
-            ["peak memory of all processes, GB", f"{fit['peak'] / 1e9:.2f}"],
+            ["peak memory of all processes, GB", f"{fit['watched'] / 1e9:.2f}"],
             ["adjusted Rand index with the planted clusters", f"{fit['ari']:.5f}"],
             ["columns in their planted group", f"{fit['groups']:.4f}"],
             ["runs", 6],
@@ -210,20 +175,13 @@ def on_dask(folder: Path, planted: Planted, report: Report) -> None:
     disk["seconds"] = (disk["seconds"] + again["seconds"]) / 2
     disk["passes"] += again["passes"]
     n_blocks = len(list(folder.iterdir()))
-    last = fit["passes"][-1]
+    last, both = fit["passes"][-1], (disk, fit)
     report.add("## On two Dask workers")
     report.add_table(
         ["", "on disk", "Dask"],
         [
             ["whole fit, s", f"{disk['seconds']:.1f}", f"{fit['seconds']:.1f}"],
-            *(
-                [
-                    name,
-                    *(f"{how([p['seconds'] for p in f['passes']]):.2f}" for f in both),
-                ]
-                for name, how in (("one pass, s", median), ("longest pass, s", max))
-                for both in [(disk, fit)]
-            ),
+            ["one pass, s", *(f"{_median_pass(each):.2f}" for each in both)],
             ["Dask over disk", "", f"{fit['seconds'] / disk['seconds']:.2f}"],
             ["loss", f"{disk['loss']:.6f}", f"{fit['loss']:.6f}"],
             ["tasks a pass", "", f"{last['tasks']} ({n_blocks} blocks)"],
@@ -231,8 +189,8 @@ def on_dask(folder: Path, planted: Planted, report: Report) -> None:
             ["sent by workers a pass, MB", "", f"{last['sent'] / 1e6:.1f}"],
             [
                 "peak memory of all processes, GB",
-                f"{disk['peak'] / 1e9:.2f}",
-                f"{fit['peak'] / 1e9:.2f}",
+                f"{disk['watched'] / 1e9:.2f}",
+                f"{fit['watched'] / 1e9:.2f}",
             ],
         ],
     )
@@ -241,45 +199,16 @@ def on_dask(folder: Path, planted: Planted, report: Report) -> None:
 def restarts(folder: Path, planted: Planted, report: Report) -> None:
     rows = []
     for seed in (0, 1, 2):
-        found = {}
-        for name, options in (
-            ("one", {"n_init": 1}),
-            ("ten", {"n_init": 10}),
-        ):
-            say(f"restarts: seed {seed}, {name} …")
-            found[name] = fit_in_child(
-                folder=str(folder), n_clusters=planted.n_clusters, seed=seed, **options
-            )
-        n_read = {name: len(fit["passes"]) + 3 for name, fit in found.items()}
-        per_run = sum(each["runs"] for each in found["ten"]["passes"])
-        rows.append(
-            [
-                seed,
-                n_read["one"],
-                n_read["ten"],
-                f"{n_read['ten'] / n_read['one']:.2f}",
-                per_run,
-                f"{found['one']['seconds']:.1f}",
-                f"{found['ten']['seconds']:.1f}",
-                f"{found['one']['loss']:.0f}",
-                f"{found['ten']['loss']:.0f}",
-            ]
-        )
+        say(f"restarts: seed {seed} …")
+        task = {"folder": str(folder), "n_clusters": planted.n_clusters, "seed": seed}
+        one, ten = (fit_in_child(**task, n_init=n)["passes"] for n in (1, 10))
+        # Scan, sample and labels are readings, too.
+        n_one, n_ten = len(one) + 3, len(ten) + 3
+        alone = sum(each["runs"] for each in ten)
+        rows.append([seed, n_one, n_ten, f"{n_ten / n_one:.2f}", alone])
     report.add("## Ten restarts")
-    report.add_table(
-        [
-            "seed",
-            "readings, one run",
-            "ten runs",
-            "ratio",
-            "passes of ten runs one by one",
-            "s, one",
-            "s, ten",
-            "loss, one",
-            "loss, ten",
-        ],
-        rows,
-    )
+    header = ["seed", "readings, one", "ten", "ratio", "passes of ten one by one"]
+    report.add_table(header, rows)
 
 
 def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> None:
@@ -289,7 +218,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
         readers = source.readers
         step = max(1, len(readers) // 8)
         base = readers[: 2 * step]
-        ask = partial(random_request, readers, planted, with_sizes=False)
+        ask = partial(random_request, readers, planted)
         say("curves: rows …")
         found["rows"] = [
             (
@@ -321,7 +250,7 @@ def curves(folder: Path, planted: Planted, scratch: Path, report: Report) -> Non
             other = Planted(20_000, n_columns, 10)
             other.write(scratch / str(n_columns))
             with open_blocks(scratch / str(n_columns)) as narrow:
-                request = random_request(narrow.readers, other, 10, with_sizes=False)
+                request = random_request(narrow.readers, other, 10)
                 engine = ThreadEngine(narrow.readers, workers)
                 found["columns"].append((n_columns, seconds_of_pass(engine, request)))
             shutil.rmtree(scratch / str(n_columns))
@@ -353,13 +282,12 @@ def draw(found: dict[str, list[tuple[float, float]]]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=SECTIONS)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--columns", type=int, default=20_000)
     parser.add_argument("--clusters", type=int, default=10)
     parser.add_argument("--keep", type=Path, help="folder for the counts, made if new")
-    parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     report = Report(options.output)
     planted = Planted(options.rows, options.columns, options.clusters)

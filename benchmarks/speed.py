@@ -6,14 +6,12 @@
 
 Sections: clustpy (the authors' own program, under an interpreter that has it), kmeans
 (scikit-learn's KMeans of ten runs beside a default fit), threads (one and two), auto
-(K chosen), pass (one pass over the rows against
-the bare scoring loop), memory, startup. Compilation is left out by a small first fit.
+(K chosen), pass (one pass over the rows), memory, startup. Compilation is left out by a
+small first fit.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import platform
 import shutil
@@ -26,30 +24,34 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import history
 from _common import (
     HERE,
     SYNTH,
     DataSet,
     Report,
-    add_data_option,
+    in_child,
     load,
     missing_data,
+    parser_of,
     say,
 )
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
 CLUSTPY_VARIABLE = "THREECPO_CLUSTPY_PYTHON"
 CLUSTPY_RESTARTS = {"bbcsports": 10, "bbcnews": 10, "reuters": 1, "newsgroups20": 1}
 TEXTS = ("bbcsports", "bbcnews", "webkb", "reuters", "newsgroups20")
 ALL_SETS = (*TEXTS, "pbmc_kang")
-PICTURE = HERE / "results" / "pass.png"
 # Of KMeans and of the comparison with clustpy, and the default of ThreeCPO.
 RESTARTS, DEFAULT_RUNS = 10, 6
 PASS_REPEATS = 5
 CPU_REPEATS = 3
+PRIOR = 1e-3
 
 IMPORT_ALONE = """
 import time
@@ -73,13 +75,9 @@ def seconds_of(function: Callable[[], object], clock=time.perf_counter) -> float
     return clock() - start
 
 
-def fit_in_child(
-    python: str, implementation: str, path: Path, n_clusters: int, n_init: int
-) -> dict[str, float]:
-    command = [python, str(HERE / "_fit.py"), implementation, "3CPO", str(path)]
-    command += [str(n_clusters), str(n_init), "0"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def fit_in_child(python: str, implementation: str, *words: object) -> dict[str, float]:
+    command = HERE / "_fit.py", implementation, "3CPO", *words, 0
+    return in_child(*command, python=python)
 
 
 def chosen(
@@ -132,14 +130,13 @@ def kmeans(options: argparse.Namespace, report: Report) -> None:
 
     n_runs = {KMeans: RESTARTS, ThreeCPO: DEFAULT_RUNS}
     rows = []
-    warm = True
+    for kind in n_runs:
+        kind(n_clusters=2, n_init=2, random_state=0).fit(
+            load(options.data, SYNTH).matrix
+        )
     for name in chosen(options, report, (SYNTH, *ALL_SETS)):
         data = load(options.data, name)
         times: dict[type, list[float]] = {kind: [] for kind in n_runs}
-        if warm:
-            for kind in times:
-                kind(n_clusters=2, n_init=2, random_state=0).fit(data.matrix[:50])
-            warm = False
         for seed in range(options.repeats):
             for kind, seconds in times.items():
                 asked = {"n_clusters": data.n_clusters, "n_init": n_runs[kind]}
@@ -149,18 +146,10 @@ def kmeans(options: argparse.Namespace, report: Report) -> None:
         say(f"{name}: KMeans {peer:.3f} s, ThreeCPO {ours:.3f} s")
         if options.json:
             report.figures[name] = processor_seconds(data)
-        rows.append(
-            [
-                *(name, data.n_clusters, f"{ours:.3f}", f"{peer:.3f}"),
-                *(
-                    f"{peer / ours:.2f}×",
-                    spread(times[ThreeCPO]),
-                    spread(times[KMeans]),
-                ),
-            ]
-        )
+        shown = f"{ours:.3f}", f"{peer:.3f}", f"{peer / ours:.2f}×"
+        rows.append([name, data.n_clusters, *shown])
     header = ["data set", "K", "ThreeCPO s", "KMeans s", "faster"]
-    report.add_table([*header, "ThreeCPO range", "KMeans range"], rows)
+    report.add_table(header, rows)
 
 
 def processor_seconds(data: DataSet) -> dict[str, float]:
@@ -178,17 +167,6 @@ def processor_seconds(data: DataSet) -> dict[str, float]:
             times = [seconds_of(fit, time.process_time) for _ in range(CPU_REPEATS)]
             least[field] = min(times)
     return least
-
-
-def spread(values: list[float]) -> str:
-    return f"{min(values):.3f}-{max(values):.3f}"
-
-
-def both_clocks(function: Callable[[], object]) -> tuple[float, float]:
-    """Seconds that pass, and processor seconds of all threads."""
-    before = time.process_time()
-    seconds = seconds_of(function)
-    return seconds, time.process_time() - before
 
 
 def threads(options: argparse.Namespace, report: Report) -> None:
@@ -212,39 +190,53 @@ def auto(options: argparse.Namespace, report: Report) -> None:
 
     rows = []
     for name in chosen(options, report, ("pbmc_kang",)):
-        model = ThreeCPO("auto", random_state=0)
-        wall, busy = both_clocks(partial(model.fit, load(options.data, name).matrix))
+        model, data = ThreeCPO("auto", random_state=0), load(options.data, name)
+        before = time.process_time()
+        wall = seconds_of(partial(model.fit, data.matrix))
+        busy = time.process_time() - before
         rows.append([name, model.n_clusters_, f"{wall:.1f}", f"{busy:.1f}"])
     report.add_table(["data set", "K chosen", "seconds", "processor seconds"], rows)
 
 
-def one_pass(options: argparse.Namespace, report: Report) -> None:
-    import _pass
+def pass_costs(data: DataSet, repeats: int) -> list[float]:
+    """Nanoseconds per stored count of three passes over the rows of a fit."""
+    from threecpo import ThreeCPO
+    from threecpo._core.codes import NOWHERE
+    from threecpo._core.rules import EXACT
+    from threecpo._core.sums import Sums, assign, sum_by_labels
+    from threecpo._core.workers import SERIAL
+    from threecpo._validation import check_counts
 
-    repeats = PASS_REPEATS * options.repeats
-    cases = []
+    counts = check_counts(data.matrix)
+    record = ThreeCPO(data.n_clusters, random_state=0).fit(data.matrix).record_
+    profile = EXACT.profile(record.smoothed, record.groups, ranks=record.ranks)
+    labels, n_clusters = record.rows.labels, record.sums.n_clusters
+    sums = sum_by_labels(counts, labels, n_clusters, record.groups, PRIOR)
+    nowhere = np.full(counts.n_rows, NOWHERE, dtype=np.int32)
+    nothing = Sums.zeros_for(counts, n_clusters)
+    starts = [(labels, sums, False), (labels, sums, True), (nowhere, nothing, False)]
+    times = np.empty((repeats, len(starts)))
+    for line in times:
+        for i, (before, moved, with_sizes) in enumerate(starts):
+            own = counts, profile, before.copy(), moved.copy(), SERIAL
+            run = partial(assign, *own, with_sizes=with_sizes)
+            line[i] = seconds_of(run, time.process_time)
+    return (1e9 * times.min(axis=0) / len(counts.data)).tolist()
+
+
+def one_pass(options: argparse.Namespace, report: Report) -> None:
+    rows = []
     for name in chosen(options, report, ALL_SETS):
-        costs = _pass.from_data(load(options.data, name)).costs(repeats)
-        cases.append((name, costs))
+        data = load(options.data, name)
+        late, summed, moving = pass_costs(data, PASS_REPEATS * options.repeats)
+        found = (f"{each:.2f}" for each in (late, summed - late, moving - late))
+        rows.append([name, data.n_clusters, *found])
     report.add(
-        "Milliseconds on one thread, the least of several repeats. *All in C1* and "
-        "*chosen C1* start from nothing and add up every sum, with every column "
-        "relevant or with the groups that the labels lead to; in a *late* pass no row "
-        "moves. The bare scoring loop makes K multiply-adds for every stored count: "
-        "into an array, or into "
-        f"{_pass.REGISTERS} registers where K is no larger than that."
+        "Nanoseconds of a processor per stored count, on one thread: a pass in which "
+        "no row moves (*late*), what summing Σ X log r adds (*sizes*), and what it "
+        "adds if every row moves (*moves*)."
     )
-    if cases:
-        report.add(_pass.data_table(cases))
-    measured = _pass.curves(repeats)
-    report.add(
-        "Growth on planted data, every column in C1, sums from nothing, against the "
-        "faster bare loop:"
-    )
-    report.add(_pass.curve_table(measured))
-    report.add(_pass.slope_table(measured))
-    _pass.draw(measured, PICTURE)
-    report.add(f"Curves: `{PICTURE.relative_to(HERE.parent)}`")
+    report.add_table(["data set", "K", "late", "sizes", "moves"], rows)
 
 
 def memory(options: argparse.Namespace, report: Report) -> None:
@@ -254,17 +246,10 @@ def memory(options: argparse.Namespace, report: Report) -> None:
         arrays = (data.matrix.data, data.matrix.indices, data.matrix.indptr)
         path = options.data / f"{name}.npz"
         one = fit_in_child(sys.executable, "threecpo", path, data.n_clusters, RESTARTS)
-        rows.append(
-            [
-                *(
-                    name,
-                    data.n_clusters,
-                    f"{sum(a.nbytes for a in arrays) / 2**20:.0f}",
-                ),
-                *(f"{one['loaded']:.0f}", f"{one['peak']:.0f}"),
-                *(f"{one['peak'] - one['loaded']:.0f}", f"{one['seconds']:.2f}"),
-            ]
-        )
+        size = sum(array.nbytes for array in arrays) / 2**20
+        used = size, one["loaded"], one["peak"], one["peak"] - one["loaded"]
+        shown = (f"{each:.0f}" for each in used)
+        rows.append([name, data.n_clusters, *shown, f"{one['seconds']:.2f}"])
     header = ["data set", "K", "matrix MB", "before fit MB", "peak MB", "above MB"]
     report.add_table([*header, "seconds"], rows)
 
@@ -314,8 +299,7 @@ def surroundings() -> str:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    add_data_option(parser)
+    parser = parser_of(__doc__, data=True)
     parser.add_argument("--only", nargs="+", choices=SECTIONS, default=list(SECTIONS))
     parser.add_argument(
         "--datasets", nargs="+", choices=(SYNTH, *ALL_SETS), metavar="NAME"
@@ -326,7 +310,6 @@ def arguments() -> argparse.Namespace:
         default=os.environ.get(CLUSTPY_VARIABLE),
         help=f"interpreter that has clustpy (default: ${CLUSTPY_VARIABLE})",
     )
-    parser.add_argument("--output", type=Path, help="also write the Markdown here")
     parser.add_argument(
         "--json", type=Path, help="append a line of section kmeans for this commit"
     )

@@ -1,108 +1,85 @@
-"""Measure the tree on every data set.
+"""Cuts of fits of twice the true K, and of fits of chosen K, on every data set.
 
-    python benchmarks/tree.py --data ../shared/data
-
-writes tree.md in benchmarks/results; with ``--chosen`` instead
-tree-chosen.md, which has fits of the chosen number of clusters. Data sets
-are files as in the tests: a CSR matrix with ``labels``.
+python benchmarks/tree.py ../shared/data --output benchmarks/results/tree.md
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import scipy.sparse as sp
 from sklearn.metrics import adjusted_rand_score
 
-from threecpo import CountTable, ThreeCPO
+from _common import DataSet, Report, labelled_files, parser_of, read_file, say
+from threecpo import ThreeCPO
 
-RESULTS = Path(__file__).parent / "results"
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+INTRODUCTION = """\
+# Cutting a fit
+
+`python benchmarks/tree.py ../shared/data`. ARI × 100 with the true classes, seed 0.
+
+A fit of twice the true K, cut at K; *with X* refits the cut; milliseconds:"""
 
 
-def load(path: Path) -> tuple[CountTable, np.ndarray]:
-    with np.load(path, allow_pickle=False) as file:
-        parts = file["data"].astype(float), file["indices"], file["indptr"]
-        return CountTable(sp.csr_array(parts, shape=tuple(file["shape"]))), file[
-            "labels"
-        ]
-
-
-def timed(function):
+def timed(function: Callable[[], Any]) -> tuple[Any, float]:
     before = time.perf_counter()
     found = function()
-    return found, time.perf_counter() - before
+    return found, 1e3 * (time.perf_counter() - before)
 
 
-def of_the_tree(table: CountTable, true: np.ndarray) -> str:
-    k = int(true.max()) + 1
-    direct, fit_time = timed(lambda: ThreeCPO(k, random_state=0).fit(table))
-    fine = ThreeCPO(2 * k, random_state=0).fit(table)
+def score(data: DataSet, model: ThreeCPO) -> str:
+    return f"{100 * adjusted_rand_score(data.labels, model.labels_):.1f}"
+
+
+def of_twice(data: DataSet) -> list[object]:
+    k, X = data.n_clusters, data.matrix
+    direct, fit_time = timed(lambda: ThreeCPO(k, random_state=0).fit(X))
+    fine = ThreeCPO(2 * k, random_state=0).fit(X)
     _, tree_time = timed(lambda: fine.tree_)
     cut, cut_time = timed(lambda: fine.cut(k))
     _, merge_time = timed(lambda: fine.merge([[0, 1]]))
-    refined, refine_time = timed(lambda: fine.cut(k, X=table))
-    scores = [
-        100 * adjusted_rand_score(true, model.labels_)
-        for model in (direct, cut, refined)
-    ]
-    times = 1e3 * np.array([fit_time, tree_time, cut_time, merge_time, refine_time])
-    cells = [f"{k}", *(f"{x:.1f}" for x in scores), *(f"{x:.1f}" for x in times)]
-    return " | ".join(cells)
+    refined, refine_time = timed(lambda: fine.cut(k, X=X))
+    times = fit_time, tree_time, cut_time, merge_time, refine_time
+    scores = [score(data, model) for model in (direct, cut, refined)]
+    return [data.name, k, *scores, *(f"{each:.1f}" for each in times)]
 
 
-def of_the_chosen(table: CountTable, true: np.ndarray) -> str:
-    k = int(true.max()) + 1
-    model = ThreeCPO("auto", random_state=0).fit(table)
+def of_chosen(data: DataSet) -> list[object]:
+    k = data.n_clusters
+    model = ThreeCPO("auto", random_state=0).fit(data.matrix)
+    cut = score(data, model.cut(k)) if model.n_clusters_ >= k else ""
     direct = model.k_path_.estimator(k)
-    cut = model.cut(k) if model.n_clusters_ >= k else None
-    scores = [
-        "" if each is None else f"{100 * adjusted_rand_score(true, each.labels_):.1f}"
-        for each in (direct, model, cut)
-    ]
-    return " | ".join([f"{k}", f"{model.n_clusters_}", *scores])
-
-
-def write(name: str, title: str, head: str, lines: list[str], notes: list[str]) -> None:
-    rule = " | ".join(["---"] * (head.count("|") + 1))
-    table = [f"| {line} |" for line in (head, rule, *lines)]
-    text = "\n".join([f"# {title}", "", *table, "", *notes, ""])
-    (RESULTS / f"{name}.md").write_text(text, encoding="utf-8")
+    scores = score(data, direct), score(data, model), cut
+    return [data.name, k, model.n_clusters_, *scores]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True)
+    parser = parser_of(__doc__)
+    parser.add_argument("folders", nargs="+", type=Path, help="folders of .npz files")
     parser.add_argument("--only", nargs="*", help="names of data sets")
-    parser.add_argument("--chosen", action="store_true", help="fits of chosen K")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    tree, chosen = [], []
-    paths = sorted(options.data.glob("*.npz"), key=lambda path: path.stat().st_size)
-    for path in paths:
+    twice, chosen = [], []
+    for path in labelled_files(options.folders):
         if options.only and path.stem not in options.only:
             continue
-        table, true = load(path)
-        if options.chosen:
-            chosen.append(f"{path.stem} | {of_the_chosen(table, true)}")
-            print(chosen[-1], flush=True)
-            head = "data | true K | chosen K | ARI direct | ARI chosen | ARI of cut(K)"
-            note = "ARI times 100; cut(K) only where the chosen K is at least the true."
-            write("tree-chosen", "Cutting a fit of chosen K", head, chosen, [note])
-            continue
-        tree.append(f"{path.stem} | {of_the_tree(table, true)}")
-        print(tree[-1], flush=True)
-        write(
-            "tree",
-            "Cutting a fit at twice the true K",
-            "data | K | ARI direct | ARI of cut(K) | with X | fit ms | tree ms | cut ms"
-            " | merge ms | cut with X ms",
-            tree,
-            ["ARI times 100 with the true classes; seed 0. Times on two shared cores."],
-        )
+        data = read_file(path)
+        twice.append(of_twice(data))
+        chosen.append(of_chosen(data))
+        say(f"{twice[-1]} {chosen[-1]}")
+    report = Report(options.output)
+    report.add(INTRODUCTION)
+    header = ["data", "K", "ARI direct", "ARI of cut(K)", "with X", "fit ms", "tree ms"]
+    report.add_table([*header, "cut ms", "merge ms", "cut with X ms"], twice)
+    report.add("A fit of chosen K, cut at the true K where the chosen K is as large:")
+    header = ["data", "true K", "chosen K", "ARI direct", "ARI chosen", "ARI of cut(K)"]
+    report.add_table(header, chosen)
+    report.write()
 
 
 if __name__ == "__main__":

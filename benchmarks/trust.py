@@ -1,32 +1,20 @@
 """What a fit says of itself, on data whose truth is known.
 
 python benchmarks/trust.py nulls --kept nulls.jsonl --output benchmarks/results/nulls.md
-python benchmarks/trust.py power --kept power.jsonl --output benchmarks/results/power.md
-python benchmarks/trust.py noise --kept noise.jsonl --output benchmarks/results/noise.md
-python benchmarks/trust.py calibration --kept c.jsonl --output \
-    benchmarks/results/calibration.md
 python benchmarks/trust.py labelled --folders ../shared/data ../shared/labelled \
     --kept labelled.jsonl --output benchmarks/results/confidence.md
-python benchmarks/trust.py auto --folders ../shared/data ../shared/labelled \
-    --kept auto.jsonl --output benchmarks/results/first-division.md
-python benchmarks/trust.py labels --kept l.jsonl --output benchmarks/results/labels.md
-python benchmarks/trust.py verdicts --kept v.jsonl --output \
-    benchmarks/results/verdicts.md
 
 ``nulls``: divisions of tables without clusters that are called distinct.
 ``power``: divisions of planted clusters that are. ``noise``: clusters that "auto" finds
 in tables without any. ``calibration``: confidence on data of the model itself.
-``labelled``: confidence beside true classes. ``auto``: K and ARI beside these.
-``labels``: given groups that are called distinct. ``verdicts``: verdicts of planted
-clusters and of noise, and which K halves of the rows agree most on. What was measured
-before, in the file ``--kept``, is not measured again. Costs are processor seconds of
-one thread.
+``labelled``: confidence beside true classes. ``labels``: given groups that are called
+distinct. ``verdicts``: verdicts of planted clusters and of noise, and which K halves of
+the rows agree most on. What was measured before, in the file ``--kept``, is not
+measured again. Costs are processor seconds of one thread.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 import warnings
 from functools import partial
@@ -41,16 +29,15 @@ from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score, roc_auc_score
 from sklearn.neighbors import kneighbors_graph
 
-from _common import Report, say
-from robust import load
+from _common import Kept, Report, labelled_files, parser_of, read_file, say
 from threecpo import CountTable, ThreeCPO
 from threecpo._core.workers import Workers
 from threecpo._fit.driver import MemoryRows
 from threecpo._fit.reproducibility import reproducibility
 from threecpo.results import label_significance
-from threecpo.select.selection import check_first_division
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
@@ -71,24 +58,21 @@ KINDS = (None, 5.0, 1.0, 0.3)
 PRICES = ("mdl", "bic", None)
 FITTED = 5
 LEVEL = 0.05
-# The most tables of 100, or of 20, in one cell that chance explains.
-MOST_OF_100, MOST_OF_20 = 13, 4
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = parser_of(__doc__)
     parser.add_argument("part", choices=sorted(PARTS))
     parser.add_argument("--folders", nargs="*", type=Path, default=[], help="of .npz")
     parser.add_argument("--tables", type=int, help="of each cell")
     parser.add_argument("--only", nargs="+", help="cells or sets with these names")
     parser.add_argument("--kept", type=Path, help="JSON lines of what was measured")
-    parser.add_argument("--output", type=Path, help="Markdown file to write")
     parser.add_argument("--only-report", action="store_true", help="measure nothing")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
-    cells, measure, tell = PARTS[options.part]
-    kept = read_kept(options.kept)
+    title, cells, measure, tell = PARTS[options.part]
+    kept = Kept(options.kept)
     names = {}
     for name, cell, enough in cells(options):
         n_tables = options.tables or enough
@@ -96,27 +80,18 @@ def main() -> None:
         if options.only_report or (options.only and name not in options.only):
             continue
         for seed in range(n_tables):
-            if (name, seed) in kept:
-                continue
-            kept[name, seed] = found = measure(cell, seed)
-            if options.kept is not None:
-                with options.kept.open("a", encoding="utf-8") as lines:
-                    print(json.dumps([name, seed, found]), file=lines)
+            if (name, seed) not in kept:
+                kept[name, seed] = measure(cell, seed)
         say(f"{name}: {kept[name, n_tables - 1]}")
     found = {
         name: [kept[name, seed] for seed in seeds if (name, seed) in kept]
         for name, seeds in names.items()
     }
     report = Report(options.output)
+    report.add(f"# {title}")
+    report.add(f"Made by `python benchmarks/trust.py {options.part}`.")
     tell(report, {name: lines for name, lines in found.items() if lines})
     report.write()
-
-
-def read_kept(path: Path | None) -> dict[tuple[str, int], Any]:
-    if path is None or not path.is_file():
-        return {}
-    lines = map(json.loads, path.read_text("utf-8").splitlines())
-    return {(name, seed): found for name, seed, found in lines}
 
 
 def seconds_of(work: Callable[[], Any]) -> tuple[Any, float]:
@@ -177,7 +152,6 @@ def of_null(cell: Any, seed: int) -> dict[str, Any]:
 
 
 def tell_nulls(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Divisions of tables without clusters that are called distinct")
     rows, n_distinct, n_tables, worst = [], 0, 0, 0.0
     for name, lines in found.items():
         cell = columns_of(lines)
@@ -248,7 +222,6 @@ def of_planted(cell: Any, seed: int) -> dict[str, Any]:
 
 
 def tell_power(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Divisions of planted clusters that are called distinct")
     report.add(
         "Share of the K - 1 divisions, in percent, over the distance: the deviation of "
         "the logarithm of a rate between clusters, in the columns that differ."
@@ -275,89 +248,29 @@ def noise_cells(_: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
 
 
 def of_noise(cell: Any, seed: int) -> dict[str, Any]:
-    found = chosen(null_table(np.random.default_rng([seed, 3]), *cell), seed)
-    return {name: found[name] for name in ("K", "untested K", "fit", "test")}
-
-
-def chosen(X: Any, seed: int) -> dict[str, Any]:
-    """What "auto" finds, and without the test of the first division."""
-    model = ThreeCPO("auto", random_state=seed, n_jobs=1)
-    model, fit = seconds_of(lambda: model.fit(X))
-    path = model.k_path_
-    untested = path.choose(path.criterion)
-    untested.undivided = False
-    with Workers(1) as workers:
-        rows = MemoryRows(CountTable(X).counts, workers)
-        _, test = seconds_of(lambda: check_first_division(untested, rows, workers))
-    untested.undivided = False
-    return {
-        "K": model.n_clusters_,
-        "untested K": untested.best_k,
-        "labels": model.labels_,
-        "untested labels": untested.best_labels,
-        "fit": fit,
-        "test": test,
-    }
+    X = null_table(np.random.default_rng([seed, 3]), *cell)
+    return {"K": ThreeCPO("auto", random_state=seed, n_jobs=1).fit(X).n_clusters_}
 
 
 def tell_noise(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add('# Clusters that "auto" finds in tables without any')
-    rows, n_found, n_tables = [], 0, 0
-    for name, lines in found.items():
-        cell = columns_of(lines)
-        several, before = (int((cell[k] > 1).sum()) for k in ("K", "untested K"))
-        n_found, n_tables = n_found + several, n_tables + len(lines)
-        cost = f"{100 * cell['test'].sum() / cell['fit'].sum():.0f} %"
-        rows.append([name, len(lines), before, several, cost])
+    rows = [
+        [name, len(lines), int((columns_of(lines)["K"] > 1).sum())]
+        for name, lines in found.items()
+    ]
+    n_tables, n_found = (sum(row[i] for row in rows) for i in (1, 2))
     report.add(
         "Mean count 2, equal rows, all defaults: tables with several clusters, "
-        f"{n_found} of {n_tables} in all, and what the test of the first division adds "
-        "to the fit."
+        f"{n_found} of {n_tables} in all."
     )
-    header = ["table", "tables", "without the test", "with it", "cost"]
-    report.add_table(header, rows)
+    report.add_table(["table", "tables", "several clusters"], rows)
 
 
 # Labelled data.
 
 
 def sets(options: argparse.Namespace) -> Iterator[tuple[str, Any, int]]:
-    """Every .npz with labels in the folders, the smallest first."""
-    files = [file for folder in options.folders for file in folder.glob("*.npz")]
-    for file in sorted(files, key=lambda file: file.stat().st_size):
+    for file in labelled_files(options.folders):
         yield file.stem, file, 1
-
-
-def of_auto(file: Path, seed: int) -> dict[str, Any]:
-    data = load(file)
-    found, known = chosen(data.matrix, seed), data.labels >= 0
-    for name in ("labels", "untested labels"):
-        labels = found.pop(name)
-        score = adjusted_rand_score(data.labels[known], labels[known])
-        found[name.replace("labels", "ARI")] = 100 * float(score)
-    return found
-
-
-def tell_auto(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add('# The number of clusters that "auto" chooses on labelled data')
-    rows, lost, differences = [], [], []
-    for name, (line,) in found.items():
-        before, after = line["untested ARI"], line["ARI"]
-        differences.append(after - before)
-        if before > 20 and line["K"] == 1:
-            lost.append(name)
-        cost = f"{100 * line['test'] / line['fit']:.1f} %"
-        ks = line["untested K"], line["K"]
-        rows.append([name, *ks, f"{before:.1f}", f"{after:.1f}", cost])
-    change = np.array(differences)
-    report.add(
-        f"K and ARI × 100 without and with the test of the first division, and what it "
-        f"adds to the fit. {len(rows)} sets: mean change {change.mean():+.2f} points, "
-        f"{(change > 5).sum()} gain and {(change < -5).sum()} lose more than 5; of "
-        f"those above 20 points {', '.join(lost) or 'none'} fall to K = 1."
-    )
-    header = ["data", "K without", "K with", "ARI without", "ARI with", "cost"]
-    report.add_table(header, rows)
 
 
 # Confidence.
@@ -418,7 +331,6 @@ def matched(true: NDArray[Any], labels: NDArray[Any]) -> float:
 
 
 def tell_model(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Confidence on data of the model itself")
     rows, clear, others = [], [], []
     for name, lines in found.items():
         told = [line for line in lines if not np.isnan(line["right"])]
@@ -451,7 +363,7 @@ def tell_model(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
 
 def of_labelled(file: Path, seed: int) -> dict[str, Any]:
     """Calibration error and AUC, clusters named by the majority of their rows."""
-    data = load(file)
+    data = read_file(file)
     known = data.labels >= 0
     n_clusters = len(np.unique(data.labels[known]))
     model = ThreeCPO(n_clusters, random_state=seed, n_jobs=1)
@@ -473,7 +385,6 @@ def of_labelled(file: Path, seed: int) -> dict[str, Any]:
 
 
 def tell_labelled(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Confidence on labelled data")
     names = [f"{x} {w}" for x in ("T", "mean", "ECE", "AUC") for w in AROUND]
     rows = [
         [
@@ -586,7 +497,6 @@ def of_labels(cell: Any, seed: int) -> dict[str, Any]:
 
 
 def tell_labels(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Given groups that are called distinct")
     noise: list[list[Any]] = []
     planted: list[list[Any]] = []
     pooled: dict[bool, list[Any]] = {True: [], False: []}
@@ -666,7 +576,6 @@ def of_verdicts(cell: Any, seed: int) -> dict[str, Any]:
 
 
 def tell_verdicts(report: Report, found: dict[str, list[dict[str, Any]]]) -> None:
-    report.add("# Verdicts and reproducibility on data whose truth is known")
     rows = []
     for name, lines in found.items():
         cell = columns_of(lines)
@@ -687,15 +596,32 @@ def tell_verdicts(report: Report, found: dict[str, list[dict[str, Any]]]) -> Non
 
 
 AROUND = ("before", "after")
-PARTS: dict[str, tuple[Any, Any, Any]] = {
-    "nulls": (null_cells, of_null, tell_nulls),
-    "power": (power_cells, of_planted, tell_power),
-    "noise": (noise_cells, of_noise, tell_noise),
-    "auto": (sets, of_auto, tell_auto),
-    "calibration": (model_cells, of_model, tell_model),
-    "labelled": (sets, of_labelled, tell_labelled),
-    "labels": (label_cells, of_labels, tell_labels),
-    "verdicts": (verdict_cells, of_verdicts, tell_verdicts),
+PARTS: dict[str, tuple[str, Any, Any, Any]] = {
+    "nulls": (
+        "Divisions of tables without clusters that are called distinct",
+        *(null_cells, of_null, tell_nulls),
+    ),
+    "power": (
+        "Divisions of planted clusters that are called distinct",
+        *(power_cells, of_planted, tell_power),
+    ),
+    "noise": (
+        'Clusters that "auto" finds in tables without any',
+        *(noise_cells, of_noise, tell_noise),
+    ),
+    "calibration": (
+        "Confidence on data of the model itself",
+        *(model_cells, of_model, tell_model),
+    ),
+    "labelled": ("Confidence on labelled data", sets, of_labelled, tell_labelled),
+    "labels": (
+        "Given groups that are called distinct",
+        *(label_cells, of_labels, tell_labels),
+    ),
+    "verdicts": (
+        "Verdicts and reproducibility on data whose truth is known",
+        *(verdict_cells, of_verdicts, tell_verdicts),
+    ),
 }
 
 if __name__ == "__main__":

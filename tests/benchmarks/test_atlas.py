@@ -85,13 +85,12 @@ def test_files_hold_the_cells(kind, atlas, tmp_path, monkeypatch):
     assert not path.exists()
     _atlas_files.write(atlas, path, kind)
     assert calls[:4] == [0, 1, 2, 3]
-    assert calls[4] == (3 if kind == "npz" else 2)
+    assert calls[4] == 2
     with open_blocks(path) as source:
         found = sp.vstack([read().matrix() for read in source.readers])
     monkeypatch.setattr(_atlas.Atlas, "block", real)
     assert (found != whole(atlas)).nnz == 0
-    if kind != "npz":
-        assert read_counts(path).column_names[1] == "Gene00001"
+    assert read_counts(path).column_names[1] == "Gene00001"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,6 @@ def test_the_fit_finds_the_clusters_within_its_memory(
 ):
     """The second takes minutes of two cores and 2 GB of disk."""
     pytest.importorskip("h5py")
-    pytest.importorskip("psutil")
     command = [sys.executable, BENCHMARK, "--data", data_dir]
     command += ["--folder", tmp_path, "--scratch", tmp_path]
     command += ["--rows", n_rows, "--columns", n_columns]
