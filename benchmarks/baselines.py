@@ -22,7 +22,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from _common import HERE, Report, in_child, load, missing_data, parser_of, say
 from paper import methods
-from paper.kmeans import COSINE
+from paper.kmeans import cosine
 from paper.poisson import PoissonC, PoissonL
 from threecpo._core import seeding
 from threecpo._core.kmeans import lloyd
@@ -99,7 +99,7 @@ def start_and_labels(method, counts, n_clusters, rng):
     if method == "SKM":
         rows = counts.scaled(2)
         start = seeding.k_means(rows)(rng, n_clusters)
-        return start, lloyd(rows, start, n_clusters, workers, rule=COSINE).labels
+        return start, lloyd(rows, start, n_clusters, workers, rule=cosine).labels
     kind = PoissonL if method == "PoissonL" else PoissonC
     start = seeding.random_labels(counts)(rng, n_clusters)
     return start, kind(n_clusters, init=start).fit(counts.matrix()).labels_

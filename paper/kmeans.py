@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from threecpo import _options
 from threecpo._core import seeding
-from threecpo._core.kmeans import center_profile, divided, lloyd
-from threecpo._core.rules import scores
+from threecpo._core.kmeans import divided, lloyd
+from threecpo._core.rules import linear_profile, scores
 from threecpo._core.workers import SERIAL, Workers
 from threecpo._fit.plan import check_enough_rows
 from threecpo._fit.starting import check_labels
@@ -28,22 +28,21 @@ if TYPE_CHECKING:
 
     from threecpo._core.counts import Counts
     from threecpo._core.kmeans import Lloyd
-    from threecpo._core.loops.records import Profile
     from threecpo._core.seeding import Start
     from threecpo._core.sums import Sums
 
 
-class Cosine:
+def cosine(sums: Sums) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Angles to centres of length 1: rows are of length 1 too, and scored by x·c."""
-
-    def centers(self, sums: Sums) -> NDArray[np.float64]:
-        return divided(sums.clusters, np.sqrt((sums.clusters**2).sum(axis=1)))
-
-    def profile(self, centers: NDArray[np.float64]) -> Profile:
-        return center_profile(centers, np.zeros(len(centers)))
+    centers = divided(sums.clusters, np.sqrt((sums.clusters**2).sum(axis=1)))
+    return centers, np.zeros(len(centers))
 
 
-COSINE = Cosine()
+def _cosines(
+    counts: Counts, centers: NDArray[np.float64], workers: Workers
+) -> NDArray[np.float64]:
+    """Product of each row with each centre."""
+    return scores(counts, linear_profile(centers, np.zeros(len(centers))), workers)
 
 
 class SphericalKMeans(ClusterMixin, BaseEstimator):
@@ -178,9 +177,8 @@ default="k-means++"
     def _cosines(self, X: ArrayLike | Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         counts = check_counts(X, self, reset=False).scaled(2)
-        profile = COSINE.profile(self.cluster_centers_)
         with Workers(_options.resolve_n_jobs(self.n_jobs)) as workers:
-            return scores(counts, profile, workers)
+            return _cosines(counts, self.cluster_centers_, workers)
 
 
 def best_lloyd(
@@ -197,7 +195,7 @@ def best_lloyd(
     def one(seed: np.random.SeedSequence) -> Spherical:
         inner = workers.serial()
         labels = start(np.random.default_rng(seed), n_clusters, inner)
-        run = lloyd(counts, labels, n_clusters, inner, rule=COSINE, max_iter=max_iter)
+        run = lloyd(counts, labels, n_clusters, inner, rule=cosine, max_iter=max_iter)
         return Spherical.of(counts, run)
 
     best: Spherical | None = None
@@ -225,7 +223,7 @@ class Spherical:
         cluster_sizes = run.sums.cluster_sizes
         order = np.argsort(-cluster_sizes, kind="stable")
         centers = run.centers[order[: np.count_nonzero(cluster_sizes)]]
-        cosines = scores(counts, COSINE.profile(centers), SERIAL)
+        cosines = _cosines(counts, centers, SERIAL)
         labels = cosines.argmax(axis=1).astype(np.int32)
         inertia = float((1.0 - cosines.max(axis=1)).sum())
         return cls(labels, centers, inertia, run.n_iter, run.converged)

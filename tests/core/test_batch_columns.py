@@ -24,12 +24,6 @@ def groups(cells):
     return (np.arange(cells.shape[2]) % 4 % 3 - 1).astype(np.int8)
 
 
-def in_use(groups):
-    places = np.empty((2, len(groups)), np.int64)
-    n_relevant, n_shared = batch_columns.find_columns_in_use(groups, *places)
-    return places[0, :n_relevant], places[1, :n_shared]
-
-
 def scales_of(cells, outliers, groups):
     """Scales of cells for some rates, and the rates."""
     rng = np.random.default_rng(1)

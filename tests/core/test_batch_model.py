@@ -9,8 +9,7 @@ import oracle
 import oracle_batches
 from strategies import labelled_counts, penalties
 from threecpo._core import model
-from threecpo._core.batch_model import rates_of
-from threecpo._core.batch_rates import parts
+from threecpo._core.batch_model import parts, rates_of
 from threecpo._core.codes import inner_labels
 from threecpo._core.dispersion import dispersions
 from threecpo._core.matrices import from_dense

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis.extra.numpy import arrays
 from scipy.sparse.csgraph import connected_components
 
-from threecpo._core.batch_rates import MAX_SWEEPS, fit_rates
+from threecpo._core.batch_model import MAX_SWEEPS, fit_rates
 from threecpo._core.codes import linked_parts
 
 
@@ -67,7 +67,7 @@ def test_rates_that_go_to_zero_are_followed_to_the_end():
 
 
 def test_newton_steps_take_a_single_column(monkeypatch):
-    monkeypatch.setattr("threecpo._core.batch_rates.MAX_SWEEPS", 0)
+    monkeypatch.setattr("threecpo._core.batch_model.MAX_SWEEPS", 0)
     cells = np.array([[[3.0], [2.0]], [[1.0], [5.0]], [[4.0], [4.0]]])
     _, expected = balanced(cells)
     assert_fits(cells, expected, 1e-11 * cells.sum())

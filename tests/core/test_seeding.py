@@ -159,7 +159,7 @@ class TestStarts:
             def to_row(self, row):
                 return self.table[row].copy()
 
-        start = seeding.plus_plus(Tiny(), 4)
+        start = seeding.plus_plus(from_dense(np.ones((4, 1))), Tiny())
         for seed in range(500):
             labels = start(np.random.default_rng(seed), 3)
             assert sorted(labels) == [NOWHERE, 0, 1, 2]

@@ -3,46 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .codes import all_relevant
-from .loops.records import Profile, frozen, padded_rates
-from .rules import scores
+from .rules import linear_profile, scores
 from .sums import assign, sum_by_labels
 from .workers import SERIAL
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .codes import Floats, Ints
     from .counts import Counts
+    from .loops.records import Profile
     from .sums import Sums
     from .workers import Workers
 
-
-class CenterRule(Protocol):
-    """What k-means minimises: how centres follow from sums, and rows from centres."""
-
-    def centers(self, sums: Sums) -> Floats:
-        """Centre of each cluster."""
-        ...
-
-    def profile(self, centers: Floats) -> Profile:
-        """Profile that scores rows highest at the nearest centre."""
-        ...
+    # What k-means minimises: sums to centres, and what is added to their products with
+    # rows so that the nearest centre has the highest score.
+    CenterRule = Callable[[Sums], tuple[Floats, Floats]]
 
 
-class Euclidean:
+def euclidean(sums: Sums) -> tuple[Floats, Floats]:
     """Distances to means: rows are scored by x·c less half of |c|²."""
-
-    def centers(self, sums: Sums) -> Floats:
-        return divided(sums.clusters, sums.cluster_weights)
-
-    def profile(self, centers: Floats) -> Profile:
-        return center_profile(centers, -(centers**2).sum(axis=1) / 2)
-
-
-EUCLIDEAN = Euclidean()
+    centers = divided(sums.clusters, sums.cluster_weights)
+    return centers, -(centers**2).sum(axis=1) / 2
 
 
 @dataclass(frozen=True)
@@ -62,7 +49,7 @@ def lloyd(
     n_clusters: int,
     workers: Workers,
     *,
-    rule: CenterRule = EUCLIDEAN,
+    rule: CenterRule = euclidean,
     max_iter: int = 300,
 ) -> Lloyd:
     """Alternate centres and nearest centres; empty clusters take the furthest row."""
@@ -71,10 +58,9 @@ def lloyd(
     converged, n_iter = False, 0
     while not converged and n_iter < max_iter:
         n_iter += 1
-        centers = rule.centers(sums)
-        profile = rule.profile(centers)
-        offsets = np.where(sums.cluster_sizes == 0, -np.inf, profile.offsets)
-        profile = profile._replace(offsets=offsets)
+        centers, offsets = rule(sums)
+        offsets = np.where(sums.cluster_sizes == 0, -np.inf, offsets)
+        profile = linear_profile(centers, offsets)
         moved = assign(counts, profile, labels, sums, workers, with_sizes=False)
         filled = not sums.cluster_sizes.all() and _fill(counts, profile, labels)
         if filled:
@@ -86,27 +72,6 @@ def lloyd(
 def divided(sums: Floats, lengths: Floats) -> Floats:
     """Sums over lengths; those of length 0 stay 0."""
     return sums / np.where(lengths > 0, lengths, 1.0)[:, None]
-
-
-def center_profile(centers: Floats, offsets: Floats) -> Profile:
-    """Profile that scores a row by its products with centres, and offsets."""
-    n_clusters, n_columns = centers.shape
-    log_rates, rates = padded_rates(n_columns, n_clusters)
-    rates[:] = centers.T
-    zeros = np.zeros(n_clusters)
-    profile = Profile(
-        slots=np.arange(n_columns, dtype=np.int32),
-        log_rates=log_rates,
-        offsets=offsets,
-        shared_weights=zeros,
-        size_weights=zeros.reshape(1, -1),
-        ranks=np.arange(n_clusters, dtype=np.int32),
-        background=False,
-        prior_shared=0.0,
-        prior_size=0.0,
-        threshold=0.0,
-    )
-    return frozen(profile)
 
 
 def _sums_of(counts: Counts, labels: Ints, n_clusters: int) -> Sums:

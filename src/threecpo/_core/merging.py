@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .batch_rates import margin_effects
+from .batch_model import margin_effects
 from .codes import NOWHERE, OUTLIER, RELEVANT, SHARED
 from .loops import distances as distance_loops
 from .loops.distances import Merging

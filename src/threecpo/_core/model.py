@@ -20,7 +20,7 @@ from .loops import columns as column_loops
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from .batch_rates import BatchRates
+    from .batch_model import BatchRates
     from .codes import Floats, Groups, Price
 
 
@@ -104,10 +104,6 @@ class SmoothedSums:
         if self.column_weights is None:
             return np.zeros(len(self.totals))
         return self.totals * np.log(self.column_weights)
-
-    def prior_in(self, inside: NDArray[np.bool_]) -> float:
-        """What a row has of the prior in these columns."""
-        return self.prior * weight_of(self.column_weights, inside)
 
     @cached_property
     def logs(self) -> Floats:

@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .batch_model import batch_profile, rates_of
-from .batch_rates import first_rates
+from .batch_model import first_rates, profile_terms, rates_of
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import Profile, Workspace, frozen, loadable, padded_rates, rows_of
-from .model import Scales, log
+from .model import Scales, log, weight_of
 
 if TYPE_CHECKING:
-    from .batch_rates import BatchRates
+    from .batch_model import BatchRates
     from .codes import Floats, Groups, Ints
     from .counts import Counts
     from .model import SmoothedSums
     from .workers import Workers
 
 
-class Rule(Protocol):
+@dataclass(frozen=True)
+class Rule:
     """How a row is scored in the clusters of smoothed sums."""
 
-    @property
-    def name(self) -> str: ...
+    name: str
 
     @property
     def first(self) -> Rule:
         """The rule by which rows that are nowhere yet join seeds."""
-        ...
+        return self
 
     def profile(
         self,
@@ -47,109 +46,105 @@ class Rule(Protocol):
 
         ``ranks`` breaks ties: the cluster of the lowest rank wins.
         """
-        ...
+        if ranks is None:
+            ranks = np.arange(sums.n_clusters, dtype=np.int32)
+        given = sums, groups, np.array(ranks, dtype=np.int32), threshold
+        return frozen(self._profile(*given, background=background))
 
-
-@dataclass(frozen=True)
-class _ShareRule:
-    """What the exact and the paper's rule have in common: log(c_kj / c_k(U)) in C1."""
-
-    name: str
-
-    @property
-    def first(self) -> Rule:
-        return self
-
-    def profile(
+    def _profile(
         self,
         sums: SmoothedSums,
         groups: Groups,
+        ranks: Ints,
+        threshold: float,
         *,
-        background: bool = False,
-        threshold: float = 0.0,
-        ranks: Ints | None = None,
+        background: bool,
     ) -> Profile:
-        if sums.batches is not None:
-            rates = self._batch_rates(sums, groups)
-            return batch_profile(
-                rates,
-                sums,
-                background=background,
-                threshold=threshold,
-                ranks=_ranks(sums.n_clusters, ranks),
-            )
-        scales = Scales.of(sums, groups)
-        width = sums.n_clusters + background
+        """Profile with log(c_kj / c_k(U)) in C1."""
         slots = np.empty(len(groups), dtype=np.int32)
         n_shared, n_relevant = column_loops.fill_slots(groups, slots)
         n_used = n_shared + n_relevant
-        log_rates, log_rate_sums = _log_shares(
-            sums, groups, scales, slots, n_relevant, width
+        if sums.batches is None:
+            given = sums, groups, slots, n_shared, n_relevant
+            terms = self._terms(*given, background=background)
+        else:
+            rates = self._batch_rates(sums, groups)
+            terms = profile_terms(rates, background=background)
+        log_rates, rate_sums, shared_weights, size_weights = terms
+        weights = sums.column_weights
+        if weights is not None:
+            used = log_rates[:n_relevant, : len(rate_sums)]
+            rate_sums = (used * weights[groups == RELEVANT, None]).sum(axis=0)
+            n_shared = weight_of(weights, groups == SHARED)
+            n_used = weight_of(weights, groups != NOISE)
+        return Profile(
+            slots=slots,
+            log_rates=log_rates,
+            offsets=sums.prior * rate_sums if sums.prior else np.zeros(len(rate_sums)),
+            shared_weights=shared_weights,
+            size_weights=size_weights,
+            ranks=ranks,
+            background=background,
+            prior_shared=sums.prior * n_shared,
+            prior_size=sums.prior * n_used,
+            threshold=threshold,
         )
+
+    def _terms(
+        self,
+        sums: SmoothedSums,
+        groups: Groups,
+        slots: Ints,
+        n_shared: int,
+        n_relevant: int,
+        *,
+        background: bool,
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Log rates and their sums, and weights of C0 and of row sizes."""
+        scales, width = Scales.of(sums, groups), sums.n_clusters + background
+        log_rates, rates = padded_rates(n_relevant, width)
+        rate_sums = np.zeros(width)
+        out = slots, log_rates, rate_sums
+        column_loops.fill_profile(sums.logs, log(scales.cluster_totals), *out, 0)
+        if background:
+            overall = log(sums.totals)[None], log(np.array([scales.total]))
+            column_loops.fill_profile(*overall, *out, sums.n_clusters)
+        if not sums.prior:
+            cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
+            rates[cells.T == 0] = -np.inf
         # Without C1 every cluster is C0 alone, one without any counts (prior 0) too.
         portions = scales.portions[:width] if n_relevant else np.ones(width)
         shared_weights, size_weights = self._weights(portions, n_shared)
-        prior_shared, prior_size = sums.prior * n_shared, sums.prior * n_used
-        if sums.column_weights is not None:
-            prior_shared = sums.prior_in(groups == SHARED)
-            prior_size = sums.prior_in(groups != NOISE)
-        profile = Profile(
-            slots=slots,
-            log_rates=log_rates,
-            offsets=sums.prior * log_rate_sums,
-            shared_weights=shared_weights,
-            size_weights=size_weights.reshape(1, -1),
-            ranks=_ranks(sums.n_clusters, ranks),
-            background=background,
-            prior_shared=prior_shared,
-            prior_size=prior_size,
-            threshold=threshold,
-        )
-        return frozen(profile)
+        return log_rates, rate_sums, shared_weights, size_weights[None]
 
     def _weights(self, portions: Floats, n_shared: int) -> tuple[Floats, Floats]:
         """Weights of a row's sum over C0 and of its size, from q, the share of C0."""
-        raise NotImplementedError
+        zeros = np.zeros(len(portions))
+        with np.errstate(divide="ignore"):
+            return np.log(portions) if n_shared else zeros, zeros
 
     def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
         """Rates of clusters and batches, where there are several."""
-        raise NotImplementedError
+        return rates_of(sums, groups)
 
 
-@dataclass(frozen=True)
-class Exact(_ShareRule):
+class Exact(Rule):
     """Likelihood of the row with its size re-fitted, in C1 and in C0."""
-
-    name: str = "exact"
 
     @property
     def first(self) -> Rule:
         return SEEDS
 
-    def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
-        return rates_of(sums, groups)
 
-    def _weights(self, portions: Floats, n_shared: int) -> tuple[Floats, Floats]:
-        zeros = np.zeros(len(portions))
-        if not n_shared:
-            return zeros, zeros
-        with np.errstate(divide="ignore"):
-            return np.log(portions), zeros
-
-
-@dataclass(frozen=True)
-class Seeds(Exact):
+class Seeds(Rule):
     """The exact rule for clusters of one row each: β are the batches' margins."""
 
     def _batch_rates(self, sums: SmoothedSums, groups: Groups) -> BatchRates:
         return first_rates(sums, groups)
 
 
-@dataclass(frozen=True)
-class Paper(_ShareRule):
+class Paper(Rule):
     """The score that the paper prints: what changes in C0 is left out."""
-
-    name: str = "paper"
 
     def _weights(
         self,
@@ -159,97 +154,64 @@ class Paper(_ShareRule):
         return np.zeros(len(portions)), portions - 1.0
 
 
-@dataclass(frozen=True)
-class ChiSquared:
+class ChiSquared(Rule):
     """Minus r_i times chi-squared, every column in C1 (PoissonC).
 
     With μ_ij = r_i p_kj and p_k summing to 1, the sum of (X - μ)² / μ over columns is
     that of X² / p_kj over r_i, less r_i; and X² = Y (2 prior + Y) + prior².
     """
 
-    name: str = "chi-squared"
-
     @property
     def first(self) -> Rule:
         return EXACT
 
-    def profile(
+    def _profile(
         self,
         sums: SmoothedSums,
-        groups: Groups,  # noqa: ARG002 - all columns are in C1
+        groups: Groups,
+        ranks: Ints,
+        threshold: float,
         *,
-        background: bool = False,
-        threshold: float = 0.0,
-        ranks: Ints | None = None,
+        background: bool,
     ) -> Profile:
-        clusters = sums.clusters
+        clusters, prior = sums.clusters, sums.prior
         if background:
             clusters = np.vstack([clusters, sums.totals])
         with np.errstate(divide="ignore"):
-            weights = clusters.sum(axis=1) / clusters.T
-        n_columns, width = weights.shape
-        log_rates, rates = padded_rates(n_columns, width)
-        rates[:] = -weights
-        zeros = np.zeros(width)
-        profile = Profile(
-            slots=np.arange(n_columns, dtype=np.int32),
-            log_rates=log_rates,
-            offsets=-(sums.prior * sums.prior) * weights.sum(axis=0)
-            if sums.prior
-            else zeros,
-            shared_weights=zeros,
-            size_weights=zeros.reshape(1, -1),
-            ranks=_ranks(sums.n_clusters, ranks),
+            weights = clusters.sum(axis=1, keepdims=True) / clusters
+        offsets = np.zeros(len(weights))
+        if prior:
+            offsets = -(prior * prior) * weights.sum(axis=1)
+        return linear_profile(-weights, offsets)._replace(
+            ranks=ranks,
             background=background,
-            prior_shared=0.0,
-            prior_size=sums.prior * n_columns,
+            prior_size=prior * len(groups),
             threshold=threshold,
-            linear=2 * sums.prior,
+            linear=2 * prior,
             square=1.0,
         )
-        return frozen(profile)
 
 
-EXACT = Exact()
-SEEDS = Seeds()
-PAPER = Paper()
-CHI_SQUARED = ChiSquared()
+EXACT = Exact("exact")
+SEEDS = Seeds("exact")
+PAPER = Paper("paper")
+CHI_SQUARED = ChiSquared("chi-squared")
 NAMED: dict[str, Rule] = {rule.name: rule for rule in (EXACT, PAPER, CHI_SQUARED)}
 
 
-def _log_shares(
-    sums: SmoothedSums,
-    groups: Groups,
-    scales: Scales,
-    slots: Ints,
-    n_relevant: int,
-    width: int,
-) -> tuple[Floats, Floats]:
-    """Log rates of a profile, c_kj / c_k(U) and last that of all rows; their sums.
-
-    Each column counts in the sums as much as its weight.
-    """
-    log_rates, rates = padded_rates(n_relevant, width)
-    log_rate_sums = np.zeros(width)
-    out = (slots, log_rates, log_rate_sums)
-    column_loops.fill_profile(sums.logs, log(scales.cluster_totals), *out, 0)
-    if width > sums.n_clusters:
-        overall = log(sums.totals)[None], log(np.array([scales.total]))
-        column_loops.fill_profile(*overall, *out, sums.n_clusters)
-    if sums.column_weights is not None:
-        weights = sums.column_weights[groups == RELEVANT]
-        log_rate_sums = (rates * weights[:, None]).sum(axis=0)
-    if not sums.prior:
-        cells = np.vstack([sums.clusters, sums.totals])[:width, groups == RELEVANT]
-        rates[cells.T == 0] = -np.inf
-    return log_rates, log_rate_sums
-
-
-def _ranks(n_clusters: int, ranks: Ints | None) -> Ints:
-    """Own ranks; without any, the first cluster wins a tie."""
-    if ranks is None:
-        return np.arange(n_clusters, dtype=np.int32)
-    return np.array(ranks, dtype=np.int32)
+def linear_profile(weights: Floats, offsets: Floats) -> Profile:
+    """Profile that scores a row by its products with weights (K x m), and offsets."""
+    n_clusters, n_columns = weights.shape
+    log_rates, rates = padded_rates(n_columns, n_clusters)
+    rates[:] = weights.T
+    zeros = np.zeros(n_clusters)
+    return frozen(
+        Profile(
+            np.arange(n_columns, dtype=np.int32),
+            *(log_rates, offsets, zeros, zeros[None]),
+            ranks=np.arange(n_clusters, dtype=np.int32),
+        )
+    )
 
 
 @dataclass(frozen=True)

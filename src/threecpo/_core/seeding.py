@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from .batch_rates import margin_effects
+from .batch_model import margin_effects
 from .codes import NOISE, NOWHERE, RELEVANT, all_relevant
+from .counts import Counts
 from .kmeans import lloyd
 from .loops import distances as distance_loops
-from .loops.records import CsrRows, read_only_rows, rows_of
+from .loops.records import CsrRows, rows_of
 from .matrices import from_sparse
 from .model import log
 from .sums import sum_by_labels
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .codes import Floats, Groups, Ints
-    from .counts import Counts
     from .sums import Sums
     from .workers import Workers
 
@@ -196,18 +196,13 @@ class RowDistances:
 
     @classmethod
     def of(cls, counts: Counts, prior: float) -> RowDistances:
-        matrix = counts.matrix().tocsc()
-        by_column = read_only_rows(
-            matrix.indptr.astype(np.int64),
-            matrix.indices.astype(np.int32, copy=False),
-            matrix.data,
-        )
-        return cls(
-            RowTerms.of(counts, prior),
-            by_column,
-            prior,
-            x_log_x_table(2 * float(counts.data.max(initial=0.0)), 2 * prior),
-        )
+        turned = counts.matrix().tocsc()
+        indptr = turned.indptr.astype(np.int64)
+        indices = turned.indices.astype(np.int32, copy=False)
+        by_column = Counts(indptr, indices, turned.data, counts.n_rows)
+        largest = 2 * float(counts.data.max(initial=0.0))
+        table = x_log_x_table(largest, 2 * prior)
+        return cls(RowTerms.of(counts, prior), rows_of(by_column), prior, table)
 
     def to_row(self, row: int) -> Floats:
         """Distances of all rows to one of them."""
@@ -225,41 +220,12 @@ class RowDistances:
         return np.maximum(self.terms.own + others.own[row] - common + both, 0.0)
 
 
-def labels_of_rows(
-    rows: NDArray[np.intp], n_rows: int, known: KnownRows | None = None
-) -> Ints:
+def labels_of_rows(rows: NDArray[np.intp], counts: Counts) -> Ints:
     """Labels with one row in each cluster, known rows in theirs, the others nowhere."""
-    labels = np.full(n_rows, NOWHERE, dtype=np.int32)
-    first = 0 if known is None else known.n_clusters
+    labels, held = np.full(counts.n_rows, NOWHERE, dtype=np.int32), counts.known
+    first = 0 if held is None else counts.n_known
     labels[rows[::-1]] = np.arange(first, first + len(rows), dtype=np.int32)[::-1]
-    if known is not None:
-        labels[known.held >= 0] = known.held[known.held >= 0]
-    return labels
-
-
-@dataclass(frozen=True)
-class KnownRows:
-    """Rows that are held in known clusters."""
-
-    held: Ints
-    n_clusters: int
-
-    @classmethod
-    def of(cls, counts: Counts) -> KnownRows | None:
-        """Known rows of counts; None where there are none."""
-        return None if counts.known is None else cls(counts.known, counts.n_known)
-
-    def closest(self, counts: Counts, distances: RowDistances, prior: float) -> Floats:
-        """Distance of each row to the nearest known cluster; 0 of rows in one."""
-        rows = np.flatnonzero(self.held >= 0)
-        weights = np.ones(len(rows)) if counts.weights is None else counts.weights[rows]
-        shape = (self.n_clusters, counts.n_rows)
-        members = sp.csr_array((weights, (self.held[rows], rows)), shape=shape)
-        terms = RowTerms.of(from_sparse(members @ counts.matrix()), prior)
-        each = (distances.to(terms, k) for k in range(self.n_clusters))
-        found = reduce(np.minimum, each)
-        found[rows] = 0.0
-        return found
+    return labels if held is None else np.where(held >= 0, held, labels)
 
 
 @dataclass(frozen=True)
@@ -280,22 +246,20 @@ class SquaredDistances:
 
 
 def plus_plus(
+    counts: Counts,
     distances: RowDistances | SquaredDistances,
-    n_rows: int,
-    copies: WeightedDraws | None = None,
-    known: KnownRows | None = None,
     from_known: Floats | None = None,
 ) -> Start:
     """k-means++: each seed the best of 2 + floor(log K) draws in proportion to d.
 
     Known clusters are seeds already, to which rows have the distances ``from_known``.
     """
-    copies = copies or WeightedDraws(n_rows)
+    copies = WeightedDraws.of(counts)
     n_copies = copies.n_copies
     taken, n_known = np.empty(0, np.intp), 0
-    if known is not None:
-        n_known = known.n_clusters
-        taken = np.flatnonzero(known.held[copies.rows(np.arange(n_copies))] >= 0)
+    if counts.known is not None:
+        n_known = counts.n_known
+        taken = np.flatnonzero(counts.known[copies.rows(np.arange(n_copies))] >= 0)
 
     def start(
         rng: np.random.Generator, n_clusters: int, workers: Workers = SERIAL
@@ -328,8 +292,7 @@ def plus_plus(
             best = int(np.argmin([option.sum() for option in options]))
             rows.append(int(candidates[best]))
             closest = options[best]
-        chosen = copies.rows(np.array(rows, dtype=np.intp))
-        return labels_of_rows(chosen, n_rows, known)
+        return labels_of_rows(copies.rows(np.array(rows, dtype=np.intp)), counts)
 
     return start
 
@@ -337,26 +300,37 @@ def plus_plus(
 def poisson_plus_plus(counts: Counts, prior: float) -> Start:
     """Seeds by k-means++ with d(a, b)."""
     counts = without_margins(counts)
-    distances, known = RowDistances.of(counts, prior), KnownRows.of(counts)
-    closest = None if known is None else known.closest(counts, distances, prior)
-    return plus_plus(distances, counts.n_rows, WeightedDraws.of(counts), known, closest)
+    distances = RowDistances.of(counts, prior)
+    return plus_plus(counts, distances, _from_known(counts, distances, prior))
+
+
+def _from_known(counts: Counts, distances: RowDistances, prior: float) -> Floats | None:
+    """Distance of each row to the nearest known cluster; 0 of rows in one."""
+    if counts.known is None:
+        return None
+    rows = np.flatnonzero(counts.known >= 0)
+    weights = np.ones(len(rows)) if counts.weights is None else counts.weights[rows]
+    shape = (counts.n_known, counts.n_rows)
+    members = sp.csr_array((weights, (counts.known[rows], rows)), shape=shape)
+    terms = RowTerms.of(from_sparse(members @ counts.matrix()), prior)
+    each = (distances.to(terms, k) for k in range(counts.n_known))
+    found = reduce(np.minimum, each)
+    found[rows] = 0.0
+    return found
 
 
 def random_centers(counts: Counts) -> Start:
     """Distinct rows drawn at random; where clusters are known, from the free rows."""
-    n_rows, copies = counts.n_rows, WeightedDraws.of(counts)
-    known = KnownRows.of(counts)
-    if known is None:
-        return lambda rng, n_clusters, *_: labels_of_rows(
-            copies.rows(copies.draw_distinct(rng, n_clusters)), n_rows
-        )
-    free = np.flatnonzero(known.held < 0)
-    some = WeightedDraws.of(counts.rows(free)) if len(free) else WeightedDraws(0)
+    free, n_known, some = np.arange(counts.n_rows), 0, counts
+    if counts.known is not None:
+        free, n_known = np.flatnonzero(counts.known < 0), counts.n_known
+        some = counts.rows(free)
+    copies = WeightedDraws.of(some)
 
-    def start(rng: np.random.Generator, n_clusters: int, *_: Workers) -> Any:
-        n_seeds = min(n_clusters - known.n_clusters, some.n_copies)
-        drawn = some.rows(some.draw_distinct(rng, n_seeds)) if n_seeds else free[:0]
-        return labels_of_rows(free[drawn] if n_seeds else drawn, n_rows, known)
+    def start(rng: np.random.Generator, n_clusters: int, *_: Workers) -> Ints:
+        n_seeds = min(n_clusters - n_known, copies.n_copies)
+        drawn = copies.rows(copies.draw_distinct(rng, n_seeds))
+        return labels_of_rows(free[drawn], counts)
 
     return start
 
@@ -373,7 +347,7 @@ def k_means(counts: Counts, *, shares: bool = False, full: bool = False) -> Star
     """Euclidean k-means++, or k-means from there, on counts or on row shares."""
     counts = without_margins(counts)
     data = counts.scaled(1) if shares else counts
-    seeds = plus_plus(SquaredDistances.of(data), data.n_rows, WeightedDraws.of(data))
+    seeds = plus_plus(data, SquaredDistances.of(data))
     if not full:
         return seeds
 

@@ -216,7 +216,7 @@ def warn_unless_converged(record: FitRecord, stacklevel: int) -> None:
 
 def warn_if_confounded(record: FitRecord, stacklevel: int) -> None:
     """Warn where clusters and batches fall into parts that share no rows."""
-    from .._core.batch_rates import parts
+    from .._core.batch_model import parts
 
     if record.sums.n_batches == 1:
         return

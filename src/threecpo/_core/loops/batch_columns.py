@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _LINE, _TABLE, _CELLS = (array_type(f8, n) for n in (1, 2, 3))
 _OUT, _OUT_TABLE, _OUT_CELLS = (array_type(f8, n, write=True) for n in (1, 2, 3))
 _PLACES, _PARTS = array_type(i8), array_type(i4)
-_OUT_PLACES = array_type(i8, write=True)
 
 
 @inlined
@@ -38,16 +37,16 @@ def _sum_at(line, places):
     return (a + b) + (c + d)
 
 
-@compiled(array_type(i1), _OUT_PLACES, _OUT_PLACES)
-def find_columns_in_use(groups, relevant, shared):
+@compiled(array_type(i1), array_type(i8, 2, write=True))
+def find_columns_in_use(groups, places):
     """Write the columns of C1 and of C0; return how many there are of each."""
     n_relevant, n_shared = 0, 0
     for j in range(len(groups)):
         if groups[j] == RELEVANT:
-            relevant[n_relevant] = j
+            places[0, n_relevant] = j
             n_relevant += 1
         elif groups[j] == SHARED:
-            shared[n_shared] = j
+            places[1, n_shared] = j
             n_shared += 1
     return n_relevant, n_shared
 
@@ -105,17 +104,6 @@ def fill_margin_effects(by_batch, effects):
         for j in range(n_columns):
             effect = times * by_batch[b, j] / sums[j]
             effects[b, j] = effect if sums[j] > 0.0 else 0.0
-
-
-@compiled(array_type(i1), _TABLE, _OUT_TABLE)
-def put_relevant(groups, found, out):
-    """Write what was found of the columns of C1 to their places among all."""
-    for line in range(len(out)):
-        n_relevant = 0
-        for j in range(len(groups)):
-            if groups[j] == RELEVANT:
-                out[line, j] = found[line, n_relevant]
-                n_relevant += 1
 
 
 @compiled(_LINE, _PARTS, _TABLE, _TABLE, _OUT_TABLE, _OUT_TABLE)
@@ -219,7 +207,7 @@ class BatchTerms(NamedTuple):
 
 
 # Their arrays are new in every step, thus writeable.
-BATCH_TERMS = record_type(
+_TERMS = record_type(
     *(BatchTerms, _OUT_CELLS, *(_OUT_TABLE,) * 7, _OUT, _OUT_TABLE, _OUT_TABLE),
     *(_OUT,) * 5,
 )
@@ -243,19 +231,15 @@ def _add_cells(terms, shared, relevant):
                     relevant[j] += line[j] * in_relevant
 
 
-@compiled(BATCH_TERMS, _OUT_TABLE, _OUT, _OUT_TABLE)
+@compiled(_TERMS, _OUT_TABLE, _OUT, _OUT_TABLE)
 def score_columns(terms, scores, ties, workspace):
     """Write L_j(-), L_j(0) and L_j(1), and below what difference they are tied.
 
     ``workspace`` has four lines. Few arrays are read and written together, so
     that the loop is vectorised.
     """
-    noise, shared, relevant, sizes = (
-        workspace[0],
-        workspace[1],
-        workspace[2],
-        workspace[3],
-    )
+    noise, shared = workspace[0], workspace[1]
+    relevant, sizes = workspace[2], workspace[3]
     n_columns = len(ties)
     workspace[:] = 0.0
     for b in range(len(terms.totals)):

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..codes import SHARED_SLOT
+from ..rows import read_only
 from . import array_type, compiled, f8, i4, inlined, record_type
-from .records import ROWS, read_only
+from .records import ROWS
 from .rows import BLOCK, row_batch, row_weight
 
 if TYPE_CHECKING:

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..codes import SHARED_SLOT
+from ..rows import read_only
 from . import array_type, compiled, f4, f8, inlined, record_type, u4
-from .records import PROFILE, read_only
+from .records import PROFILE
 from .simd import (
     PAIR_LANES,
     QUICK_LANES,
