@@ -7,11 +7,11 @@ much more they vary, T, in the direction from one cluster to the other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .batch_model import rates_of
+from .batch_model import exposures_of, rates_of
 from .codes import NOISE, RELEVANT, SHARED
 from .loops import columns as column_loops
 from .loops import left_out as left_out_loops
@@ -33,14 +33,16 @@ LEAST = 1e-3
 ROWS_PER_PAIR = 5
 
 
-class Leads(NamedTuple):
-    """How far each row is ahead in its own cluster: all that T needs of it.
+class LeftOutScores(NamedTuple):
+    """Score of every row in every cluster, in its own as if it were not there.
 
     ``owner`` is the cluster whose sums a row is in (-1: none), ``rivals`` the best
     other one, ``differences`` how much better the first scores, ``sizes`` is r_i;
-    ``weights`` and ``batches`` are None where all are the same.
+    ``weights`` and ``batches`` are None where all are the same. T needs no ``scores``:
+    they are None where there was no room for them.
     """
 
+    scores: Floats | None
     differences: Floats
     owner: Ints
     rivals: Ints
@@ -49,37 +51,10 @@ class Leads(NamedTuple):
     batches: Ints | None = None
 
 
-class LeftOutScores(NamedTuple):
-    """Score of every row in every cluster, in its own as if it were not there.
-
-    The rest is as in ``Leads``.
-    """
-
-    scores: Floats
-    owner: Ints
-    rivals: Ints
-    sizes: Floats
-    weights: Floats | None = None
-    batches: Ints | None = None
-
-    @property
-    def leads(self) -> Leads:
-        """The same with two scores of each row alone."""
-        every = np.arange(len(self.owner))
-        if self.scores.shape[1] == 1:  # no other cluster
-            return Leads(np.zeros(len(every)), *self[1:])
-        with np.errstate(invalid="ignore"):
-            own = self.scores[every, self.owner] - self.scores[every, self.rivals]
-        return Leads(own, *self[1:])
-
-
-PerRow = TypeVar("PerRow", Leads, LeftOutScores)
-
-
-def stacked(parts: Sequence[PerRow]) -> PerRow:
+def stacked(parts: Sequence[LeftOutScores]) -> LeftOutScores:
     """Return what is known of the rows of several blocks below each other."""
     columns = zip(*parts, strict=True)
-    return type(parts[0])._make(
+    return LeftOutScores._make(
         None if each[0] is None else np.concatenate(each) for each in columns
     )
 
@@ -105,12 +80,15 @@ def left_out_scores(
     for _ in workers.map(one, counts.blocks):
         pass
     batches = counts.batches if len(terms.effects) else None
-    return LeftOutScores(exact, labels, rivals, sizes, counts.weights, batches)
+    every, differences = np.arange(counts.n_rows), np.zeros(counts.n_rows)
+    if exact.shape[1] > 1:
+        with np.errstate(invalid="ignore"):
+            differences = exact[every, labels] - exact[every, rivals]
+    of_rows = differences, labels, rivals, sizes, counts.weights, batches
+    return LeftOutScores(exact, *of_rows)
 
 
-def temperature(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
-) -> float:
+def temperature(found: LeftOutScores, sums: SmoothedSums, groups: Groups) -> float:
     """T: how many times more scores vary between two clusters than of Poisson counts.
 
     1 at least, and 1 where no two clusters have enough rows between them.
@@ -118,30 +96,18 @@ def temperature(
     return max(1.0, dispersion_ratio(found, sums, groups))
 
 
-def dispersion_ratio(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
-) -> float:
-    """T before it is raised to 1; NaN where nothing tells it."""
-    measured, expected = pair_sums(found, sums, groups)
-    return float(measured.sum() / expected.sum()) if expected.sum() > 0 else np.nan
+def dispersion_ratio(found: LeftOutScores, sums: SmoothedSums, groups: Groups) -> float:
+    """T before it is raised to 1; NaN where nothing tells it.
 
-
-def pair_sums(
-    found: LeftOutScores | Leads, sums: SmoothedSums, groups: Groups
-) -> tuple[Floats, Floats]:
-    """Variance between each pair of clusters, measured and of Poisson counts (K x K).
-
-    Row a, column b: of rows of a whose best other cluster is b, around the mean of
-    those in the same batch. 0 for pairs with few.
+    Scores vary, in rows of a whose best other cluster is b, around the mean of those in
+    the same batch. Pairs with few rows say nothing.
     """
-    if isinstance(found, LeftOutScores):
-        found = found.leads
     expected = _variances(sums, groups)
     k, _, n_batches = expected.shape
     n_cells = expected.size
     inside = np.flatnonzero(found.owner >= 0)
     if k == 1 or not len(inside):
-        return np.zeros((k, k)), np.zeros((k, k))
+        return np.nan
     own, rival = found.owner[inside].astype(np.intp), found.rivals[inside]
     z = found.differences[inside]
     r = np.maximum(found.sizes[inside], 1.0)
@@ -167,7 +133,8 @@ def pair_sums(
     shape = expected.shape
     measured = np.where(enough, squares, 0.0)[:-1].reshape(shape)
     expected = np.where(enough[:-1], n[:-1], 0.0).reshape(shape) * expected
-    return measured.sum(axis=2), expected.sum(axis=2)
+    measured, expected = measured.sum(axis=2), expected.sum(axis=2)
+    return float(measured.sum() / expected.sum()) if expected.sum() > 0 else np.nan
 
 
 def probabilities(row_scores: Floats, temperature: float) -> Floats:
@@ -201,9 +168,7 @@ def left_out_terms(sums: SmoothedSums, groups: Groups) -> LeftOut:
     inside, (rates, effects) = values[:, :-1], _rates(sums, groups)
     nothing = np.maximum(inside - own * prior, own * floor)
     terms = own * prior * np.log(nothing)
-    logs = (
-        own * prior * (np.log(rates[:, :-1]) if len(rates) else np.zeros_like(inside))
-    )
+    logs = own * prior * np.log(rates[:, :-1]) if len(rates) else np.zeros_like(inside)
     with np.errstate(divide="ignore"):
         lighter = own * prior * np.log(inside) if prior else np.zeros_like(inside)
     expected = rates[:, None, :-1] * effects[:, :-1] if len(rates) else np.ones(1)
@@ -221,11 +186,9 @@ def left_out_terms(sums: SmoothedSums, groups: Groups) -> LeftOut:
     )
     for array in arrays:
         array.setflags(write=False)
-    used, shared = (
-        weight_of(weights, groups != NOISE),
-        weight_of(weights, groups == SHARED),
-    )
-    return LeftOut(*arrays, prior, float(used), float(shared), floor)
+    used = float(weight_of(weights, groups != NOISE))
+    shared = float(weight_of(weights, groups == SHARED))
+    return LeftOut(*arrays, prior, used, shared, floor)
 
 
 def _numerators(sums: SmoothedSums, groups: Groups) -> Floats:
@@ -245,9 +208,7 @@ def _rates(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
     if sums.batches is None:
         return np.empty((0, 0)), np.empty((0, 0))
     found = rates_of(sums, groups)
-    exposures = np.zeros_like(found.clusters)
-    for scales, effects in zip(found.scales.T, found.batches, strict=True):
-        exposures += scales[:, None] * effects
+    exposures = exposures_of(found.scales, found.batches)
     inverse = np.divide(
         1.0, exposures, out=np.ones_like(exposures), where=exposures > 0
     )

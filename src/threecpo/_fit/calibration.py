@@ -18,7 +18,7 @@ import numpy as np
 from scipy.optimize import brentq, linear_sum_assignment
 
 from .._core.codes import NOISE, RELEVANT, free
-from .._core.confidence import LeftOutScores, probabilities
+from .._core.confidence import probabilities
 from .._core.drawn_tables import DrawnTables
 from .._core.overlaps import shared_rows
 from .._core.sums import sum_by_labels
@@ -72,7 +72,7 @@ def calibrated(record: FitRecord, plan: Plan, rows: FitRows) -> FitRecord:
     counts = rows.taken(np.sort(rng.permutation(every)[:n_drawn]))
     with Workers(plan.n_jobs) as workers:
         _, scored, _ = LeaveOneOutDescriber.of(record)(counts, workers)
-        assert isinstance(scored, LeftOutScores)
+        assert scored.scores is not None
         inside = np.flatnonzero(scored.owner >= 0)
         own = np.unique(scored.owner[inside], return_inverse=True)[1].astype(np.int32)
         info = replace(counts.row_info, known=None, known_names=())

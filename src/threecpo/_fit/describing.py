@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._core import confidence as numerics
-from .._core.confidence import Leads, LeftOutScores, left_out_scores
+from .._core.confidence import LeftOutScores, left_out_scores
 from .._core.dispersion import RatioTerms, added, column_weights, few_digits, typical
 from .._core.rows import read_only
 from .._core.rules import EXACT, scores
@@ -111,7 +111,7 @@ class LeaveOneOutDescriber:
 
     def __call__(
         self, counts: Counts, workers: Workers = SERIAL
-    ) -> tuple[RowResults, LeftOutScores | Leads, RatioSums]:
+    ) -> tuple[RowResults, LeftOutScores, RatioSums]:
         describer = self.describer
         counts = describer.in_batches(counts)
         found = np.empty((counts.n_rows, describer.profile.n_clusters))
@@ -120,7 +120,7 @@ class LeaveOneOutDescriber:
             found = scores(counts, self.exact, workers)
         owner = describer.labels_of_rates(rows.labels, rows.nearest_labels)
         every = left_out_scores(counts, owner, self.terms, found, workers)
-        scored = every if self.every_score else every.leads
+        scored = every if self.every_score else every._replace(scores=None)
         return rows, scored, self.ratios.ratio_sums(counts, owner)
 
 
@@ -195,7 +195,7 @@ def _same(record: FitRecord) -> bool:
 def _with(
     record: FitRecord,
     rows: RowResults | None,
-    found: LeftOutScores | Leads,
+    found: LeftOutScores,
     ratios: RatioSums,
 ) -> FitRecord:
     sums, groups = record.smoothed, record.groups
@@ -203,7 +203,7 @@ def _with(
     of_columns = RatioTerms.of(sums, groups).dispersions(ratios)
     dispersion = typical(of_columns, record.sums.totals)
     shares = None
-    if isinstance(found, LeftOutScores):
+    if found.scores is not None:
         shares = numerics.probabilities(found.scores, value)
     return replace(record, rows=rows, confidence=Confidence(value, shares, dispersion))
 
