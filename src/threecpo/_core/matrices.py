@@ -5,7 +5,7 @@ Arrays of a sparse matrix may contradict each other or its shape.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -158,80 +158,72 @@ def check_compressed(matrix: Any) -> None:
     Compares lengths, the ends of the pointers and, while they still have 64 bits, the
     indices; ``inspect`` does the rest.
     """
-    pointed, indexed = _axes(matrix)
     indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
     _check_arrays(indptr=indptr, indices=indices)
     if np.ndim(data) != (3 if matrix.format == "bsr" else 1):
-        reason = f"its values have {np.ndim(data)} dimensions"
-        raise DamagedMatrixError(reason)
-    n_pointed, _ = _sizes(matrix)
+        _refuse(f"its values have {np.ndim(data)} dimensions")
+    (pointed, n_pointed), (indexed, _) = _axes(matrix)
     if len(indptr) != n_pointed + 1:
-        reason = f"it has {len(indptr)} {pointed} pointers for {n_pointed} {pointed}s"
-        raise DamagedMatrixError(reason)
+        _refuse(f"it has {len(indptr)} {pointed} pointers for {n_pointed} {pointed}s")
     if indptr[0] != 0:
-        reason = f"its {pointed} pointers start at {indptr[0]}, not at 0"
-        raise DamagedMatrixError(reason)
+        _refuse(f"its {pointed} pointers start at {indptr[0]}, not at 0")
     if not 0 <= indptr[-1] <= min(len(indices), len(data)):
-        reason = (
+        _refuse(
             f"its {pointed} pointers end at {indptr[-1]}, but it has {len(indices)} "
             f"{indexed} indices and {len(data)} values"
         )
-        raise DamagedMatrixError(reason)
     if indices.dtype != np.int32 or matrix.format == "bsr":
         check_indices(matrix)
 
 
 def check_indices(matrix: Any) -> None:
     """Refuse indices outside the shape, and say where the first of them is."""
-    pointed, indexed = _axes(matrix)
-    indices = matrix.indices[: matrix.indptr[-1]]
-    bound = _sizes(matrix)[1]
-    if not len(indices) or (indices.min() >= 0 and indices.max() < bound):
-        return
-    at = int(np.argmax((indices < 0) | (indices >= bound)))
-    where = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
-    reason = (
-        f"{pointed} {where} has a count in {indexed} {indices[at]}, "
-        f"but there are {bound} {indexed}s"
-    )
-    raise DamagedMatrixError(reason)
+    (pointed, _), (indexed, bound) = _axes(matrix)
+    at = _first_outside(matrix.indices[: matrix.indptr[-1]], bound)
+    if at is not None:
+        where = int(np.searchsorted(matrix.indptr, at, side="right")) - 1
+        _refuse(
+            f"{pointed} {where} has a count in {indexed} {matrix.indices[at]}, "
+            f"but there are {bound} {indexed}s"
+        )
 
 
 def check_pointers(matrix: Any) -> None:
     """Refuse pointers that fall, and say where."""
-    pointed, _ = _axes(matrix)
     falls = np.flatnonzero(matrix.indptr[1:] < matrix.indptr[:-1])
     if len(falls):
-        reason = f"its {pointed} pointers decrease after {pointed} {falls[0]}"
-        raise DamagedMatrixError(reason)
+        (pointed, _), _ = _axes(matrix)
+        _refuse(f"its {pointed} pointers decrease after {pointed} {falls[0]}")
 
 
 def check_coordinates(rows: Any, columns: Any, data: Any, shape: Any) -> None:
     """Refuse entries outside the shape."""
     _check_arrays(rows=rows, columns=columns)
     if np.ndim(data) != 1 or not len(rows) == len(columns) == len(data):
-        reason = (
+        _refuse(
             f"it has {len(rows)} rows and {len(columns)} columns for "
             f"{np.size(data)} values"
         )
-        raise DamagedMatrixError(reason)
     axes = zip(("row", "column"), (rows, columns), shape, strict=True)
     for name, places, size in axes:
-        if len(places) and not (places.min() >= 0 and places.max() < size):
-            at = int(np.argmax((places < 0) | (places >= size)))
-            reason = (
+        if (at := _first_outside(places, size)) is not None:
+            _refuse(
                 f"entry {at} lies in {name} {places[at]}, but there are {size} {name}s"
             )
-            raise DamagedMatrixError(reason)
+
+
+def _first_outside(places: Any, bound: int) -> int | None:
+    """Where the first place is that is not from 0 to below a bound."""
+    if not len(places) or (places.min() >= 0 and places.max() < bound):
+        return None
+    return int(np.argmax((places < 0) | (places >= bound)))
 
 
 def check_lists(matrix: Any) -> None:
     """Refuse a matrix of lists where a row has other numbers of columns and values."""
-    lengths = ([len(row) for row in lists] for lists in (matrix.rows, matrix.data))
-    columns, values = lengths
+    columns, values = (list(map(len, each)) for each in (matrix.rows, matrix.data))
     if len(columns) != matrix.shape[0] or columns != values:
-        reason = "a row has different numbers of column indices and values"
-        raise DamagedMatrixError(reason)
+        _refuse("a row has different numbers of column indices and values")
 
 
 def check_diagonals(matrix: Any) -> None:
@@ -239,35 +231,29 @@ def check_diagonals(matrix: Any) -> None:
     offsets, data = matrix.offsets, matrix.data
     _check_arrays(offsets=offsets)
     if np.ndim(data) != 2 or len(data) != len(offsets):
-        reason = f"it has {len(offsets)} offsets for diagonals of shape {data.shape}"
-        raise DamagedMatrixError(reason)
+        _refuse(f"it has {len(offsets)} offsets for diagonals of shape {data.shape}")
     if len(np.unique(offsets)) < len(offsets):
-        reason = "some of its offsets are duplicates"
-        raise DamagedMatrixError(reason)
+        _refuse("some of its offsets are duplicates")
 
 
 def _check_arrays(**arrays: Any) -> None:
     for name, array in arrays.items():
         whole = isinstance(array, np.ndarray) and array.dtype.kind in "iu"
         if not whole or array.ndim != 1:
-            reason = f"its {name} are not a one-dimensional array of integers"
-            raise DamagedMatrixError(reason)
+            _refuse(f"its {name} are not a one-dimensional array of integers")
 
 
-def _axes(matrix: Any) -> tuple[str, str]:
-    """What the pointers point to, and what the indices number."""
-    if matrix.format == "bsr":
-        return "block row", "block column"
-    return ("column", "row") if matrix.format == "csc" else ("row", "column")
-
-
-def _sizes(matrix: Any) -> tuple[int, int]:
-    """Numbers of what is pointed to and of what is indexed."""
+def _axes(matrix: Any) -> tuple[tuple[str, int], tuple[str, int]]:
+    """What the pointers point to, what the indices number, and how many there are."""
     n_rows, n_columns = matrix.shape
     if matrix.format == "bsr":
         height, width = matrix.data.shape[1:]
         if not height or not width or n_rows % height or n_columns % width:
-            reason = f"blocks of {height} x {width} do not fill {n_rows} x {n_columns}"
-            raise DamagedMatrixError(reason)
-        return n_rows // height, n_columns // width
-    return (n_columns, n_rows) if matrix.format == "csc" else (n_rows, n_columns)
+            _refuse(f"blocks of {height} x {width} do not fill {n_rows} x {n_columns}")
+        return ("block row", n_rows // height), ("block column", n_columns // width)
+    rows, columns = ("row", n_rows), ("column", n_columns)
+    return (columns, rows) if matrix.format == "csc" else (rows, columns)
+
+
+def _refuse(reason: str) -> NoReturn:
+    raise DamagedMatrixError(reason)
