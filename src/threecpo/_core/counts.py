@@ -217,43 +217,37 @@ class Counts:
         """Return the counts with these columns, in this order."""
         part = self.matrix()[:, order]
         part.sort_indices()
-        indptr = part.indptr.astype(np.int64)
-        turned = self._part(indptr, part.indices, part.data, part.shape[1])
-        if self.column_weights is not None:
-            turned = turned.with_column_weights(self.column_weights[order])
-        return turned.with_rows(self.row_info)
+        weights = self.column_weights
+        return replace(
+            self,
+            indptr=part.indptr.astype(np.int64),
+            indices=part.indices,
+            data=part.data,
+            n_columns=part.shape[1],
+            column_weights=None if weights is None else weights[order],
+        )
 
     def rows(self, chosen: NDArray[np.int64]) -> Counts:
         """Return a copy of these rows."""
         lengths = self.indptr[chosen + 1] - self.indptr[chosen]
         indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shift = np.repeat(self.indptr[chosen] - indptr[:-1], lengths)
-        places = np.arange(indptr[-1]) + shift
-        part = self._part(indptr, self.indices[places], self.data[places])
-        return part.with_rows(self.row_info.take(chosen))
+        return self._part(indptr, np.arange(indptr[-1]) + shift, chosen)
 
     def between(self, start: int, stop: int) -> Counts:
         """Return a range of rows, in the same memory."""
         indptr = self.indptr[start : stop + 1]
-        part = slice(indptr[0], indptr[-1])
-        own = indptr - indptr[0]
-        rows = self._part(own, self.indices[part], self.data[part])
-        return rows.with_rows(self.row_info.take(slice(start, stop)))
+        entries = slice(indptr[0], indptr[-1])
+        return self._part(indptr - indptr[0], entries, slice(start, stop))
 
-    def _part(
-        self,
-        indptr: NDArray[np.int64],
-        indices: Ints,
-        data: Floats,
-        n_columns: int | None = None,
-    ) -> Counts:
-        """Return counts that are some of these."""
-        return Counts(
-            *(indptr, indices, data),
-            self.n_columns if n_columns is None else n_columns,
-            self.odd_values,
-            column_weights=self.column_weights if n_columns is None else None,
-            transformed=self.transformed,
+    def _part(self, indptr: NDArray[np.int64], entries: Any, rows: Any) -> Counts:
+        """Return some of these rows, which have these entries."""
+        return replace(
+            self,
+            indptr=indptr,
+            indices=self.indices[entries],
+            data=self.data[entries],
+            row_info=self.row_info.take(rows),
         )
 
     def row_lengths(self, order: int) -> Floats:

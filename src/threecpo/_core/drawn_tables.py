@@ -15,12 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .codes import NOISE, inner_labels
-from .dispersion import RatioTerms, dispersions
+from .dispersion import RatioTerms
 from .matrices import from_sparse
 from .rows import NOTHING
 from .sums import sum_by_labels
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from numpy.typing import NDArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .counts import Counts
     from .rows import RowInfo
 
+    # Counts with their rows and columns.
     Entries = tuple[Floats, NDArray[np.intp], NDArray[np.intp]]
 
 # The excess of a row grows with its size, as that of negative binomial counts does, if
@@ -147,7 +149,7 @@ class DrawnTables:
         many = (mean > MANY_COUNTS * n_rows) & ~self.flat
         few = np.flatnonzero(~many & ~self.flat)
         drawn, left = self._cells(rng, sizes, np.flatnonzero(many), few)
-        parts = [drawn, self._groups(rng, left, few), self._flat_cells(rng)]
+        parts = [drawn, *self._groups(rng, left, few), *self._flat_cells(rng)]
         data, row, column = (np.concatenate(each) for each in zip(*parts, strict=True))
         matrix = sp.coo_array((data, (row, column)), shape=(n_rows, n_columns)).tocsr()
         counts = from_sparse(matrix).with_rows(self.row_info)
@@ -205,7 +207,7 @@ class DrawnTables:
         rng: np.random.Generator,
         sizes: NDArray[np.int64],
         columns: NDArray[np.intp],
-    ) -> Entries:
+    ) -> Iterator[Entries]:
         """Counts of columns with few: groups of them until a row has its size.
 
         A negative binomial count is a sum of groups whose sizes have the logarithmic
@@ -225,7 +227,6 @@ class DrawnTables:
         )
         order = np.argsort(kind.ravel(), kind="stable")
         ends = np.searchsorted(kind.ravel()[order], np.arange(1, len(kinds)))
-        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
         for (line, step), places in zip(kinds, np.split(order, ends), strict=False):
             rows = filled[places]
             own = excess * FACTOR_STEP ** float(step)
@@ -248,15 +249,12 @@ class DrawnTables:
                 groups = np.minimum(groups, room)
                 kept = groups > 0
                 groups, row, place = groups[kept], row[kept], place[kept]
-            found.append((groups, row, columns[place]))
-        data, row, column = (np.concatenate(each) for each in zip(*found, strict=True))
-        return data, row, column
+            yield groups, row, columns[place]
 
-    def _flat_cells(self, rng: np.random.Generator) -> Entries:
+    def _flat_cells(self, rng: np.random.Generator) -> Iterator[Entries]:
         """Counts of columns that do not grow with the row, as groups in any rows."""
         flat = np.flatnonzero(self.flat)
         excess = np.maximum(self.dispersions[flat] - 1, 0.0)
-        found = [(np.zeros(0), np.zeros(0, np.intp), np.zeros(0, np.intp))]
         for line in np.unique(self.lines) if len(flat) else ():
             rows = np.flatnonzero(self.lines == line)
             rates = self.profiles[line, flat] * _group_rate(excess)
@@ -265,9 +263,7 @@ class DrawnTables:
             several = own > POISSON
             groups[several] = rng.logseries(own[several] / (1 + own[several]))
             row = rows[rng.integers(len(rows), size=len(place))]
-            found.append((groups, row, flat[place]))
-        data, row, column = (np.concatenate(each) for each in zip(*found, strict=True))
-        return data, row, column
+            yield groups, row, flat[place]
 
 
 def _group_rate(excess: Floats) -> Floats:
@@ -288,8 +284,8 @@ def _measured(
     """Profiles by cluster (last: outliers) and batch, dispersions and their power."""
     inner = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inner, n_clusters, groups, 0.0).smoothed(0.0)
-    spread = np.maximum(1.0, dispersions(counts, labels, sums, groups))
     terms, used = RatioTerms.of(sums, groups), groups != NOISE
+    spread = np.maximum(1.0, terms.dispersions(terms.ratio_sums(counts, labels)))
     profiles = terms.shares.copy()
     total = profiles[:, used].sum(axis=1, keepdims=True)
     profiles[:, used] /= np.maximum(total, np.finfo(float).tiny)
