@@ -138,7 +138,7 @@ class Cut:
     @classmethod
     def of(cls, block: bytes, delimiter: str, width: int) -> Cut | None:
         """Cut a block whose lines all have so many fields; None for any other."""
-        from .._core.loops.fields import find_fields
+        from .._core.loops.text import find_fields
 
         content = block.rstrip(b"\r\n") + b"\n"
         if len(content) == 1 or not delimiter.isascii():
@@ -172,7 +172,7 @@ class Cut:
 
     def numbers(self, place: int) -> NDArray[np.float64] | None:
         """Counts at a place of the lines; None if some field is not one."""
-        from .._core.loops.fields import parse_column
+        from .._core.loops.text import parse_column
 
         data, odd = np.empty(self.n_lines), np.empty(2 * self.n_lines, np.int32)
         n_odd = parse_column(*self.fields, self.width, place, data, odd)
@@ -183,7 +183,7 @@ class Cut:
 
         None if one of them is not a count.
         """
-        from .._core.loops.fields import parse_rows
+        from .._core.loops.text import parse_rows
 
         indptr = np.zeros(self.n_lines + 1, dtype=np.int64)
         n_fields = self.n_lines * int(np.count_nonzero(column >= 0))
@@ -238,7 +238,7 @@ class Names:
 
     def numbers(self, cut: Cut, place: int) -> NDArray[np.int32]:
         """Numbers of the names at a place of the lines."""
-        from .._core.loops.fields import number_names
+        from .._core.loops.text import number_names
 
         numbers, line = np.empty(cut.n_lines, dtype=np.int32), 0
         while True:
@@ -265,7 +265,7 @@ class Names:
 
     def _grow(self, n_letters: int) -> None:
         """Make room for more names, of so many letters at least."""
-        from .._core.loops.fields import fill_slots
+        from .._core.loops.text import fill_slots
 
         self._letters = _longer(self._letters, len(self._letters) + n_letters)
         self._ends = _longer(self._ends, len(self._ends))

@@ -155,7 +155,7 @@ def _parsed(
 
 def _tidy(block: bytes, header: Header) -> tuple[int, Entries | None]:
     """Number of lines, and their entries; None for those if something is odd."""
-    from .._core.loops.entries import parse_entries
+    from .._core.loops.text import parse_entries
 
     if not block.endswith(b"\n"):
         block += b"\n"
@@ -213,7 +213,7 @@ def to_rows(
     Those of a row stay in their order, and those of the same place stay apart. Pointers
     to the rows take so many bytes at most.
     """
-    from .._core.loops.entries import count_rows, place_entries
+    from .._core.loops.text import count_rows, place_entries
 
     of_row, of_column = (np.min_scalar_type(max(0, size - 1)) for size in shape)
     kept: list[tuple[NDArray[np.generic], ...]] = [
