@@ -22,7 +22,7 @@ from .loops import balancing, batch_columns
 from .loops import columns as column_loops
 from .loops.records import padded_rates
 from .loops.simd import WIDTH
-from .model import log
+from .model import log, ratio
 
 if TYPE_CHECKING:
     from .codes import Floats, Groups, Ints
@@ -121,9 +121,7 @@ def first_rates(sums: SmoothedSums, groups: Groups) -> BatchRates:
     assert cells is not None
     batches = _margins(cells, groups)
     by_cluster, _, cell_totals = _columns_in_use(cells.clusters, groups)
-    exposures = exposures_of(cell_totals, batches)
-    clusters = np.zeros_like(by_cluster)
-    np.divide(by_cluster, exposures, out=clusters, where=exposures > 0)
+    clusters = ratio(by_cluster, exposures_of(cell_totals, batches))
     return BatchRates(cells, groups, cell_totals, cell_totals, clusters, batches)
 
 
@@ -190,10 +188,7 @@ def fit_rates(
     clusters: Floats,
     batches: Floats,
 ) -> int:
-    """Fit scales, clusters and batches to the sums, in place; return the steps.
-
-    Newton's method works on the logarithms of scales and batches.
-    """
+    """Fit scales, clusters and batches to the sums, in place; return the steps."""
     sums, rates = (by_cluster, by_batch, cell_totals), (scales, clusters, batches)
     workspace = np.empty_like(scales), np.empty(WIDTH)
     tolerance = TOLERANCE * cell_totals.sum()
@@ -201,35 +196,22 @@ def fit_rates(
     n_sweeps = int(balancing.fit_by_sweeps(*sums, *rates, *bounds, *workspace))
     if n_sweeps <= MAX_SWEEPS:
         return n_sweeps
-    n_steps = _descend(*sums, scales, batches, tolerance)
-    balancing.fit_by_sweeps(*sums, *rates, 0.0, 1, *workspace)
-    return n_sweeps + n_steps
-
-
-def _descend(
-    by_cluster: Floats,
-    by_batch: Floats,
-    cell_totals: Floats,
-    scales: Floats,
-    batches: Floats,
-    tolerance: float,
-) -> int:
-    """Fit scales and batches by Newton's method, in their logarithms."""
+    # Newton's method, in the logarithms of scales and batches.
     n_clusters = len(by_cluster)
     # Of a single column hstack would make arrays in the order of columns.
     weights = np.ascontiguousarray(np.hstack([cell_totals.T, by_batch]))
     logs = np.ascontiguousarray(log(np.hstack([scales.T, batches])))
-    rates, exposures = np.empty_like(weights), np.empty_like(by_cluster)
+    moved, exposures = np.empty_like(weights), np.empty_like(by_cluster)
 
     def move_to(logs: Floats) -> float:
-        """Set rates and exposures; return the loss up to a constant."""
-        np.multiply(np.exp(logs), weights > 0, out=rates)
-        sides = rates[:, :n_clusters], rates[:, n_clusters:]
+        """Set scales, batches and exposures; return the loss up to a constant."""
+        np.multiply(np.exp(logs), weights > 0, out=moved)
+        sides = moved[:, :n_clusters], moved[:, n_clusters:]
         np.einsum("bk,bj->kj", *sides, out=exposures)
         return float((by_cluster * log(exposures)).sum() - (weights * logs).sum())
 
     step = np.empty_like(weights)
-    workspace = np.empty((5, *weights.shape)), np.empty((2, WIDTH))
+    tables, lines = np.empty((5, *weights.shape)), np.empty((2, WIDTH))
     tiny, n_steps = np.finfo(float).tiny, 0
     with np.errstate(over="ignore", invalid="ignore"):
         loss = move_to(logs)
@@ -237,16 +219,17 @@ def _descend(
             n_steps += 1
             shares = np.zeros_like(exposures)
             np.divide(1.0, exposures, out=shares, where=exposures > tiny)
-            given = by_cluster, shares, rates, weights, tolerance
-            if not balancing.find_newton_step(*given, step, *workspace) > tolerance:
+            given = by_cluster, shares, moved, weights, tolerance
+            if not balancing.find_newton_step(*given, step, tables, lines) > tolerance:
                 break
             np.clip(step, -MAX_LOG_CHANGE, MAX_LOG_CHANGE, out=step)
             while not (lower := move_to(logs + step)) <= loss + ROUNDING * abs(loss):
                 step /= 4
             logs += step
             loss = min(loss, lower)
-    scales[:], batches[:] = rates[:, :n_clusters].T, rates[:, n_clusters:]
-    return n_steps
+    scales[:], batches[:] = moved[:, :n_clusters].T, moved[:, n_clusters:]
+    balancing.fit_by_sweeps(*sums, *rates, 0.0, 1, *workspace)
+    return n_sweeps + n_steps
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from .loops import columns as column_loops
 from .loops import left_out as left_out_loops
 from .loops.left_out import LeftOut
 from .loops.records import rows_of
-from .model import weight_of
+from .model import ratio, weight_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,10 +208,7 @@ def _rates(sums: SmoothedSums, groups: Groups) -> tuple[Floats, Floats]:
     if sums.batches is None:
         return np.empty((0, 0)), np.empty((0, 0))
     found = rates_of(sums, groups)
-    exposures = exposures_of(found.scales, found.batches)
-    inverse = np.divide(
-        1.0, exposures, out=np.ones_like(exposures), where=exposures > 0
-    )
+    inverse = ratio(1.0, exposures_of(found.scales, found.batches), 1.0)
     return inverse, np.ascontiguousarray(found.batches)
 
 

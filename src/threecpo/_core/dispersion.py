@@ -11,7 +11,7 @@ from .codes import NOISE, inner_labels
 from .loops import columns as column_loops
 from .loops import rows as row_loops
 from .loops.records import RatioSums, rows_of
-from .model import expected_shares, weight_of
+from .model import expected_shares, ratio, weight_of
 
 if TYPE_CHECKING:
     from .codes import Floats, Groups, Ints
@@ -66,16 +66,13 @@ class RatioTerms:
         weights, noise = sums.column_weights, groups == NOISE
         n_batches = len(sums.batch_weights)
         by_batch = expected_shares(sums, groups)[:, :n_batches]
-        lines = sums.batch_weights[:, None] * _inverse(by_batch[0])
+        lines = sums.batch_weights[:, None] * ratio(1.0, by_batch[0])
         shares, of_noise = by_batch.reshape(-1, len(groups)), lines.sum(axis=0)
         sizes = sums.cells[:, :, ~noise].sum(axis=2).ravel()
         totals = sums.totals
         if weights is not None:  # row sizes keep them, counts of a column do not
-            shares, totals, of_noise = (
-                shares / weights,
-                totals / weights,
-                of_noise * weights,
-            )
+            shares, totals = shares / weights, totals / weights
+            of_noise = of_noise * weights
         return cls(
             shares=np.ascontiguousarray(shares),
             groups=groups,
@@ -101,7 +98,7 @@ class RatioTerms:
         column_loops.fill_slots(self.groups, slots)
         found = RatioSums(*map(np.zeros, (n_columns, n_columns, *[n_lines] * 3)))
         prior_size = self.prior * self.used_weight
-        options = (slots, self.prior, prior_size, _inverse(self.shares))
+        options = (slots, self.prior, prior_size, ratio(1.0, self.shares))
         rows = rows_of(counts)
         for block in counts.blocks:
             row_loops.add_ratios(rows, block, labels, *options, found)
@@ -111,7 +108,7 @@ class RatioTerms:
         """φ_j from the sums over all rows."""
         prior, noise = self.prior, self.groups == NOISE
         inverses = np.where(
-            noise, self.inverses_of_noise, found.inverse_sizes @ _inverse(self.shares)
+            noise, self.inverses_of_noise, found.inverse_sizes @ ratio(1.0, self.shares)
         )
         n_empty, n_rows = found.empty_rows.sum(), found.rows.sum()
         empty_sizes = prior * self.used_weight * found.empty_rows
@@ -157,8 +154,3 @@ def typical(dispersions: Floats, totals: Floats) -> float | None:
     middle = np.median(known) if len(known) else np.nan
     # Rounding can make a dispersion of nothing negative.
     return float(max(middle, 0.0)) if np.isfinite(middle) else None
-
-
-def _inverse(shares: Floats) -> Floats:
-    """1 / x, which is 0 at 0."""
-    return np.divide(1.0, shares, out=np.zeros_like(shares), where=shares > 0)

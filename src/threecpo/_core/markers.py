@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .codes import NOISE, RELEVANT, SHARED
-from .model import Scales, log
+from .model import Scales, log, ratio
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,12 +53,12 @@ class ExpectedCounts:
             rows = sums.weight_sums[:-1].copy()
             if mean_size > 0:
                 rows = totals / mean_size
-        return cls(_ratio(sums.clusters, rows[:, None], 0.0), overall, rows)
+        return cls(ratio(sums.clusters, rows[:, None]), overall, rows)
 
     @property
     def ratios(self) -> Floats:
         """Clusters over overall; 1 where a column has no counts at all."""
-        return _ratio(self.clusters, self.overall, 1.0)
+        return ratio(self.clusters, self.overall, 1.0)
 
 
 def have_common_scale(sums: SmoothedSums, groups: Groups) -> bool:
@@ -126,8 +126,8 @@ class Markers:
         itself and the price of one more rate, the logarithm of the column's total.
         """
         expected, even = self.expected, self.even_count
-        weights = _ratio(self.evidence, self.evidence + self.prices, 0.0)
-        ratios = _ratio(expected.clusters + even, expected.overall + even, 1.0)
+        weights = ratio(self.evidence, self.evidence + self.prices)
+        ratios = ratio(expected.clusters + even, expected.overall + even, 1.0)
         return np.where(self.above_average, weights * log(ratios), 0.0)
 
     @property
@@ -155,9 +155,3 @@ class Markers:
         values = (self.excess if order == "excess" else self.strength)[cluster]
         places = np.flatnonzero(self.above_average[cluster])
         return places[np.argsort(-values[places], kind="stable")[:n]]
-
-
-def _ratio(top: Floats, bottom: Floats, otherwise: float) -> Floats:
-    """Quotient, with another value where the divisor is 0."""
-    bottom = np.broadcast_to(bottom, top.shape)
-    return np.divide(top, bottom, out=np.full(top.shape, otherwise), where=bottom > 0)

@@ -144,30 +144,19 @@ class Scales(NamedTuple):
     @classmethod
     def of(cls, sums: SmoothedSums, groups: Groups) -> Scales:
         key = groups.tobytes()
-        if key not in sums.scales:
-            sums.scales[key] = cls._of(sums, groups)
-        return sums.scales[key]
-
-    @classmethod
-    def _of(cls, sums: SmoothedSums, groups: Groups) -> Scales:
+        if key in sums.scales:
+            return sums.scales[key]
         out = np.empty((4, sums.n_clusters + 1))
         column_loops.fill_scales(sums.clusters, sums.outliers, sums.totals, groups, out)
         scales, totals, portions, factors = out
         if totals[-1] == 0:  # no column has a row scale: every row has its share 1/n
             scales, totals = sums.weight_sums / sums.n_rows, sums.weight_sums.copy()
             totals[-1] = 0.0
-            portions, factors = (
-                np.zeros_like(totals),
-                np.full(len(totals), 1 / sums.n_rows),
-            )
-        return cls(
-            scales[:-1],
-            float(scales[-1]),
-            totals[:-1],
-            float(totals[-1]),
-            portions,
-            factors,
-        )
+            portions = np.zeros_like(totals)
+            factors = np.full(len(totals), 1 / sums.n_rows)
+        of_clusters = scales[:-1], float(scales[-1]), totals[:-1], float(totals[-1])
+        sums.scales[key] = cls(*of_clusters, portions, factors)
+        return sums.scales[key]
 
 
 @dataclass(frozen=True)
@@ -306,6 +295,12 @@ def log_likelihood(sums: SmoothedSums, groups: Groups, fitted: SmoothedSums) -> 
         value += sums.count_log_sizes[used].sum() - sums.totals[used].sum()
     expected = (sums.batch_weights[:, None] * shares[0])[:, ~used]
     return float(value - expected.sum() - sums.weight_terms.sum())
+
+
+def ratio(top: Floats | float, bottom: Floats, otherwise: float = 0.0) -> Floats:
+    """Quotient, with another value where the divisor is not above 0."""
+    out = np.full(np.broadcast_shapes(np.shape(top), bottom.shape), otherwise)
+    return np.divide(top, bottom, out=out, where=bottom > 0)
 
 
 def log(values: Floats) -> Floats:

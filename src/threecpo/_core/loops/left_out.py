@@ -76,13 +76,8 @@ def _rival(scores, row, own):
 
 
 @compiled(
-    ROWS,
-    BLOCK,
-    array_type(i4),
-    _LEFT_OUT,
-    array_type(f8, 2, write=True),
-    array_type(i4, write=True),
-    array_type(f8, write=True),
+    *(ROWS, BLOCK, array_type(i4), _LEFT_OUT, array_type(f8, 2, write=True)),
+    *(array_type(i4, write=True), array_type(f8, write=True)),
 )
 def score_left_out(rows, block, labels, sums, scores, rivals, sizes):
     """Score each row in its own cluster without it; write its rival and its size.
