@@ -9,7 +9,7 @@ one cluster, which is the null model of all tests.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,7 +22,6 @@ from .sums import sum_by_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from numpy.typing import NDArray
 
@@ -90,15 +89,16 @@ class DrawnTables:
             row_info=counts.row_info,
             column_weights=counts.column_weights,
             stretches=np.ones(counts.n_columns),
-            **_measured(counts, labels, n_clusters, groups)._asdict(),
+            **_measured(counts, labels, n_clusters, groups),
         )
         if n_clusters == 1:
             return own._matched(labels, 1, groups)
         one = np.zeros(counts.n_rows, np.int32)
         joined = _measured(counts, one, 1, groups)
-        profiles = np.tile(joined.profiles[:n_batches], (n_clusters + 1, 1))
-        null = replace(own, **joined._replace(profiles=profiles)._asdict())
-        null = null._matched(one, 1, groups)
+        joined["profiles"] = np.tile(
+            joined["profiles"][:n_batches], (n_clusters + 1, 1)
+        )
+        null = replace(own, **joined)._matched(one, 1, groups)
         return replace(own._matched(labels, n_clusters, groups), null=null)
 
     def _matched(self, labels: Ints, n_clusters: int, groups: Groups) -> DrawnTables:
@@ -111,7 +111,8 @@ class DrawnTables:
         if float(weights @ wanted) <= POISSON:
             return self
         for step in range(1, MATCHING_DRAWS + 1):
-            shown = _measured(now.draw(rng), labels, n_clusters, groups).dispersions - 1
+            drawn = _measured(now.draw(rng), labels, n_clusters, groups)
+            shown = drawn["dispersions"] - 1
             together = weights @ wanted / max(float(weights @ shown), POISSON)
             apart = (wanted + LEAST_EXCESS) / (together * shown + LEAST_EXCESS)
             # Ever smaller steps: draws are noisy, and this takes their mean.
@@ -272,15 +273,9 @@ def _group_rate(excess: Floats) -> Floats:
     return np.log1p(safe) / safe
 
 
-class _Measured(NamedTuple):
-    profiles: Floats
-    dispersions: Floats
-    power: float
-
-
 def _measured(
     counts: Counts, labels: Ints, n_clusters: int, groups: Groups
-) -> _Measured:
+) -> dict[str, Any]:
     """Profiles by cluster (last: outliers) and batch, dispersions and their power."""
     inner = inner_labels(labels, n_clusters)
     sums = sum_by_labels(counts, inner, n_clusters, groups, 0.0).smoothed(0.0)
@@ -293,7 +288,8 @@ def _measured(
     if terms.n_batches > 1:
         assert counts.batches is not None
         lines = lines + counts.batches
-    return _Measured(profiles, spread, _power(counts, lines, profiles, spread, used))
+    power = _power(counts, lines, profiles, spread, used)
+    return {"profiles": profiles, "dispersions": spread, "power": power}
 
 
 def _power(

@@ -62,17 +62,6 @@ def without_margins(sums: Sums) -> Floats:
     return np.rint((sums.by_batch / effects).sum(axis=1))
 
 
-class Joins(NamedTuple):
-    """Which two clusters were joined in each step, and the likelihood that it lost.
-
-    A union keeps the lower number of the two; ``into`` is where each cluster ended.
-    """
-
-    pairs: NDArray[np.int64]
-    lost: Floats
-    into: NDArray[np.int64]
-
-
 def merge_clusters(
     sums: Sums,
     groups: Groups,
@@ -101,13 +90,12 @@ def join_clusters(
     workers: Workers = SERIAL,
     *,
     apart: int = 0,
-) -> Joins:
+) -> Merging:
     """Join clusters, pair by cheapest pair, until n are left.
 
-    The first ``apart`` of them are never joined with each other.
-
-    What a pair costs is the likelihood that their union loses: d(a, b) of their sums
-    over C1 and all of C0 taken together, on which row sizes hang.
+    The first ``apart`` of them are never joined with each other. A union keeps the
+    lower number. What a pair costs is the likelihood that their union loses: d(a, b) of
+    their sums over C1 and all of C0 taken together, on which row sizes hang.
     """
     n = sums.n_clusters
     relevant, shared = groups == RELEVANT, groups == SHARED
@@ -143,7 +131,7 @@ def join_clusters(
     for first in range(0, n_joins, step):
         workers.check()
         distance_loops.join_cheapest(merging, first, min(first + step, n_joins))
-    return Joins(merging.pairs, merging.lost, merging.into)
+    return merging
 
 
 class Tree(NamedTuple):
@@ -191,16 +179,15 @@ def cluster_tree(
     sums: Sums, groups: Groups, prior: float, workers: Workers = SERIAL
 ) -> Tree:
     """Join the clusters of these sums until one is left, the groups held."""
-    pairs, lost, _ = join_clusters(sums, groups, 1, prior, workers)
-    n = sums.n_clusters
+    found, n = join_clusters(sums, groups, 1, prior, workers), sums.n_clusters
     nodes, sizes = np.arange(n), np.ones(n)
-    linkage = np.empty((len(pairs), 4))
-    for step, (a, b) in enumerate(pairs.tolist()):
+    linkage = np.empty((len(found.pairs), 4))
+    for step, (a, b) in enumerate(found.pairs.tolist()):
         sizes[a] += sizes[b]
         linkage[step] = nodes[a], nodes[b], 0.0, sizes[a]
         nodes[a] = n + step
     # Rounding can make a loss of nothing negative.
-    lost = np.maximum(lost, 0.0)
+    lost = np.maximum(found.lost, 0.0)
     linkage[:, 2] = np.maximum.accumulate(lost) / sums.total_weight
     for array in (linkage, lost):
         array.setflags(write=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -214,8 +214,7 @@ def linear_profile(weights: Floats, offsets: Floats) -> Profile:
     )
 
 
-@dataclass(frozen=True)
-class RowDescription:
+class RowDescription(NamedTuple):
     """Per row: nearest cluster, size r_i, margin, and excess of the background."""
 
     nearest: Ints
@@ -241,7 +240,6 @@ def describe(
         np.empty(n_rows, np.int32), *(np.empty(n_rows) for _ in range(3))
     )
 
-    columns = out.nearest, out.row_sizes, out.margins, out.outlier_scores
     rows, profile = rows_of(counts), loadable(profile)
     names = np.arange(profile.n_clusters, dtype=np.int32)
     if clusters is not None:
@@ -250,7 +248,7 @@ def describe(
 
     def one(block: tuple[int, int]) -> None:
         how = profile, Workspace.of(counts.longest, profile), names
-        row_loops.describe_rows(rows, block, *how, *columns, out_scores)
+        row_loops.describe_rows(rows, block, *how, *out, out_scores)
 
     for _ in workers.map(one, counts.blocks):
         pass

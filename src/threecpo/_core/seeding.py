@@ -127,10 +127,8 @@ class WeightedDraws:
         if weights is None:
             return cls(counts.n_rows)
         if counts.n_copies == counts.total_weight:
-            times = weights.astype(np.int64)
-            return cls(
-                int(counts.total_weight), np.repeat(np.arange(counts.n_rows), times)
-            )
+            row_of_copy = np.repeat(np.arange(counts.n_rows), weights.astype(np.int64))
+            return cls(len(row_of_copy), row_of_copy)
         return cls(counts.n_rows, weights=weights)
 
     def rows(self, copies: Any) -> Any:

@@ -83,7 +83,10 @@ def mixture_gain(counts: Counts, inside: NDArray[np.bool_]) -> float:
     terms = RatioTerms.of(sums, columns)
     spread = np.maximum(1.0, terms.dispersions(terms.ratio_sums(counts, labels)))
     profiles = terms.shares[: terms.n_batches]
-    table, weights = _as_table(counts), counts.weights
+    table: Any = counts.matrix()
+    n_cells, weights = counts.n_rows * counts.n_columns, counts.weights
+    if table.nnz > DENSE_SHARE * n_cells and n_cells <= MOST_DENSE_CELLS:
+        table = table.toarray()
     weights = np.ones(len(part)) if weights is None else weights
     batches = labels if counts.batches is None else counts.batches
     sizes = np.asarray(table.sum(axis=1))
@@ -108,11 +111,3 @@ def mixture_gain(counts: Counts, inside: NDArray[np.bool_]) -> float:
             break
         before, part = gain, np.exp(first - either)
     return best
-
-
-def _as_table(counts: Counts) -> Any:
-    """Counts in the form that is quicker to work with."""
-    n_cells, matrix = counts.n_rows * counts.n_columns, counts.matrix()
-    if matrix.nnz > DENSE_SHARE * n_cells and n_cells <= MOST_DENSE_CELLS:
-        return matrix.toarray()
-    return matrix
