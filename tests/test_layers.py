@@ -44,20 +44,20 @@ SIDEWAYS = {
 }
 # Doors that lead upward: methods that call one public function.
 DOORS = {
-    ("cluster/_base.py", "_fit_blocks", "distributed"),
-    ("cluster/_tree.py", "_refitted_over_blocks", "distributed"),
-    ("cluster/_tree.py", "_split_blocks", "distributed"),
-    ("cluster/plain.py", "_fit_auto", "select"),
-    ("cluster/plain.py", "save", "persistence"),
-    ("cluster/_tree.py", "tree_table", "results"),
-    ("cluster/_described.py", "top_columns", "results"),
+    ("cluster/_confidence.py", "stability", "results"),
     ("cluster/_described.py", "batch_columns", "results"),
     ("cluster/_described.py", "downweighted_columns", "results"),
     ("cluster/_described.py", "downweighted_rows", "results"),
-    ("cluster/_confidence.py", "_stability_frame", "results"),
+    ("cluster/_described.py", "top_columns", "results"),
+    ("cluster/_tree.py", "_refined", "distributed"),
+    ("cluster/_tree.py", "split", "distributed"),
+    ("cluster/_tree.py", "tree_table", "results"),
+    ("cluster/fitting.py", "_fit_auto", "select"),
+    ("cluster/fitting.py", "fit", "distributed"),
+    ("cluster/plain.py", "save", "persistence"),
     ("select/_path.py", "_repr_html_", "report"),
-    ("select/selection.py", "_over_blocks", "distributed"),
     ("select/_path.py", "plot", "plot"),
+    ("select/selection.py", "select_n_clusters", "distributed"),
 }
 
 
@@ -161,15 +161,12 @@ def private_uses(tree):
 
 
 ESTIMATOR_MEMBERS = {
-    "_plan",
     "_keep",
-    "_keep_path",
-    "_settings",
-    "_describe",
     "_workers",
-    "_row_results",
-    "_row_attributes",
-    "_plain_parameters",
+    "_by_row",
+    "_copied",
+    "_counts_of",
+    "_fit_auto",
 }
 
 
@@ -198,19 +195,13 @@ def test_a_door_upward_is_one_call():
             for node in ast.walk(tree)
             if isinstance(node, ast.FunctionDef) and node.name == function
         )
-        (imported,) = (node for node in found.body if isinstance(node, ast.ImportFrom))
-        assert imported.module == room, file
-        assert not any(name.name.startswith("_") for name in imported.names), file
-        calls = [
-            node
-            for node in found.body
-            if node is not imported
-            and not (
-                isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            )
-            and "check_is_fitted" not in ast.unparse(node)
-        ]
-        assert len(calls) == 1, file
+        nodes = [*ast.walk(found)]
+        imports = [node for node in nodes if isinstance(node, ast.ImportFrom)]
+        (names,) = (node.names for node in imports if node.module == room)
+        (name,) = (alias.name for alias in names)
+        assert not name.startswith("_"), file
+        calls = [node.func for node in nodes if isinstance(node, ast.Call)]
+        assert [getattr(call, "id", "") for call in calls].count(name) == 1, file
 
 
 def test_the_core_and_the_fits_know_nothing_of_scikit_learn():

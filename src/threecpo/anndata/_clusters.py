@@ -129,12 +129,11 @@ def cluster(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from anndata import AnnData
     >>> from threecpo.anndata import cluster
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
-    >>> adata = AnnData(X.astype(np.float32))
+    >>> adata = AnnData(X.astype("float32"))
     >>> cluster(adata)
     >>> adata.obs["threecpo"].cat.categories.tolist()
     ['0', '1', '2']
@@ -213,12 +212,11 @@ def predict(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from anndata import AnnData
     >>> import threecpo.anndata
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
-    >>> adata = AnnData(X.astype(np.float32))
+    >>> adata = AnnData(X.astype("float32"))
     >>> old, new = adata[:800].copy(), adata[800:].copy()
     >>> threecpo.anndata.cluster(old, 3)
     >>> threecpo.anndata.predict(new, old)
@@ -288,12 +286,11 @@ def model(adata: AnnData, *, key_added: str = "threecpo") -> ThreeCPO:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from anndata import AnnData
     >>> import threecpo.anndata
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
-    >>> adata = AnnData(X.astype(np.float32))
+    >>> adata = AnnData(X.astype("float32"))
     >>> threecpo.anndata.cluster(adata, 3)
     >>> threecpo.anndata.model(adata).n_clusters_
     3
@@ -330,12 +327,11 @@ def write(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from anndata import AnnData
     >>> import threecpo.anndata
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(random_state=0)
-    >>> adata = AnnData(X.astype(np.float32))
+    >>> adata = AnnData(X.astype("float32"))
     >>> threecpo.anndata.cluster(adata, 3)
     >>> merged = threecpo.anndata.model(adata).merge([[0, 2]])
     >>> threecpo.anndata.write(adata, merged.name_clusters(["both", "other"]))
@@ -388,13 +384,12 @@ def report(
     Examples
     --------
     >>> import tempfile
-    >>> import numpy as np
     >>> from pathlib import Path
     >>> from anndata import AnnData
     >>> import threecpo.anndata
     >>> from threecpo.datasets import make_synth
     >>> X, _ = make_synth(300, random_state=0)
-    >>> adata = AnnData(X.astype(np.float32))
+    >>> adata = AnnData(X.astype("float32"))
     >>> threecpo.anndata.cluster(adata, 3)
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     threecpo.anndata.report(adata, f"{folder}/cells.html", title="Cells")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -60,10 +59,11 @@ def write_model(
 
 def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
     """Same fit with the names of the table where it has none."""
-    from ..cluster.fitting import copied, keep
+    from ..cluster.fitting import renamed
 
     record = model.record_
-    if record.row_names is not None and record.column_names is not None:
+    rows, columns = record.row_names, record.column_names
+    if rows is not None and columns is not None:
         return model
     if table.shape != (record.n_rows, record.n_columns):
         message = (
@@ -71,17 +71,9 @@ def _named(model: ThreeCPO, table: CountTable) -> ThreeCPO:
             f"without names, but adata is {table.shape[0]} x {table.shape[1]}."
         )
         raise ValueError(message)
-    named = replace(
-        record,
-        row_names=table.row_names if record.row_names is None else record.row_names,
-        column_names=(
-            table.column_names if record.column_names is None else record.column_names
-        ),
-    )
-    found = keep(copied(model), named)
-    if hasattr(model, "k_path_"):
-        found.k_path_ = model.k_path_
-    return found
+    rows = table.row_names if rows is None else rows
+    columns = table.column_names if columns is None else columns
+    return renamed(model, record.with_names(columns=columns, rows=rows))
 
 
 def write_cells(
@@ -113,24 +105,26 @@ def write_cells(
 
 def _clusters(labels: NDArray[Any], names: Iterable[str]) -> Any:
     """Categories in the order of the clusters' numbers, then what is in none."""
+    import pandas as pd
+
     called = dict(enumerate(map(str, names))) | OUTSIDE
     found = {*labels.tolist()}
     categories = [name for k, name in called.items() if k >= 0 or k in found]
-    return _categories([called[k] for k in labels.tolist()], dict.fromkeys(categories))
+    categories = [*dict.fromkeys(categories)]
+    return pd.Categorical([called[k] for k in labels.tolist()], categories)
 
 
 def _write_genes(adata: AnnData, model: ThreeCPO, key: str) -> None:
     """Write groups and rates; genes that were not counted have none."""
+    import pandas as pd
+
     places = _places(model.record_.column_names, adata.var_names)
-    names = [
-        GROUP_NAMES[group] if place >= 0 else None
-        for group, place in zip(
-            model.record_.groups[places].tolist(), places.tolist(), strict=True
-        )
-    ]
+    names = [GROUP_NAMES[group] for group in model.record_.groups[places].tolist()]
+    called = np.array(names, dtype=object)
+    called[places < 0] = None
     rates = model.cluster_rates_.T[places]
     rates[places < 0] = np.nan
-    adata.var[f"{key}_group"] = _categories(names, GROUP_NAMES.values())
+    adata.var[f"{key}_group"] = pd.Categorical(called, [*GROUP_NAMES.values()])
     adata.varm[f"{key}_rates"] = np.ascontiguousarray(rates)
 
 
@@ -140,12 +134,6 @@ def _places(counted: Any, genes: Any) -> NDArray[np.int64]:
         return np.arange(len(counted))
     first = {name: place for place, name in reversed([*enumerate(counted)])}
     return np.array([first.get(str(gene), -1) for gene in genes], dtype=np.int64)
-
-
-def _categories(values: Any, categories: Iterable[str]) -> Any:
-    import pandas as pd
-
-    return pd.Categorical(values, categories=list(categories))
 
 
 def _facts(model: ThreeCPO, layer: str, batch_key: str | None) -> dict[str, Any]:

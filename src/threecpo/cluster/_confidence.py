@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from .. import _options
 from .._extras import frame
 from .._validation import check_counts
-from ._base import check_is_fitted
 from ._tree import ClusterTree
-from .fitting import fitted
+from .fitting import fitted, refit_plan
 
 if TYPE_CHECKING:
     from typing import Self
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from .._core.counts import Counts
     from .._fit.describing import Confidence
     from .._fit.plan import Progress
-    from .._fit.record import FitRecord
-    from .._fit.stability import Stability
 
 
 class RowConfidence(ClusterTree):
@@ -155,7 +152,6 @@ class RowConfidence(ClusterTree):
         from .._fit import driver
         from .._fit.driver import MemoryRows
 
-        check_is_fitted(self)
         record = self.record_
         if record.fine is not None:
             message = (
@@ -166,7 +162,7 @@ class RowConfidence(ClusterTree):
         counts = self._own_rows(X)
         with self._workers() as workers:
             rows = MemoryRows(counts, workers)
-            plan = replace(self._refit_plan(), with_confidence=True, calibrated=True)
+            plan = replace(refit_plan(self), with_confidence=True, calibrated=True)
             found = driver.describe(plan, record, rows)
         return fitted(self, found)
 
@@ -238,38 +234,32 @@ class RowConfidence(ClusterTree):
         ['stable', 'stable', 'stable', '', '']
         """
         from .._fit.stability import measure
+        from ..results import stability_table
 
-        check_is_fitted(self)
         _options.check_integer("n_resamples", n_resamples, 0)
         _options.check_level("alpha", alpha)
-        if self.record_.rows is None:
+        record = self.record_
+        if record.rows is None:
             from .._fit.record import NO_ROWS
 
             raise ValueError(NO_ROWS)
         counts = self._own_rows(X)
         # Held rows would be found again wherever they are.
         info = replace(counts.row_info, known=None, known_names=())
-        counts = counts.with_rows(info)
-        plan = replace(
-            self._refit_plan(),
-            init=self.record_.plan.init if self.record_.plan else "merge",
-            entropy=_options.entropy_of(random_state),
-        )
+        plan, own = refit_plan(self), record.plan
+        assert own is not None
+        entropy = _options.entropy_of(random_state)
+        plan = replace(plan, init=own.init, entropy=entropy)
+        how: dict[str, Any] = {"n_resamples": n_resamples, "level": alpha}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of halves that lose a small cluster
             found = measure(
-                self.record_,
-                counts,
-                plan,
-                n_resamples=n_resamples,
-                level=alpha,
-                progress=progress,
+                record, counts.with_rows(info), plan, **how, progress=progress
             )
-        return _stability_frame(found, self.record_)
+        return frame(stability_table(found, record))
 
     def _own_rows(self, X: ArrayLike | Any) -> Counts:
         """Counts of the rows of the fit, with what belonged to them there."""
-        check_is_fitted(self)
         record = self.record_
         counts = check_counts(X, self, reset=False)
         if record.rows is None:
@@ -284,7 +274,6 @@ class RowConfidence(ClusterTree):
         return counts.with_rows(info)
 
     def _confidence(self) -> Confidence:
-        check_is_fitted(self)
         found = self.record_.confidence
         if found is None:
             message = (
@@ -293,9 +282,3 @@ class RowConfidence(ClusterTree):
             )
             raise AttributeError(message)
         return found
-
-
-def _stability_frame(found: Stability, record: FitRecord) -> Any:
-    from ..results import stability_table
-
-    return frame(stability_table(found, record))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._extras import frame
-from ._base import PoissonClusterer, check_is_fitted
+from .fitting import PoissonClusterer, renamed
 from .naming import cluster_names_of, given_names
 
 if TYPE_CHECKING:
@@ -23,13 +23,11 @@ class DescribedClusters(PoissonClusterer):
     @property
     def cluster_names_(self) -> NDArray[np.object_]:
         """Name of each cluster: given, otherwise its best markers."""
-        check_is_fitted(self)
         return cluster_names_of(self.record_)
 
     @property
     def cluster_sizes_(self) -> NDArray[np.int64]:
         """Rows in each cluster, without outliers and rows that have no counts."""
-        check_is_fitted(self)
         return self.record_.cluster_sizes
 
     def name_clusters(self, names: Any, X: Any = None) -> Self:
@@ -65,14 +63,8 @@ class DescribedClusters(PoissonClusterer):
         >>> model.name_clusters(lambda c: f"{c.size} plots").cluster_names_.tolist()
         ['3 plots', '2 plots']
         """
-        from .fitting import keep
-
-        check_is_fitted(self)
         given = given_names(self.record_, names, X)
-        named = keep(self._copied(), self.record_.with_cluster_names(given))
-        if hasattr(self, "k_path_"):
-            named.k_path_ = self.k_path_
-        return named
+        return renamed(self, self.record_.with_cluster_names(given))
 
     def top_columns(
         self,
@@ -115,14 +107,12 @@ class DescribedClusters(PoissonClusterer):
     @property
     def column_weights_(self) -> NDArray[np.float64]:
         """Weight of each column in the likelihood, at most 1."""
-        check_is_fitted(self)
         weights = self.record_.sums.column_weights
         return np.ones(self.record_.n_columns) if weights is None else weights
 
     @property
     def row_weights_(self) -> NDArray[np.float64]:
         """Weight of each row by ``robust``, at most 1."""
-        check_is_fitted(self)
         rows = self.record_.rows
         if rows is None:
             from .._fit.record import NO_ROWS

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._base import check_is_fitted
 from ._confidence import RowConfidence
 from .fitting import with_known_rows
 
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from numpy.typing import ArrayLike, NDArray
-
-    from .._core.counts import Counts
-    from .._fit.record import FitRecord
 
 
 class IncrementalMixin(RowConfidence):
@@ -30,7 +26,6 @@ class IncrementalMixin(RowConfidence):
         they arrive. Compare it with the share among the rows of the fit itself,
         ``(model.outlier_scores_ > 0).mean()``: where it grows, fit again.
         """
-        check_is_fitted(self)
         return np.array(self.record_.drift)
 
     def partial_fit(
@@ -79,14 +74,9 @@ class IncrementalMixin(RowConfidence):
         >>> model.refine(X).loss_ <= model.loss_
         True
         """
-        if not hasattr(self, "record_"):
-            return self.fit(
-                X,
-                y,
-                sample_weight=sample_weight,
-                batch=batch,
-                known_labels=known_labels,
-            )
+        if "record_" not in self.__dict__:
+            rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+            return self.fit(X, y, **rows, known_labels=known_labels)
         from .._fit.updates import with_more_rows
 
         record = self.record_
@@ -97,10 +87,16 @@ class IncrementalMixin(RowConfidence):
             )
             raise ValueError(message)
         counts = self._counts_of(X, batch, sample_weight, warn=False)
-        _check_batches(record, counts)
-        info = counts.row_info
-        info = with_known_rows(record, info, counts.n_rows, known_labels)
-        counts = counts.with_rows(info)
+        if record.sums.n_batches > 1 and counts.batches is not None:
+            strange = np.flatnonzero(counts.batches >= len(record.batch_names))
+            if len(strange):
+                message = (
+                    f"batch of row {strange[0]} was not in the fit; partial_fit "
+                    "accepts only batches of the fit."
+                )
+                raise ValueError(message)
+        info, n_rows = counts.row_info, counts.n_rows
+        counts = counts.with_rows(with_known_rows(record, info, n_rows, known_labels))
         names = getattr(X, "row_names", None)
         with self._workers() as workers:
             self._keep(with_more_rows(record, counts, names, workers))
@@ -135,20 +131,6 @@ class IncrementalMixin(RowConfidence):
         ThreeCPO
             A new fitted model; this one stays as it is.
         """
-        check_is_fitted(self)
         rows = {"sample_weight": sample_weight, "batch": batch}
         rows["known_labels"] = known_labels
         return self._refined(X, rows, self.record_, keep_numbers=True)
-
-
-def _check_batches(record: FitRecord, counts: Counts) -> None:
-    """Refuse rows of batches that the fit does not know."""
-    if record.sums.n_batches == 1 or counts.batches is None:
-        return
-    strange = np.flatnonzero(counts.batches >= len(record.batch_names))
-    if len(strange):
-        message = (
-            f"batch of row {strange[0]} was not in the fit; partial_fit accepts "
-            "only batches of the fit."
-        )
-        raise ValueError(message)

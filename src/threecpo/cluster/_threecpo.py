@@ -10,8 +10,8 @@ from sklearn.feature_selection import SelectorMixin
 from .._validation import check_counts, check_structure
 from ..table import CountTable
 from . import plain
-from ._base import check_is_fitted
 from .estimator import PoissonEstimator
+from .fitting import check_is_fitted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -235,21 +235,10 @@ default="information"
         if not hasattr(self, "record_"):
             return str(super().__repr__(N_CHAR_MAX))
         relevant = int(self._get_support_mask().sum())
-        found = _plural(self.n_clusters_, "cluster")
-        of_all = _plural(self.n_features_in_, "column")
-        return (
-            f"{type(self).__name__}: {found}, {_spaced(relevant)} of {of_all} relevant"
-        )
+        k, m = self.n_clusters_, self.n_features_in_
+        found = f"{k:_} cluster{'s' * (k != 1)}"
+        found += f", {relevant:_} of {m:_} column{'s' * (m != 1)} relevant"
+        return f"{type(self).__name__}: {found.replace('_', ' ')}"
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self)
-        return self.column_groups_ == 1
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{_spaced(number)} {noun}{'' if number == 1 else 's'}"
-
-
-def _spaced(number: int) -> str:
-    """A number with its thousands apart: 14 044."""
-    return f"{number:,}".replace(",", " ")
+        return self.record_.groups == 1

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from .. import _options
 from .._extras import frame
 from .._validation import check_counts
-from ._base import PoissonClusterer, check_is_fitted
-from ._unions import checked_clusters, cut_into, merged_into
-from .fitting import fitted, warn_unless_converged, with_known_rows, with_rows_of_fit
+from .fitting import (
+    PoissonClusterer,
+    check_batches_given,
+    check_division,
+    checked_clusters,
+    fitted_from,
+    refit_plan,
+    warn_unless_converged,
+    with_known_rows,
+    with_rows_of_fit,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
-    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.counts import Counts
-    from .._fit.plan import Plan
+    from .._core.merging import Tree
     from .._fit.record import FitRecord
 
 
@@ -37,7 +44,6 @@ class ClusterTree(PoissonClusterer):
         in nats a row, with all columns held in their groups, or that of an earlier join
         which lost more. Outliers are not in it.
         """
-        check_is_fitted(self)
         return self.record_.tree.linkage
 
     def tree_table(self) -> Any:
@@ -99,8 +105,7 @@ class ClusterTree(PoissonClusterer):
         >>> model.n_clusters_, bool((model.predict(X) == model.labels_).all())
         (3, True)
         """
-        check_is_fitted(self)
-        rows = {"sample_weight": sample_weight, "batch": batch}
+        rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
         into = cut_into(self.record_.tree, n_clusters, height)
         return self._joined(into, X, rows)
 
@@ -135,8 +140,7 @@ class ClusterTree(PoissonClusterer):
         >>> model.merge([[a, b]]).labels_
         array([0, 0, 0, 0, 1, 1], dtype=int32)
         """
-        check_is_fitted(self)
-        rows = {"sample_weight": sample_weight, "batch": batch}
+        rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
         into = merged_into(clusters, self.n_clusters_)
         return self._joined(into, X, rows)
 
@@ -182,23 +186,14 @@ class ClusterTree(PoissonClusterer):
         """
         from .._fit.driver import divide
 
-        self._check_division(cluster, into, batch)
-        rows = {"sample_weight": sample_weight, "batch": batch}
+        check_division(self, cluster, into, batch)
+        rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
         if hasattr(X, "__dask_graph__"):
-            return self._split_blocks(X, cluster, into, **rows)
-        return self._refitted(X, rows, partial(divide, cluster=cluster, into=into))
+            from ..distributed import split
 
-    def _split_blocks(self, X: Any, cluster: int, into: int, **options: Any) -> Self:
-        from ..distributed import split
-
-        return split(self, X, cluster, into, **options)
-
-    def _check_division(self, cluster: Any, into: Any, batch: Any) -> None:
-        """Refuse a division that is not possible."""
-        check_is_fitted(self)
-        self._check_batches_given(batch)
-        _options.check_integer("into", into, 2)
-        checked_clusters([cluster], self.record_.n_clusters)
+            return split(self, X, cluster, into, **rows)
+        step = partial(divide, cluster=cluster, into=into)
+        return self._refitted(X, rows, step, self.record_)
 
     def _joined(
         self, into: NDArray[np.int32], X: ArrayLike | Any, rows: dict[str, Any]
@@ -207,7 +202,9 @@ class ClusterTree(PoissonClusterer):
         from .._fit.updates import joined
 
         record = joined(self.record_, into)
-        return self._fitted_by(record) if X is None else self._refined(X, rows, record)
+        if X is None:
+            return fitted_from(self, record)
+        return self._refined(X, rows, record)
 
     def _refined(
         self,
@@ -220,81 +217,72 @@ class ClusterTree(PoissonClusterer):
         """Fit to these rows that starts from a record."""
         from .._fit.driver import refit
 
-        self._check_batches_given(rows["batch"])
+        check_batches_given(self.record_, rows["batch"])
         step = partial(refit, keep_numbers=keep_numbers)
         if hasattr(X, "__dask_graph__"):
-            return self._refitted_over_blocks(X, rows, step, record)
+            from ..distributed import refitted
+
+            return refitted(self, X, step, rows=rows, record=record)
         return self._refitted(X, rows, step, record)
-
-    def _refitted_over_blocks(
-        self,
-        X: Any,
-        rows: dict[str, Any],
-        step: Callable[..., FitRecord],
-        record: FitRecord,
-    ) -> Self:
-        from ..distributed import refitted
-
-        return refitted(self, X, step, rows=rows, record=record)
 
     def _refitted(
         self,
         X: ArrayLike | Any,
         rows: dict[str, Any],
         step: Callable[..., FitRecord],
-        record: FitRecord | None = None,
+        record: FitRecord,
     ) -> Self:
-        """Estimator of a fit to these rows that goes on from this one."""
+        """Estimator of a fit to these rows that goes on from a record."""
         from .._fit.driver import MemoryRows
 
-        counts = self._counts_to_refit(X, **rows)
-        plan, record = self._refit_plan(), record or self.record_
+        known = rows.pop("known_labels", None)
+        counts = with_rows_of_fit(check_counts(X, self, reset=False), **rows)
+        info = with_known_rows(self.record_, counts.row_info, counts.n_rows, known)
+        counts = counts.with_rows(info)
         with self._workers() as workers:
-            found = step(plan, record, rows=MemoryRows(counts, workers))
+            found = step(refit_plan(self), record, rows=MemoryRows(counts, workers))
         warn_unless_converged(found, stacklevel=4)
-        names = getattr(X, "row_names", None)
-        columns = self.record_.column_names
-        return self._fitted_by(found.with_names(columns=columns, rows=names))
+        names = {"columns": self.record_.column_names}
+        names["rows"] = getattr(X, "row_names", None)
+        return fitted_from(self, found.with_names(**names))
 
-    def _counts_to_refit(
-        self,
-        X: ArrayLike | Any,
-        sample_weight: Any,
-        batch: Any,
-        known_labels: Any = None,
-    ) -> Counts:
-        """Counts with what belongs to their rows, known by the clusters of the fit."""
-        counts = check_counts(X, self, reset=False)
-        rows = {"sample_weight": sample_weight, "batch": batch}
-        counts = with_rows_of_fit(counts, **rows)
-        return counts.with_rows(
-            with_known_rows(self.record_, counts.row_info, counts.n_rows, known_labels)
+
+def cut_into(
+    tree: Tree, n_clusters: int | None, height: float | None
+) -> NDArray[np.int32]:
+    """Where each cluster goes where a tree is cut."""
+    if (n_clusters is None) == (height is None):
+        message = "cut needs either n_clusters or height."
+        raise ValueError(message)
+    if height is not None:
+        height = _options.check_non_negative("height", height)
+        below = int(np.searchsorted(tree.heights, height, side="right"))
+        n_clusters = tree.n_clusters - below
+    n_left = _options.check_integer("n_clusters", n_clusters, 1)
+    if n_left > tree.n_clusters:
+        message = (
+            f"n_clusters={n_left} is more than the {tree.n_clusters} clusters of "
+            "this model; split divides a cluster."
         )
+        raise ValueError(message)
+    return tree.cut(n_left)
 
-    def _check_batches_given(self, batch: Any) -> None:
-        if batch is None and self.record_.sums.n_batches > 1:
-            message = "This model was fitted with batch=; pass that of X here, too."
+
+def merged_into(clusters: Sequence[Any], n_clusters: int) -> NDArray[np.int32]:
+    """Where each cluster goes; one that is in two unions is refused."""
+    from .._core.merging import without_gaps
+
+    if any(not np.iterable(union) or isinstance(union, str) for union in clusters):
+        message = f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
+        raise ValueError(message)
+    into = np.arange(n_clusters)
+    seen: set[int] = set()
+    for union in clusters:
+        members = checked_clusters(union, n_clusters)
+        if seen.intersection(members) or len(set(members)) < len(members):
+            message = f"clusters={clusters!r} names a cluster twice."
             raise ValueError(message)
-
-    def _refit_plan(self) -> Plan:
-        """Plan of the fit, whatever the parameters are now; the start is to be set."""
-        record = self.record_
-        if record.plan is None:
-            message = "The plan of this fit is not known; fit again."
-            raise ValueError(message)
-        start: dict[str, Any] = {"init": "merge", "column_init": "information"}
-        return replace(
-            record.plan,
-            **start,
-            settings=record.settings,
-            seed_columns=(),
-            n_jobs=_options.resolve_n_jobs(self.n_jobs),
-            parameters={**record.parameters, **start},
-        )
-
-    def _fitted_by(self, record: FitRecord) -> Self:
-        """Return a new estimator of this record, without a start of its own."""
-        new = fitted(self, record)
-        if not isinstance(new.init, str):
-            new.init = "merge"
-        return new
+        seen.update(members)
+        if members:
+            into[members] = min(members)
+    return without_gaps(into)

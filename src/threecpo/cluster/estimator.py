@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from sklearn.base import BaseEstimator, ClusterMixin, clone
 
-from ._base import PoissonClusterer
+from .fitting import PoissonClusterer
 
 if TYPE_CHECKING:
     from typing import Self

@@ -118,23 +118,34 @@ def given_names(
     rows: Any = None,
 ) -> tuple[str, ...]:
     """Check names of clusters; a function gives them one by one."""
-    if callable(names):
-        asked: Iterable[Any] = [names(each) for each in _descriptions(record, rows)]
-    elif isinstance(names, Mapping):
-        asked = _by_cluster(record, names)
-    elif isinstance(names, str):
+    if isinstance(names, str):
         message = f"names must be a list, a dict or a function, not {names!r}."
         raise ValueError(message)
-    else:
-        asked = names
-    listed = [_checked(k, name) for k, name in enumerate(asked)]
+    asked: Any = names
+    if callable(names):
+        asked = [names(each) for each in _descriptions(record, rows)]
+    elif isinstance(names, Mapping):
+        asked = _by_cluster(record, names)
+    listed: list[str] = []
+    for k, name in enumerate(asked):
+        if not isinstance(name, str):
+            message = f"The name of cluster {k} must be str, not {name!r}."
+            raise ValueError(message)
+        listed.append(" ".join(name.split()))
     if len(listed) != record.n_clusters:
         message = (
             f"There are {len(listed)} names for {record.n_clusters} clusters; pass one "
             "for each, or some with the numbers of their clusters."
         )
         raise ValueError(message)
-    _check_different(listed)
+    # An empty name stands for the one that is made of columns.
+    for k, name in enumerate(listed):
+        if name and listed.index(name) != k:
+            message = (
+                f"Clusters {listed.index(name)} and {k} are both named {name!r}; names "
+                "must tell clusters apart."
+            )
+            raise ValueError(message)
     return tuple(listed)
 
 
@@ -155,29 +166,15 @@ def _by_cluster(record: FitRecord, names: Mapping[Any, str]) -> list[Any]:
     return listed
 
 
-def _checked(cluster: int, name: Any) -> str:
-    """A name of one line; an empty one stands for that of the columns."""
-    if not isinstance(name, str):
-        message = f"The name of cluster {cluster} must be str, not {name!r}."
-        raise ValueError(message)
-    return " ".join(name.split())
-
-
-def _check_different(names: list[str]) -> None:
-    first: dict[str, int] = {}
-    for k, name in enumerate(names):
-        if name and first.setdefault(name, k) != k:
-            message = (
-                f"Clusters {first[name]} and {k} are both named {name!r}; names must "
-                "tell clusters apart."
-            )
-            raise ValueError(message)
-
-
 def _descriptions(record: FitRecord, rows: Any) -> Iterable[ClusterDescription]:
     names, markers = cluster_names_of(record), record.markers
     columns = record.column_names
-    shown = _row_texts(record, rows)
+    texts = rows.row_names if isinstance(rows, CountTable) else rows
+    texts = record.row_names if texts is None else texts
+    texts = range(record.n_rows) if texts is None else texts
+    if len(texts) != record.n_rows:
+        message = f"There are {len(texts)} texts for {record.n_rows} rows."
+        raise ValueError(message)
     for k, size in enumerate(record.cluster_sizes.tolist()):
         best = markers.best(k, MARKERS_DESCRIBED).tolist()
         clearest = clearest_rows(record, k, ROWS_DESCRIBED).tolist()
@@ -187,21 +184,8 @@ def _descriptions(record: FitRecord, rows: Any) -> Iterable[ClusterDescription]:
             size=size,
             share=size / record.n_rows,
             markers=tuple(str(j if columns is None else columns[j]) for j in best),
-            typical_rows=tuple(str(shown[i]) for i in clearest),
+            typical_rows=tuple(str(texts[i]) for i in clearest),
         )
-
-
-def _row_texts(record: FitRecord, rows: Any) -> Any:
-    """What stands for each row: given texts, or names, or numbers."""
-    if isinstance(rows, CountTable):
-        rows = rows.row_names
-    texts = record.row_names if rows is None else rows
-    if texts is None:
-        return range(record.n_rows)
-    if len(texts) != record.n_rows:
-        message = f"There are {len(texts)} texts for {record.n_rows} rows."
-        raise ValueError(message)
-    return texts
 
 
 def names_array(
@@ -212,9 +196,7 @@ def names_array(
     if len(listed) != length:
         message = f"{field} has {len(listed)} names, but {of} has {length}."
         raise ValueError(message)
-    names = np.empty(length, dtype=object)
-    names[:] = listed
-    return names
+    return np.array(listed, dtype=object)
 
 
 def clearest_rows(record: FitRecord, cluster: int, n: int) -> NDArray[np.intp]:

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from ._base import check_is_fitted
 from ._described import DescribedClusters
 from ._incremental import IncrementalMixin
-from .fitting import as_table
 
 if TYPE_CHECKING:
     from os import PathLike
-    from typing import Self
 
     from numpy.typing import ArrayLike
 
     from .._fit.record import FitRecord
-    from ..select import KPath
 
 
 class ThreeCPO(DescribedClusters, IncrementalMixin):
     """What commands fit, change and read; of the same name, as messages have it."""
 
-    _row_results: ClassVar[tuple[str, ...]] = (
-        "labels",
-        "nearest_labels",
-        "outlier_scores",
-        "margins",
-        "row_scales",
-    )
+    _by_row = "labels_", "nearest_labels_", "outlier_scores_", "margins_", "row_scales_"
 
     def __init__(
         self,
@@ -91,32 +80,7 @@ class ThreeCPO(DescribedClusters, IncrementalMixin):
         """
         from ..persistence import save
 
-        check_is_fitted(self)
         save(self, path, rows=rows)
-
-    def _fit_auto(
-        self, X: ArrayLike | Any, rows: dict[str, Any], progress: Any
-    ) -> Self:
-        from ..select import auto_path
-
-        return self._keep_path(auto_path, X, progress, rows)
-
-    def _keep_path(self, path_of: Any, X: Any, progress: Any, rows: Any) -> Self:
-        """Take over the best fit of the path to these counts."""
-        from .._fit import driver
-        from .._fit.driver import MemoryRows
-
-        table = as_table(X, self, **rows)
-        path: KPath = path_of(self, table, progress=progress)
-        best = path.best_record.with_parameters(self._plain_parameters())
-        assert best.plan is not None
-        with self._workers() as workers:
-            found = MemoryRows(table.counts, workers)
-            plan = replace(best.plan, calibrated=self.calibrates)
-            best = driver.describe(plan, replace(best, plan=plan), found)
-        self._keep(best)
-        self.k_path_ = path
-        return self
 
     def _keep(self, record: FitRecord) -> None:
         super()._keep(record)

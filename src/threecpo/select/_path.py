@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _options
+from .._core.codes import RELEVANT
 from .._core.overlaps import shared_rows
 from .._extras import frame
 from .._fit.plan import FEW_RUNS
@@ -18,7 +19,7 @@ from ._poisson import CRITERIA, DEFAULT, scaled
 from .choice import choice_of, difference, divided
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Self
 
     from numpy.typing import NDArray
@@ -131,16 +132,8 @@ class KPath:
 
     @property
     def choice(self) -> KChoice:
-        fits = self._ordered()
-        return choice_of(
-            {
-                "n_clusters": self.n_clusters,
-                "found": np.array([fit.n_found for fit in fits]),
-                "total": self.totals,
-                "criterion": np.full(len(fits), self.criterion, dtype=object),
-                "reproducibility": self._measured(),
-            }
-        )
+        criterion = np.array([self.criterion])
+        return choice_of(self.to_table() | {"criterion": criterion})
 
     @property
     def runner_up(self) -> int | None:
@@ -284,10 +277,6 @@ class KPath:
             measure_reproducibility(self, MemoryRows(counts, workers), workers)
         return dict(sorted(self.agreements.items()))
 
-    def _measured(self) -> NDArray[np.float64]:
-        """Reproducibility of each number of clusters, NaN where it was not measured."""
-        return np.array([self.agreements.get(k, np.nan) for k in sorted(self._fits)])
-
     def extend(
         self,
         X: Any,
@@ -325,7 +314,7 @@ class KPath:
         with heard_by(progress, verbose) as heard:
             return self.add(self.fitter.fit_each(X, wanted, heard))
 
-    def add(self, fits: Iterable[PoissonFit]) -> Self:
+    def add(self, fits: Iterable[PoissonFit], *, complete: bool = False) -> Self:
         """Take over fits that were made elsewhere, such as over blocks of rows.
 
         Parameters
@@ -333,6 +322,8 @@ class KPath:
         fits : iterable
             Fits of this path. Of two with the same number of clusters the later is
             kept.
+        complete : bool, default=False
+            Whether they are those of the estimator alone.
 
         Returns
         -------
@@ -341,13 +332,8 @@ class KPath:
         """
         for fit in fits:
             self._fits[fit.n_clusters] = fit
+            self._complete |= {fit.n_clusters} if complete else set()
         return self
-
-    def add_complete(self, fits: Iterable[PoissonFit]) -> Self:
-        """Take over fits that are those of the estimator alone."""
-        fits = list(fits)
-        self._complete |= {fit.n_clusters for fit in fits}
-        return self.add(fits)
 
     def taken(self, n_clusters: int) -> PoissonFit:
         """Take a fit out of the path."""
@@ -384,11 +370,20 @@ class KPath:
             The longer path.
         """
         steps = ladder(n_clusters[0], n_clusters[-1])
-        every = self.few_runs == self.fitter.estimator.n_init
-        every = (every or len(steps) == len(n_clusters)) and not rough
-        for todo, few in self._schedule(steps, None if every else self._few()):
-            self.add(fit_each(sorted(todo), few))
-        return self
+        some, n_init = self._few(), self.fitter.estimator.n_init
+        every = some.n_runs == n_init or len(steps) == len(n_clusters)
+        few = None if every and not rough else some
+        while True:
+            runs, tried = few, self._fits.keys()
+            todo = self._ahead(steps) or self._around_best() - tried
+            if not todo:
+                # No clusters at all is an answer only beside good fits of some.
+                best = self._best().n_clusters
+                least = {*steps[: 1 + STEPS_AHEAD]} if best == min(tried) else {best}
+                todo, runs = least - self._complete, None
+            if not todo:
+                return self
+            self.add(fit_each(sorted(todo), runs), complete=runs is None)
 
     def climb(self, steps: Sequence[int], fit_each: FitEach) -> int:
         """Fit steps of a ladder, some beyond the best of them; return that one."""
@@ -397,39 +392,17 @@ class KPath:
             self.add(fit_each(sorted(todo), few))
         return self._best().n_clusters
 
-    @property
-    def few_runs(self) -> int:
-        """Runs for numbers of clusters that need not be the best."""
-        n_init = self.fitter.estimator.n_init
-        return FEW_RUNS if n_init == "auto" else min(n_init, FEW_RUNS)
-
     def _few(self) -> FewRuns:
+        """Runs for numbers of clusters that need not be the best."""
         from .._core.search import FewRuns
 
-        return FewRuns(self.few_runs)
+        n_init = self.fitter.estimator.n_init
+        return FewRuns(FEW_RUNS if n_init == "auto" else min(n_init, FEW_RUNS))
 
     def _ahead(self, steps: Sequence[int]) -> set[int]:
         """Steps up to some beyond the best that were not tried."""
         best = self._best().n_clusters if self._fits else steps[0]
         return {*steps[: bisect(steps, best) + STEPS_AHEAD]} - self._fits.keys()
-
-    def _schedule(
-        self, steps: Sequence[int], few: FewRuns | None
-    ) -> Iterator[tuple[set[int], FewRuns | None]]:
-        """Numbers of clusters to fit next and their runs, while there are any."""
-        while True:
-            tried = self._fits.keys()
-            todo = self._ahead(steps) or self._around_best() - tried
-            runs = few
-            if not todo:
-                # No clusters at all is an answer only beside good fits of some.
-                best = self._best().n_clusters
-                least = {*steps[: 1 + STEPS_AHEAD]} if best == min(tried) else {best}
-                todo, runs = least - self._complete, None
-            if not todo:
-                return
-            yield todo, runs
-            self._complete |= todo if runs is None else set()
 
     def _around_best(self) -> set[int]:
         """The best number of clusters, and numbers halfway to its neighbours."""
@@ -462,19 +435,21 @@ class KPath:
             ``converged`` and ``reproducibility`` (NaN where it was not measured).
         """
         fits = self._ordered()
-        return {
-            "n_clusters": self.n_clusters,
-            "found": np.array([fit.n_found for fit in fits]),
-            "loss": np.array([fit.loss for fit in fits]),
-            "price": np.array([fit.record.price for fit in fits]),
-            "v": np.array([fit.label_cost for fit in fits]),
-            "regained": np.array([fit.regained for fit in fits]),
-            "relevant": np.array([fit.n_relevant for fit in fits]),
-            "converged": np.array([fit.record.converged for fit in fits]),
+        numbers = self.n_clusters
+        table: dict[str, Any] = {
+            "n_clusters": numbers,
+            "found": [fit.n_found for fit in fits],
+            "loss": [fit.loss for fit in fits],
+            "price": [fit.record.price for fit in fits],
+            "v": [fit.label_cost for fit in fits],
+            "regained": [fit.regained for fit in fits],
+            "relevant": [np.sum(fit.record.groups == RELEVANT) for fit in fits],
+            "converged": [fit.record.converged for fit in fits],
             "total": self.totals,
-            "reproducibility": self._measured(),
-            "seconds": np.array([fit.seconds for fit in fits]),
+            "reproducibility": [self.agreements.get(k, np.nan) for k in numbers],
+            "seconds": [fit.seconds for fit in fits],
         }
+        return {name: np.asarray(values) for name, values in table.items()}
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the criterion, and the number of relevant columns, over K.
@@ -515,6 +490,5 @@ class KPath:
 
     def _best(self) -> PoissonFit:
         totals = self.totals
-        return self._ordered()[
-            int(np.argmin(np.where(np.isnan(totals), np.inf, totals)))
-        ]
+        best = np.argmin(np.where(np.isnan(totals), np.inf, totals))
+        return self._ordered()[best]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._core.codes import RELEVANT
+from .._core.codes import free
 from .._validation import warn_if_fractional
 from ..cluster.fitting import as_table, copied, plan_of
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .._core.rows import RowInfo
     from .._core.search import FewRuns
     from .._fit.block_rows import BlockRows
-    from .._fit.describing import DescribedFit
     from .._fit.driver import FitRows
     from .._fit.plan import Plan, Progress
     from .._fit.record import FitRecord
@@ -87,18 +86,18 @@ CRITERIA = {DEFAULT: mdl_dispersion, "mdl": mdl}
 
 @dataclass(frozen=True)
 class PoissonFit:
-    """The record of a fit and what the criteria need beside it.
+    """A described fit of a path, and what the criteria need beside it.
 
-    ``likelihoods`` are the column scores without prices. ``regained`` is what the
-    labels of ambiguous rows cost less than log K, by the fit's own ``dispersions``.
+    ``regained`` is what the labels of ambiguous rows cost less than log K, by the fit's
+    own ``dispersions``. ``likelihoods`` are the column scores without prices.
     """
 
     record: FitRecord
+    labels: NDArray[Any] = field(repr=False)
+    dispersions: NDArray[np.float64] = field(repr=False)
+    regained: float
     seconds: float
     likelihoods: NDArray[np.float64] = field(repr=False)
-    dispersions: NDArray[np.float64] = field(repr=False)
-    labels: NDArray[Any] = field(repr=False)
-    regained: float
 
     @property
     def n_clusters(self) -> int:
@@ -113,20 +112,13 @@ class PoissonFit:
         return self.record.loss
 
     @property
-    def n_relevant(self) -> int:
-        return int(np.count_nonzero(self.record.groups == RELEVANT))
-
-    @property
     def label_cost(self) -> float:
-        return label_cost(self.record.n_clusters, self.record.sums.total_weight)
+        return label_cost(self.n_found, self.record.sums.total_weight)
 
     def prices_in(self, unit: NDArray[np.float64] | float) -> NDArray[np.float64]:
         """Price of every column in C1, its counts in these units."""
-        record = self.record
-        totals = record.totals / unit
-        return record.settings.price(
-            totals, record.n_clusters, record.sums.total_weight
-        )
+        totals, n_rows = self.record.totals / unit, self.record.sums.total_weight
+        return self.record.settings.price(totals, self.n_found, n_rows)
 
     @property
     def column_weights(self) -> NDArray[np.float64] | float:
@@ -135,33 +127,23 @@ class PoissonFit:
 
     def slim(self) -> PoissonFit:
         """Return the fit without labels and results of its rows."""
-        record = self.record
-        record = replace(record, rows=None, profile_sums=record.sums)
+        record = replace(self.record, rows=None, profile_sums=self.record.sums)
         return replace(self, record=record, labels=self.labels[:0])
 
     @classmethod
     def of(
         cls,
-        found: DescribedFit,
-        seconds: float,
+        record: FitRecord,
+        *described: Any,
         groups: NDArray[np.int8] | None = None,
     ) -> PoissonFit:
-        """Return a fit that was described; row sizes may be those of other groups."""
-        from .._core.codes import free
-
+        """Return a described fit; row sizes may be those of other groups."""
         # Those of a record stay with it, and a path has many records.
-        record = found.record
         smoothed = record.sums.smoothed(record.settings.prior)
         groups = record.groups if groups is None else groups
         step = record.settings.column_step(smoothed, groups, free)
-        return cls(
-            record=record,
-            seconds=seconds,
-            likelihoods=step.scores,
-            dispersions=found.dispersions,
-            labels=found.labels,
-            regained=found.regained,
-        )
+        values = record, *described, step.scores
+        return cls(*values)
 
 
 class PoissonFitter:
@@ -246,14 +228,13 @@ class PoissonFitter:
         if self._weighted:
             plan = plan.with_column_weights(self._column_weights)
         before = time.perf_counter()
-        made = fit_path(plan, n_clusters, rows, progress, few)
-        for found in made:
+        for found in fit_path(plan, n_clusters, rows, progress, few):
             record, now = found.record, time.perf_counter()
             self._weighted, self._column_weights = True, record.sums.column_weights
             assert record.plan is not None
             record = replace(record, plan=replace(record.plan, n_init=n_asked))
-            named = found._replace(record=record.with_names(**names))
-            yield PoissonFit.of(named, now - before)
+            described = *found[1:], now - before
+            yield PoissonFit.of(record.with_names(**names), *described)
             before = now
 
     def after_one_pass(
@@ -268,19 +249,18 @@ class PoissonFitter:
 
         Dispersions, and what labels regain of a row, are those of the sample.
         """
-        from .._fit import describing
         from .._fit.driver import one_pass
 
         plan = plan.for_columns(names["columns"], len(rows.totals))
         plan = plan.with_column_weights(self._column_weights)
-        before = time.perf_counter()
         starts = [fit.record for fit in sampled]
+        before = time.perf_counter()
         made = one_pass(plan, starts, rows, progress)
         for fit, (record, labels) in zip(sampled, made, strict=True):
             now = time.perf_counter()
             part = record.sums.total_weight / fit.record.sums.total_weight
             rest = labels, fit.dispersions, fit.regained * part
-            found = describing.DescribedFit(record.with_names(**names), *rest)
             seconds = fit.seconds + now - before
-            yield PoissonFit.of(found, seconds, fit.record.groups)
+            named, groups = record.with_names(**names), fit.record.groups
+            yield PoissonFit.of(named, *rest, seconds, groups=groups)
             before = now

@@ -46,7 +46,7 @@ class RoughFits:
         """
         if self.path.fitter.plan(1).max_dispersion is not None:
             # Columns have the weights that all rows give them.
-            self.path.add_complete(self.complete(wanted[:1], None))
+            self.path.add(self.complete(wanted[:1], None), complete=True)
             self.sketch.fitter.take_weights(self.path.fitter)
         steps = ladder(wanted[0], wanted[-1])
         best = self.sketch.climb(steps, self._sampler(steps))

@@ -118,24 +118,21 @@ default=None
     """
     if n_init is not None:
         _options.check_n_init(n_init)
-    options = {"n_init": n_init, "random_state": random_state, "n_jobs": n_jobs}
+    options: dict[str, Any] = {"n_init": n_init, "random_state": random_state}
+    options["n_jobs"] = n_jobs
     path = empty_path(estimator, criterion, **options)
-    wanted = numbers_to_try(n_clusters)
-    rows: dict[str, Any] = {
-        "sample_weight": sample_weight,
-        "batch": batch,
-        "known_labels": known_labels,
-    }
-    given_rows = any(given is not None for given in rows.values()) or not hold_labels
-    rows["hold_labels"] = hold_labels
+    wanted = whole_numbers(n_clusters)
+    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
+    heard: dict[str, Any] = {"verbose": verbose, "progress": progress}
     if hasattr(X, "__dask_graph__"):
-        heard = {"verbose": verbose, "progress": progress}
+        from ..distributed import select_n_clusters
+
         given = {"estimator": estimator, "criterion": criterion}
-        return _over_blocks(X, wanted, **options, **given, **heard, **rows)
-    if given_rows:
-        X = as_table(X, path.fitter.estimator, **rows)
+        return select_n_clusters(X, wanted, **options, **given, **heard, **rows)
+    X = as_table(X, path.fitter.estimator, **rows)
     try:
-        path.extend(X, wanted, verbose=verbose, progress=progress)
+        path.extend(X, wanted, **heard)
     except KeyboardInterrupt:
         if not len(path.n_clusters):
             raise
@@ -151,30 +148,18 @@ default=None
     return path
 
 
-def _over_blocks(X: Any, n_clusters: list[Any], **options: Any) -> KPath:
-    from ..distributed import select_n_clusters
-
-    return select_n_clusters(X, n_clusters, **options)
-
-
-def numbers_to_try(n_clusters: Any) -> list[Any]:
-    """Numbers of clusters as a list that is not empty."""
+def whole_numbers(n_clusters: Any) -> list[int]:
+    """Numbers of clusters, each once and checked."""
     if not np.iterable(n_clusters) or isinstance(n_clusters, str):
         message = (
             f"n_clusters={n_clusters!r} must be several numbers, such as range(2, 31)."
         )
         raise ValueError(message)
-    wanted = list(n_clusters)
+    wanted = sorted({_options.check_integer("n_clusters", k, 1) for k in n_clusters})
     if not wanted:
         message = "n_clusters is empty; pass numbers to try, such as range(2, 31)."
         raise ValueError(message)
     return wanted
-
-
-def whole_numbers(n_clusters: Any) -> list[int]:
-    """Numbers of clusters, each once and checked."""
-    wanted = numbers_to_try(n_clusters)
-    return sorted({_options.check_integer("n_clusters", k, 1) for k in wanted})
 
 
 def numbers_of_auto(estimator: Any, n_rows: int, info: RowInfo) -> range:
@@ -196,44 +181,34 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
         estimator = ThreeCPO()
     check_estimator(estimator)
     own = estimator.get_params(deep=False)
-    init = own.get("init")
-    merging = isinstance(init, str) and init == "merge"
-    defaults = {"n_init": 4 if merging else 20}
     given = {k: v for k, v in options.items() if v is not None and k in own}
-    given = (defaults if "n_init" in options else {}) | given
-    seed = given.get("random_state", own.get("random_state"))
-    estimator = copied(estimator, **given | {"random_state": _options.fixed_seed(seed)})
+    if "n_init" in options:
+        init = own.get("init")
+        merging = isinstance(init, str) and init == "merge"
+        given = {"n_init": 4 if merging else 20} | given
+    seed = _options.fixed_seed((own | given).get("random_state"))
+    estimator = copied(estimator, **given | {"random_state": seed})
     return KPath(PoissonFitter(estimator), DEFAULT if criterion is None else criterion)
 
 
 def auto_path(
-    estimator: Any,
-    X: Any,
-    *,
-    sample_weight: Any = None,
-    batch: Any = None,
-    known_labels: Any = None,
-    hold_labels: bool = True,
-    progress: Progress | None = None,
+    estimator: Any, X: Any, *, progress: Progress | None = None, **rows: Any
 ) -> KPath:
     """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
 
     It begins with the number of known clusters, and has no more than there are rows.
-    Numbers of clusters that cannot be the best are left out.
+    Numbers of clusters that cannot be the best are left out. ``rows`` are what ``fit``
+    takes beside the counts.
     """
     from .._core.workers import Workers
     from .._fit.driver import MemoryRows
 
     path = empty_path(estimator, estimator.criterion)
-    path.fitter.plan(1)  # which checks the parameters
-    rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
-    rows |= {"known_labels": known_labels, "hold_labels": hold_labels}
+    n_jobs = path.fitter.plan(1).n_jobs  # which checks all parameters
     table = as_table(X, estimator, **rows)
-    counts = table.counts
-    wanted = numbers_of_auto(estimator, counts.n_rows, counts.row_info)
-    n_jobs = path.fitter.plan(1).n_jobs
+    wanted = numbers_of_auto(estimator, table.shape[0], table.counts.row_info)
     with heard_by(progress, estimator.verbose) as heard, Workers(n_jobs) as workers:
-        found = MemoryRows(counts, workers)
+        found = MemoryRows(table.counts, workers)
 
         def fit_each(
             n_clusters: Sequence[int], few: FewRuns | None
