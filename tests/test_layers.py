@@ -44,14 +44,14 @@ SIDEWAYS = {
 }
 # Doors that lead upward: methods that call one public function.
 DOORS = {
-    ("cluster/_confidence.py", "stability", "results"),
+    ("cluster/_described.py", "stability", "results"),
     ("cluster/_described.py", "batch_columns", "results"),
     ("cluster/_described.py", "downweighted_columns", "results"),
     ("cluster/_described.py", "downweighted_rows", "results"),
     ("cluster/_described.py", "top_columns", "results"),
-    ("cluster/_tree.py", "_refined", "distributed"),
-    ("cluster/_tree.py", "split", "distributed"),
-    ("cluster/_tree.py", "tree_table", "results"),
+    ("cluster/_changes.py", "_refined", "distributed"),
+    ("cluster/_changes.py", "split", "distributed"),
+    ("cluster/_changes.py", "tree_table", "results"),
     ("cluster/fitting.py", "_fit_auto", "select"),
     ("cluster/fitting.py", "fit", "distributed"),
     ("cluster/plain.py", "save", "persistence"),

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import contextmanager
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,14 @@ import pytest
 from containers import planted
 from threecpo import ThreeCPO, select_n_clusters
 from threecpo._fit.plan import Step
-from threecpo._progress import RunBar, progress
+from threecpo._progress import RunBar
+
+
+@contextmanager
+def progress(n_runs, **options):
+    with RunBar(**options) as bar:
+        bar.start(n_runs)
+        yield bar.advance
 
 
 class Terminal(io.StringIO):
@@ -107,10 +115,9 @@ def test_quiet_lines_come_every_half_minute_alone(capsys):
     assert capsys.readouterr().err == "Runs: 2/5 K = 3\n"
 
 
-def test_commands_that_take_long_say_so_without_a_terminal(capsys, monkeypatch):
+def test_commands_that_take_long_say_so_without_a_terminal(capsys):
     clock = Clock()
-    monkeypatch.setitem(progress.__wrapped__.__kwdefaults__, "clock", clock)
-    with RunBar(quiet=True) as bar:
+    with RunBar(quiet=True, clock=clock) as bar:
         bar.start(6)
         for run in range(3):
             line = {"loss": 5.0 - run}

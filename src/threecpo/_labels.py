@@ -44,9 +44,7 @@ def label_texts(kind: str, values: Any, n_rows: int) -> NDArray[np.object_]:
     if len(listed) != n_rows:
         message = f"labels {kind!r} has {len(listed)} values for {n_rows} rows."
         raise ValueError(message)
-    texts = np.empty(n_rows, dtype=object)
-    texts[:] = [label_text(value) or "" for value in listed]
-    return texts
+    return np.array([label_text(value) or "" for value in listed], dtype=object)
 
 
 def encoded(values: Iterable[str | None]) -> dict[str, Any]:

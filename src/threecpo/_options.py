@@ -6,7 +6,7 @@ import operator
 import sys
 from collections.abc import Iterable, Mapping
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -50,12 +50,6 @@ def check_integer(
         problem = f" must be an integer of {least} or more{others}."
         raise ParameterError(Given(name, value), problem)
     return int(value)
-
-
-def check_n_init(value: Any) -> int | Literal["auto"]:
-    """Refuse what is neither a number of runs nor "auto"."""
-    number: int | Literal["auto"] = check_integer("n_init", value, 1, ("auto",))
-    return number
 
 
 def check_non_negative(name: str, value: Any) -> float:

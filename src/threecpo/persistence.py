@@ -43,13 +43,8 @@ def save(
         if not isinstance(parameters["init"], str):
             parameters["init"] = "merge"
     arrays, facts = record_to_arrays(record)
-    parameters = _storable(parameters, arrays)
-    header = {
-        "format": FORMAT,
-        "version": VERSION,
-        "parameters": parameters,
-        "record": facts,
-    }
+    header = {"format": FORMAT, "version": VERSION, "record": facts}
+    header["parameters"] = _storable(parameters, arrays)
     arrays["header"] = np.array(json.dumps(header))
     with replaced(Path(path)) as beside, beside.open("xb") as file:
         write_arrays(file, arrays, packed=True)
@@ -88,19 +83,18 @@ def load(path: str | os.PathLike[str]) -> ThreeCPO:
     """
     from .cluster import ThreeCPO
 
-    return _loaded(path, ThreeCPO, computes=True)
+    return load_plain(path, ThreeCPO)
 
 
-def load_plain(path: str | os.PathLike[str], *, computes: bool) -> Any:
-    """Read a model without scikit-learn, for commands; one that computes, or not."""
-    from .cluster.plain import ThreeCPO
+def load_plain(
+    path: Any, kind: type[Any] | None = None, *, computes: bool = True
+) -> Any:
+    """Read a model as one of a class, by default without scikit-learn, for commands.
 
-    return _loaded(path, ThreeCPO, computes=computes)
-
-
-def _loaded(path: Any, kind: type[Any], *, computes: bool) -> Any:
-    """Return the model of a file as one of this class."""
+    Parameters of one that ``computes`` are checked.
+    """
     from ._fit.record_files import record_from_arrays
+    from .cluster import plain
     from .cluster.fitting import keep
 
     arrays, header = _read(path)
@@ -110,7 +104,8 @@ def _loaded(path: Any, kind: type[Any], *, computes: bool) -> Any:
             for name, value in header["parameters"].items()
         }
         parameters["groups"] = tuple(parameters["groups"])
-        record, model = record_from_arrays(arrays, header["record"]), kind(**parameters)
+        record = record_from_arrays(arrays, header["record"])
+        model = (kind or plain.ThreeCPO)(**parameters)
         if computes:
             _check_parameters(model, record.settings.n_clusters)
         return keep(model, record)

@@ -105,10 +105,7 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         if self.table:
             return self._table(X)
         counts = check_counts(X, self, reset=False)
-        matrix = counts.matrix()
-        values = counts.transformed_by(self.function).data
-        parts = (values, matrix.indices.copy(), matrix.indptr.copy())
-        out = sp.csr_array(parts, shape=matrix.shape)
+        out = counts.transformed_by(self.function).matrix().copy()
         if sp.issparse(X):
             return out if isinstance(X, sp.sparray) else sp.csr_matrix(out)
         # A frame of pandas has `sparse` where all of its columns are sparse.

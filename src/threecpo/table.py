@@ -197,6 +197,7 @@ class CountTable:
             labels, label_names = found.get("labels"), found.get("label_names")
             label_kind = found.get("label_kind", LABEL)
             other_labels = found.get("other_labels")
+        first = None if labels is None else label_kind
         fields = {
             "counts": checked,
             "row_names": _names("row_names", row_names, n_rows, "rows"),
@@ -205,9 +206,7 @@ class CountTable:
             "label_names": _names("label_names", label_names),
             "row_titles": _names("row_titles", row_titles, n_rows, "rows"),
             "label_kind": _kind(label_kind),
-            "other_labels": _other_labels(
-                other_labels, None if labels is None else label_kind, n_rows
-            ),
+            "other_labels": _other_labels(other_labels, first, n_rows),
             "name": name,
             "description": description,
             "citation": citation,
@@ -216,9 +215,6 @@ class CountTable:
         }
         for field, value in fields.items():
             object.__setattr__(self, field, value)
-        self._check_label_names()
-
-    def _check_label_names(self) -> None:
         if self.label_names is None:
             return
         if self.labels is None:
@@ -249,13 +245,12 @@ class CountTable:
     def label_kinds(self) -> dict[str, NDArray[np.object_]]:
         first: dict[str, NDArray[np.object_]] = {}
         if self.labels is not None:
-            codes, names = self.labels.tolist(), self.label_names
-            texts = np.empty(len(codes), dtype=object)
-            texts[:] = [
+            names = self.label_names
+            texts = [
                 "" if code < 0 else str(code if names is None else names[code])
-                for code in codes
+                for code in self.labels.tolist()
             ]
-            first = {self.label_kind: texts}
+            first = {self.label_kind: np.array(texts, dtype=object)}
         return first | dict(self.other_labels)
 
     def with_labels(self, labels: Mapping[str, Any]) -> CountTable:
@@ -313,9 +308,8 @@ default=None
         """
         rows = {"sample_weight": sample_weight, "batch": batch}
         rows["known_labels"] = known_labels
-        counts = self.counts
-        info = row_info(counts.n_rows, **rows, beside=counts.row_info)
-        return replace(self, counts=counts.with_rows(info))
+        info = row_info(self.shape[0], **rows, beside=self.counts.row_info)
+        return replace(self, counts=self.counts.with_rows(info))
 
     def __repr__(self) -> str:
         title = f"{self.name!r}: " if self.name else ""
@@ -358,18 +352,15 @@ def _names(
         message = f"{field} must be a sequence of str, not {given!r}."
         raise ValueError(message)
     listed = list(given)
-    if not {*map(type, listed)} <= {str}:
-        wrong = next((name for name in listed if not isinstance(name, str)), "")
-        if not isinstance(wrong, str):
-            message = f"{field} must be str; {wrong!r} is not."
-            raise ValueError(message)
-        listed = [str(name) for name in listed]
+    wrong = [name for name in listed if not isinstance(name, str)]
+    if wrong:
+        message = f"{field} must be str; {wrong[0]!r} is not."
+        raise ValueError(message)
     if length is not None and len(listed) != length:
         message = f"{field} has {len(listed)} names, but X has {length} {of}."
         raise ValueError(message)
-    names = np.empty(len(listed), dtype=object)
-    names[:] = listed
-    return names
+    # Names that numpy holds are of another type.
+    return np.array([*map(str, listed)], dtype=object)
 
 
 def _kind(name: Any) -> str:

@@ -358,7 +358,7 @@ def plan_of(estimator: PoissonClusterer) -> Plan:
         settings=settings,
         init=init,
         column_init=column_init,
-        n_init=_options.check_n_init(estimator.n_init),
+        n_init=_options.check_integer("n_init", estimator.n_init, 1, ("auto",)),
         entropy=_options.entropy_of(estimator.random_state),
         n_jobs=_options.resolve_n_jobs(estimator.n_jobs),
         parameters=parameters_of(estimator),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ._changes import ChangedClusters
 from ._described import DescribedClusters
-from ._incremental import IncrementalMixin
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .._fit.record import FitRecord
 
 
-class ThreeCPO(DescribedClusters, IncrementalMixin):
+class ThreeCPO(DescribedClusters, ChangedClusters):
     """What commands fit, change and read; of the same name, as messages have it."""
 
     _by_row = "labels_", "nearest_labels_", "outlier_scores_", "margins_", "row_scales_"

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._poisson import PoissonFit, PoissonFitter
     from .choice import KChoice
 
+    # Takes numbers of clusters, ascending, and few runs (None: all of the estimator).
     FitEach = Callable[[Sequence[int], FewRuns | None], Iterable[PoissonFit]]
 
 # Steps of the ladder that are tried beyond the best.
@@ -242,8 +243,7 @@ class KPath:
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
-(n_rows, n_columns)
+        X
             The counts that the path was made with, in memory.
 
         Returns
@@ -292,8 +292,7 @@ class KPath:
 
         Parameters
         ----------
-        X : CountTable, array-like, frame or sparse matrix of shape \
-(n_rows, n_columns)
+        X
             The counts that the path was made with.
         n_clusters : iterable of int
             Numbers of clusters to add; those that are there already are left alone.
@@ -317,18 +316,8 @@ class KPath:
     def add(self, fits: Iterable[PoissonFit], *, complete: bool = False) -> Self:
         """Take over fits that were made elsewhere, such as over blocks of rows.
 
-        Parameters
-        ----------
-        fits : iterable
-            Fits of this path. Of two with the same number of clusters the later is
-            kept.
-        complete : bool, default=False
-            Whether they are those of the estimator alone.
-
-        Returns
-        -------
-        self
-            The longer path.
+        Of two with the same number of clusters the later is kept. They may be
+        ``complete``: those of the estimator alone.
         """
         for fit in fits:
             self._fits[fit.n_clusters] = fit
@@ -351,23 +340,9 @@ class KPath:
         Numbers further apart the larger they are, some beyond the best of them, and
         then halfway between the best and its neighbours, get few runs each. The best is
         fitted as the estimator alone would do it, until the best is such a fit; so are
-        the first few numbers where the smallest is the best.
-
-        Parameters
-        ----------
-        n_clusters : sequence of int
-            Numbers of clusters to choose from, without gaps, ascending.
-        fit_each : callable
-            Takes numbers of clusters, ascending, and few runs (None: the fits of the
-            estimator alone); returns their fits.
-        rough : bool, default=False
-            Whether fits of few runs are not those of the estimator, even with its own
-            number of runs.
-
-        Returns
-        -------
-        self
-            The longer path.
+        the first few numbers where the smallest is the best. ``n_clusters`` ascend
+        without gaps. With ``rough``, fits of few runs are not those of the estimator,
+        even with its own number of runs.
         """
         steps = ladder(n_clusters[0], n_clusters[-1])
         some, n_init = self._few(), self.fitter.estimator.n_init

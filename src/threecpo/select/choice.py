@@ -136,19 +136,16 @@ def choice_of(table: Mapping[str, NDArray[Any]]) -> KChoice:
     measured = np.asarray(table.get("reproducibility", totals * np.nan), dtype=float)
     best = int(np.argmin(totals))
     below = totals[: best + 1] if best else totals
-    gain = float(
-        np.max(below, initial=-np.inf, where=np.isfinite(below)) - totals[best]
-    )
+    worst = np.max(below, initial=-np.inf, where=np.isfinite(below))
+    gain = float(worst - totals[best])
     runner_up, behind, flat = None, np.inf, [best]
     # Fits that lost clusters may have as many as the best.
     found = np.asarray(table["found"])
     others = np.where(found == found[best], np.inf, totals)
     if np.isfinite(others).any():
         second = int(np.argmin(others))
-        runner_up, behind = (
-            int(n_clusters[second]),
-            float(others[second] - totals[best]),
-        )
+        runner_up = int(n_clusters[second])
+        behind = float(others[second] - totals[best])
         if gain > 0:
             others[best] = totals[best]
             flat = np.flatnonzero(others - totals[best] <= FLAT * gain).tolist()

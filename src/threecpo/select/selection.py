@@ -117,7 +117,7 @@ default=None
     array([ 1,  1,  0,  0, -1, -1], dtype=int8)
     """
     if n_init is not None:
-        _options.check_n_init(n_init)
+        _options.check_integer("n_init", n_init, 1, ("auto",))
     options: dict[str, Any] = {"n_init": n_init, "random_state": random_state}
     options["n_jobs"] = n_jobs
     path = empty_path(estimator, criterion, **options)
