@@ -52,7 +52,7 @@ DOORS = {
     ("cluster/_changes.py", "_refined", "distributed"),
     ("cluster/_changes.py", "split", "distributed"),
     ("cluster/_changes.py", "tree_table", "results"),
-    ("cluster/fitting.py", "_fit_auto", "select"),
+    ("cluster/fitting.py", "fit", "select"),
     ("cluster/fitting.py", "fit", "distributed"),
     ("cluster/plain.py", "save", "persistence"),
     ("select/_path.py", "_repr_html_", "report"),
@@ -164,9 +164,7 @@ ESTIMATOR_MEMBERS = {
     "_keep",
     "_workers",
     "_by_row",
-    "_copied",
     "_counts_of",
-    "_fit_auto",
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import BaseEstimator, ClusterMixin, clone
+from sklearn.base import BaseEstimator, ClusterMixin
 
 from .fitting import PoissonClusterer
 
@@ -27,7 +27,3 @@ class PoissonEstimator(ClusterMixin, BaseEstimator, PoissonClusterer):
         if isinstance(init, PoissonClusterer):
             cloned.init = init  # a clone of a fitted model would not be fitted
         return cloned
-
-    def _copied(self, **changed: Any) -> Self:
-        copy: Self = clone(self).set_params(**changed)
-        return copy

@@ -154,7 +154,9 @@ class PoissonClusterer:
 
             return fit(self, X, **rows, progress=progress)
         if chooses_k(self):
-            return self._fit_auto(as_table(X, self, **rows), progress)
+            from ..select import fit_auto
+
+            return fit_auto(self, as_table(X, self, **rows), progress)
         plan = plan_of(self)
         table = as_table(X, self, **rows)
         plan = plan.for_columns(table.column_names, table.shape[1])
@@ -166,22 +168,6 @@ class PoissonClusterer:
         self._keep(record.with_names(**names))
         warn_unless_converged(record, stacklevel=2)
         warn_if_confounded(record, stacklevel=2)
-        return self
-
-    def _fit_auto(self, table: CountTable, progress: Progress | None) -> Self:
-        """Take over the best fit of a path over the number of clusters."""
-        from .._fit import driver
-        from ..select import auto_path
-
-        path = auto_path(self, table, progress=progress)
-        best = path.best_record.with_parameters(parameters_of(self))
-        assert best.plan is not None
-        plan = replace(best.plan, calibrated=self.calibrates)
-        best = replace(best, plan=plan)
-        with self._workers() as workers:
-            found = driver.MemoryRows(table.counts, workers)
-            self._keep(driver.describe(plan, best, found))
-        self.k_path_ = path
         return self
 
     def predict(
@@ -252,10 +238,6 @@ class PoissonClusterer:
         """Return the parameters as they were given."""
         names = [*inspect.signature(type(self).__init__).parameters][1:]
         return {name: getattr(self, name) for name in names}
-
-    def _copied(self, **changed: Any) -> Self:
-        """Return a model that is not fitted, with some parameters changed."""
-        return type(self)(**deepcopy(self.get_params()) | changed)
 
     def _workers(self) -> Workers:
         from .._core.workers import Workers
@@ -448,7 +430,12 @@ def keep(estimator: Model, record: FitRecord) -> Model:
 
 def copied(estimator: Model, **changed: Any) -> Model:
     """Return an estimator that is not fitted, with some parameters changed."""
-    return estimator._copied(**changed)
+    if hasattr(estimator, "__sklearn_clone__"):
+        from sklearn.base import clone
+
+        copy: Any = clone(estimator)
+        return copy.set_params(**changed)
+    return type(estimator)(**deepcopy(estimator.get_params()) | changed)
 
 
 def fitted(estimator: Model, record: FitRecord) -> Model:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._core.search import FewRuns
 from .._core.workers import Workers
-from .._fit import driver
 from .._fit.block_rows import SAMPLE_ROWS, TOL, BlockRequest
 from .._options import check_integer, check_non_negative
 from .._progress import heard_by
@@ -16,9 +14,10 @@ from ..cluster.fitting import check_estimator, keep, parameters_of
 from ..select.rough import RoughFits
 from ..select.selection import (
     empty_path,
+    keep_best,
     measure_reproducibility,
     numbers_of_auto,
-    searched,
+    search_auto,
     whole_numbers,
 )
 from ._session import (
@@ -158,15 +157,10 @@ def fit_auto(
                 names = session.names
                 fit_each = RoughFits(path, found, names, fit_each, heard, workers)
                 first = fit_each.numbers(wanted)
-            searched(path, wanted, fit_each, found, workers, first)
-            if estimator.calibrates:
-                measure_reproducibility(path, found, workers)
-        best = path.best_record.with_parameters(parameters_of(estimator))
-        assert best.plan is not None
-        keep(estimator, best)
-        plan = replace(best.plan, calibrated=estimator.calibrates)
-        keep(estimator, driver.describe(plan, replace(best, plan=plan), found))
-    estimator.k_path_ = path
+            search_auto(estimator, path, wanted, fit_each, found, workers, first)
+        # Should the description of the rows fail.
+        keep(estimator, path.best_record.with_parameters(parameters_of(estimator)))
+        keep_best(estimator, path, found)
 
 
 def _fit_each(

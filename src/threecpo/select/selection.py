@@ -10,7 +10,14 @@ import numpy as np
 
 from .. import _options
 from .._progress import heard_by
-from ..cluster.fitting import as_table, check_estimator, copied
+from ..cluster.fitting import (
+    Model,
+    as_table,
+    check_estimator,
+    copied,
+    keep,
+    parameters_of,
+)
 from ._path import KPath
 from ._poisson import DEFAULT, PoissonFitter
 
@@ -24,6 +31,7 @@ if TYPE_CHECKING:
     from .._core.workers import Workers
     from .._fit.driver import FitRows
     from .._fit.plan import Progress
+    from ..table import CountTable
     from ._path import FitEach
     from ._poisson import PoissonFit
 
@@ -191,52 +199,62 @@ def empty_path(estimator: Any, criterion: str | None, **options: Any) -> KPath:
     return KPath(PoissonFitter(estimator), DEFAULT if criterion is None else criterion)
 
 
-def auto_path(
-    estimator: Any, X: Any, *, progress: Progress | None = None, **rows: Any
-) -> KPath:
-    """Return the path from K = 1 that ``ThreeCPO(n_clusters="auto")`` chooses from.
+def fit_auto(estimator: Any, table: CountTable, progress: Progress | None) -> Any:
+    """Fit ``ThreeCPO(n_clusters="auto")``: the best fit of a path from K = 1.
 
     It begins with the number of known clusters, and has no more than there are rows.
-    Numbers of clusters that cannot be the best are left out. ``rows`` are what ``fit``
-    takes beside the counts.
+    Numbers of clusters that cannot be the best are left out.
     """
     from .._core.workers import Workers
     from .._fit.driver import MemoryRows
 
     path = empty_path(estimator, estimator.criterion)
     n_jobs = path.fitter.plan(1).n_jobs  # which checks all parameters
-    table = as_table(X, estimator, **rows)
     wanted = numbers_of_auto(estimator, table.shape[0], table.counts.row_info)
     with heard_by(progress, estimator.verbose) as heard, Workers(n_jobs) as workers:
-        found = MemoryRows(table.counts, workers)
+        rows = MemoryRows(table.counts, workers)
 
         def fit_each(
             n_clusters: Sequence[int], few: FewRuns | None
         ) -> Iterator[PoissonFit]:
             return path.fitter.fit_each(table, n_clusters, heard, few)
 
-        searched(path, wanted, fit_each, found, workers)
-        if estimator.calibrates:
-            measure_reproducibility(path, found, workers)
-    return path
+        search_auto(estimator, path, wanted, fit_each, rows, workers)
+        return keep_best(estimator, path, rows)
 
 
-def searched(
+def search_auto(
+    estimator: Any,
     path: KPath,
     wanted: range,
     fit_each: FitEach,
     rows: FitRows,
     workers: Workers,
     first: range | None = None,
-) -> KPath:
-    """Return the path after a search; another follows a first division that fails.
+) -> None:
+    """Search a path; another search follows a first division that fails.
 
     If ``first`` is given, the first search is limited to it and its fits are rough.
     """
     rough = first is not None
     path.search(first or wanted, fit_each, rough=rough)
     check_first_division(path, rows, workers)
-    return path.search(wanted, fit_each, rough=rough) if path.undivided else path
+    if path.undivided:
+        path.search(wanted, fit_each, rough=rough)
+    if estimator.calibrates:
+        measure_reproducibility(path, rows, workers)
+
+
+def keep_best(estimator: Model, path: KPath, rows: FitRows) -> Model:
+    """Make an estimator the best fit of a path, with all results of its rows."""
+    from .._fit import driver
+
+    best = path.best_record.with_parameters(parameters_of(estimator))
+    assert best.plan is not None
+    plan = replace(best.plan, calibrated=estimator.calibrates)
+    keep(estimator, driver.describe(plan, replace(best, plan=plan), rows))
+    estimator.k_path_ = path
+    return estimator
 
 
 def measure_reproducibility(path: KPath, rows: FitRows, workers: Workers) -> None:
