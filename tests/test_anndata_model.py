@@ -114,6 +114,14 @@ class TestPredict:
         threecpo.anndata.predict(new, adata)  # of an average batch
         assert not np.allclose(new.obs[margins], adata.obs[margins])
 
+    def test_an_unknown_batch_is_warned_of_once_and_here(self):
+        adata, new = in_batches(), in_batches()
+        cluster(adata, 3, batch_key="lab")
+        new.obs["lab"] = "elsewhere"
+        with pytest.warns(UserWarning, match="were not in the fit") as warned:
+            threecpo.anndata.predict(new, adata)
+        assert [each.filename for each in warned] == [__file__]
+
 
 def in_batches():
     """Cells of which half have nine times the molecules of half of the genes."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -223,7 +222,9 @@ def predict(
     >>> new.obs["threecpo"].cat.categories.tolist()
     ['0', '1', '2']
     """
-    from .._options import check_choice
+    from .._core.confidence import probabilities
+    from .._core.workers import Workers
+    from .._options import check_choice, resolve_n_jobs
     from ..cluster.fitting import info_of_new_rows
 
     check_anndata(adata, "predict", key_added, written=not copy)
@@ -236,11 +237,15 @@ def predict(
         batch_key = of_fit if batch_key is None and of_fit in adata.obs else batch_key
     batch = None if batch_key is None else column_of(adata, "batch_key", batch_key)
     table = _with_genes_of(known, counts_of(adata, layer, use_raw=use_raw), missing)
-    info = info_of_new_rows(known.record_, adata.n_obs, batch=batch)
-    table = replace(table, counts=table.counts.with_rows(info))
-    rows = known.record_.describe(known.record_.in_batches(table.counts))
-    sure = known.record_.confidence
-    shares = None if sure is None else known.predict_proba(table)
+    record = known.record_
+    info = info_of_new_rows(record, adata.n_obs, batch=batch, stacklevel=3)
+    counts = record.in_batches(table.counts.with_rows(info))
+    shares, sure = None, record.confidence
+    with Workers(resolve_n_jobs(known.n_jobs)) as workers:
+        rows = record.describe(counts, workers)
+        if sure is not None:
+            scores = record.row_scores(counts, workers)
+            shares = probabilities(scores, sure.temperature)
     target = _copied(adata) if copy else adata
     write_cells(target, known, rows, shares, key_added)
     return target if copy else None

@@ -263,7 +263,7 @@ class ChangedClusters(PoissonClusterer):
                 "partial_fit."
             )
             raise ValueError(message)
-        counts = self._counts_of(X, batch, sample_weight, warn=False)
+        counts = self._counts_of(X, batch, sample_weight, stacklevel=0)
         if record.sums.n_batches > 1 and counts.batches is not None:
             strange = np.flatnonzero(counts.batches >= len(record.batch_names))
             if len(strange):

@@ -250,12 +250,13 @@ class PoissonClusterer:
         batch: Any,
         sample_weight: Any = None,
         *,
-        warn: bool = True,
+        stacklevel: int = 4,
     ) -> Counts:
         """Counts of other rows, in the batches of the fit."""
         record, counts = self.record_, check_counts(X, self, reset=False)
-        given = {"sample_weight": sample_weight, "batch": batch, "warn": warn}
-        info = info_of_new_rows(record, counts.n_rows, **given, beside=counts.row_info)
+        given: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
+        given |= {"beside": counts.row_info, "stacklevel": stacklevel}
+        info = info_of_new_rows(record, counts.n_rows, **given)
         return record.in_batches(counts.with_rows(info))
 
     def _keep(self, record: FitRecord) -> None:
@@ -524,9 +525,12 @@ def info_of_new_rows(
     sample_weight: Any = None,
     batch: Any = None,
     beside: RowInfo = NOTHING,
-    warn: bool = True,
+    stacklevel: int = 4,
 ) -> RowInfo:
-    """Return what is given of new rows, checked; warn of batches unknown to the fit."""
+    """Return what is given of new rows, checked.
+
+    Batches that the fit does not know are warned of, unless ``stacklevel`` is 0.
+    """
     if batch is not None and not record.batch_names:
         message = "This model was fitted without batch=; leave it out here, too."
         raise ValueError(message)
@@ -535,7 +539,7 @@ def info_of_new_rows(
     if record.sums.n_batches == 1 or info.batches is None:
         return info
     unknown = [name for name in info.batch_names if name not in record.batch_names]
-    if unknown and warn:
+    if unknown and stacklevel:
         codes = [info.batch_names.index(name) for name in unknown]
         n_unknown = int(np.isin(info.batches, codes).sum())
         listed = ", ".join(map(repr, unknown[:5])) + (", …" if unknown[5:] else "")
@@ -543,7 +547,7 @@ def info_of_new_rows(
             f"{n_unknown} of {n_rows} rows come from batches that were not in the fit "
             f"({listed}); they are scored as an average batch."
         )
-        warnings.warn(message, UserWarning, stacklevel=4)
+        warnings.warn(message, UserWarning, stacklevel=stacklevel)
     return info
 
 
