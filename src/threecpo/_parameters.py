@@ -40,7 +40,6 @@ class Parameter(NamedTuple):
     it is a number; ``also`` says what else Python may pass.
     """
 
-    name: str
     kind: Kind
     default: Any
     sentence: str
@@ -49,81 +48,63 @@ class Parameter(NamedTuple):
     also: str = ""
 
 
-_ALL = (
-    Parameter(
-        *("n_clusters", "integer", "auto"),
-        "Number of clusters, or auto to choose it.",
-        choices=("auto",),
-        least=1,
+PARAMETERS = {
+    "n_clusters": Parameter(
+        "integer", "auto", "Number of clusters, or auto to choose it.", ("auto",), 1
     ),
-    Parameter(
-        *("init", "choice", "merge"),
-        "How runs start; poisson-k-means++ is the paper's start.",
-        choices=INITS,
-        also="array-like of shape (n_rows,) or fitted ThreeCPO",
+    "init": Parameter(
+        *("choice", "merge", "How runs start; poisson-k-means++ is the paper's start."),
+        *(INITS, None, "array-like of shape (n_rows,) or fitted ThreeCPO"),
     ),
-    Parameter(
-        *("column_init", "choice", "information", "How columns start."),
-        choices=COLUMN_INITS,
+    "column_init": Parameter(
+        *("choice", "information", "How columns start.", COLUMN_INITS),
         also="array-like of shape (n_columns,)",
     ),
-    Parameter(
-        *("n_init", "integer", 6),
-        "Restarts (per K if K is chosen); auto: stop when two agree.",
-        choices=("auto",),
-        least=1,
+    "n_init": Parameter(
+        *("integer", 6, "Restarts (per K if K is chosen); auto: stop when two agree."),
+        *(("auto",), 1),
     ),
-    Parameter("max_iter", "integer", 300, "Maximum number of iterations.", least=1),
-    Parameter(
-        *("column_penalty", "choice", "mdl", "Price of a relevant column."),
-        choices=("mdl", "bic", None),
+    "max_iter": Parameter("integer", 300, "Maximum number of iterations.", least=1),
+    "column_penalty": Parameter(
+        *("choice", "mdl", "Price of a relevant column.", ("mdl", "bic", None)),
         also="callable",
     ),
-    Parameter("groups", "groups", (1, 0, -1), "Groups that a column may take."),
-    Parameter(
-        *("assignment", "choice", "exact"),
-        "Row rule: exact, or as the paper prints it.",
+    "groups": Parameter("groups", (1, 0, -1), "Groups that a column may take."),
+    "assignment": Parameter(
+        *("choice", "exact", "Row rule: exact, or as the paper prints it."),
         choices=("exact", "paper"),
     ),
-    Parameter(
-        *("outliers", "choice", None),
+    "outliers": Parameter(
+        *("choice", None),
         "Mark rows that fit no cluster: in every iteration, or once at the end.",
         choices=(None, "iterative", "final"),
     ),
-    Parameter(
-        *("outlier_threshold", "number", 0.0),
-        "How clear an outlier must be, in nats.",
-        least=0,
+    "outlier_threshold": Parameter(
+        "number", 0.0, "How clear an outlier must be, in nats.", least=0
     ),
-    Parameter("prior", "number", 1e-3, "Added to every count.", least=0),
-    Parameter(
-        *("max_clusters", "integer", 30),
-        "Largest number of clusters that auto tries.",
-        least=1,
+    "prior": Parameter("number", 1e-3, "Added to every count.", least=0),
+    "max_clusters": Parameter(
+        "integer", 30, "Largest number of clusters that auto tries.", least=1
     ),
-    Parameter(
-        *("criterion", "choice", CRITERIA[0]),
-        "Criterion for the number of clusters.",
-        choices=CRITERIA,
+    "criterion": Parameter(
+        "choice", CRITERIA[0], "Criterion for the number of clusters.", CRITERIA
     ),
-    Parameter(
-        *("robust", "limits", None),
+    "robust": Parameter(
+        *("limits", None),
         "Limit the influence of wildly varying columns and of very long rows.",
         also='True or a dict such as {"columns": 10, "rows": 5}',
     ),
-    Parameter(
-        *("seed_columns", "columns", None, "Columns that clusters start from."),
-        also="dict of str to list",
+    "seed_columns": Parameter(
+        "columns", None, "Columns that clusters start from.", also="dict of str to list"
     ),
-    Parameter(
-        *("fixed_groups", "columns", None),
+    "fixed_groups": Parameter(
+        *("columns", None),
         "Columns whose group is known: relevant, shared or noise.",
         also="dict of column to group",
     ),
-    Parameter("random_state", "seed", None, "Seed; the same seed gives the same bits."),
-    Parameter("n_jobs", "jobs", None, "Threads; the default is all cores."),
-    Parameter(
-        "verbose", "integer", 0, "1 prints every run, 2 every iteration.", least=0
+    "random_state": Parameter("seed", None, "Seed; the same seed gives the same bits."),
+    "n_jobs": Parameter("jobs", None, "Threads; the default is all cores."),
+    "verbose": Parameter(
+        "integer", 0, "1 prints every run, 2 every iteration.", least=0
     ),
-)
-PARAMETERS = {parameter.name: parameter for parameter in _ALL}
+}

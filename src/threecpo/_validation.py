@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 _TABLES = "an array, a frame, a sparse matrix or a CountTable"
 
 
-def refuse_other_kinds(X: Any) -> None:
-    """Refuse what is not a table of numbers, in one sentence each."""
-    message = _wrong_object(X)
-    if message is None and isinstance(X, list | tuple):
-        message = _wrong_list(X)
-    elif message is None and isinstance(X, np.ndarray):
-        message = _wrong_array(X)
-    elif message is None and hasattr(X, "columns") and hasattr(X, "dtypes"):
-        message = _wrong_frame(X)
-    if message is not None:
-        raise ValueError(message)
-
-
-def _wrong_object(X: Any) -> str | None:
+def _wrong_kind(X: Any) -> str | None:
+    """Why X is not a table of numbers, in one sentence; None if it may be one."""
     if isinstance(X, str | bytes | os.PathLike):
         name = os.fsdecode(X)
         return (
@@ -52,7 +40,10 @@ def _wrong_object(X: Any) -> str | None:
         return f"X is a dict; pass {_TABLES}, such as pandas.DataFrame(X)."
     if X is None or isinstance(X, Number | set | frozenset) or hasattr(X, "__next__"):
         return f"X is of type {kind}; pass a table of counts: {_TABLES}."
-    return None
+    if isinstance(X, list | tuple | np.ndarray):
+        return _wrong_array(X) if isinstance(X, np.ndarray) else _wrong_list(X)
+    framed = hasattr(X, "columns") and hasattr(X, "dtypes")
+    return _wrong_frame(X) if framed else None
 
 
 def _wrong_list(X: Any) -> str | None:
@@ -179,7 +170,9 @@ def check_counts(
             "results into it, or pass a matrix of counts such as adata.X."
         )
         raise TypeError(message)
-    refuse_other_kinds(X)
+    wrong = _wrong_kind(X)
+    if wrong is not None:
+        raise ValueError(wrong)
     from scipy.sparse import issparse
 
     if issparse(X):

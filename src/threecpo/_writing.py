@@ -86,7 +86,9 @@ _LONGEST_SUFFIX = 10
 def replaced(path: Path, *, alone: bool = False) -> Iterator[Path]:
     """Yield a name beside another, to take its place; ``alone`` in a folder of ours."""
     path, number = behind_link(path), uuid4().hex
-    refuse_missing_folder(path)
+    if not path.parent.is_dir():  # else an error would name a hidden file in it
+        why = "There is no such folder"
+        raise FileNotFoundError(errno.ENOENT, why, f"{path.parent}")
     if not alone:
         remove_leftovers(path.parent)
     with nullcontext() if alone else locked(path, number):
@@ -172,14 +174,6 @@ def write_arrays(
 def behind_link(path: Path) -> Path:
     """Return what a link leads to, so that this is replaced and not the link."""
     return path.resolve() if path.is_symlink() else path
-
-
-def refuse_missing_folder(path: Path) -> None:
-    """Name the folder that a file cannot be written to, not a hidden file in it."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(
-            errno.ENOENT, "There is no such folder", f"{path.parent}"
-        )
 
 
 def refuse_existing(path: Path, is_ours: IsOurs | None, *, force: bool) -> None:
