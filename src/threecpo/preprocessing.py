@@ -102,10 +102,14 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             where X is a CountTable or sparse, else an ndarray.
         """
         check_choice("function", self.function, SUBLINEAR)
+        first = self.table and not hasattr(self, "n_features_in_")
+        counts = check_counts(X, self, reset=first).transformed_by(self.function)
+        if self.table and isinstance(X, CountTable):
+            return replace(X, counts=counts)
         if self.table:
-            return self._table(X)
-        counts = check_counts(X, self, reset=False)
-        out = counts.transformed_by(self.function).matrix().copy()
+            names = getattr(self, "feature_names_in_", None)
+            return CountTable(counts, column_names=names)
+        out = counts.matrix().copy()
         if sp.issparse(X):
             return out if isinstance(X, sp.sparray) else sp.csr_matrix(out)
         # A frame of pandas has `sparse` where all of its columns are sparse.
@@ -118,11 +122,3 @@ class SublinearCounts(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.positive_only = True
         tags.requires_fit = False
         return tags
-
-    def _table(self, X: ArrayLike | Any) -> CountTable:
-        counts = check_counts(X, self, reset=not hasattr(self, "n_features_in_"))
-        counts = counts.transformed_by(self.function)
-        if isinstance(X, CountTable):
-            return replace(X, counts=counts)
-        names = getattr(self, "feature_names_in_", None)
-        return CountTable(counts, column_names=names)

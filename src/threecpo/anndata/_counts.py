@@ -147,13 +147,14 @@ def counts_of_fit(
 
 def _cells_of_fit(model: ThreeCPO, table: CountTable) -> NDArray[np.int64]:
     """Place of each cell of a fit in a table that may have another order."""
+    from ..table import find_columns
+
     fitted: Any = model.record_.row_names
     names: Any = table.row_names
     if list(names) == list(fitted):
         return np.arange(len(fitted))
-    places = {name: i for i, name in enumerate(names)}
-    found = np.array([places.get(name, -1) for name in fitted], dtype=np.int64)
-    if (found < 0).any() or len(places) < len(names):
+    found = find_columns(fitted, names).places
+    if (found < 0).any() or len({*names}) < len(names):
         message = (
             f"This AnnData has {int((found >= 0).sum())} of the {len(fitted)} cells "
             "that the model was fitted on, or duplicate cell names; use the AnnData of "

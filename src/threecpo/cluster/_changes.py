@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from .._core.merging import Tree
     from .._fit.record import FitRecord
 
 
@@ -105,9 +104,23 @@ class ChangedClusters(PoissonClusterer):
         >>> model.n_clusters_, bool((model.predict(X) == model.labels_).all())
         (3, True)
         """
+        tree = self.record_.tree
+        if (n_clusters is None) == (height is None):
+            message = "cut needs either n_clusters or height."
+            raise ValueError(message)
+        if height is not None:
+            height = _options.check_non_negative("height", height)
+            below = int(np.searchsorted(tree.heights, height, side="right"))
+            n_clusters = tree.n_clusters - below
+        n_left = _options.check_integer("n_clusters", n_clusters, 1)
+        if n_left > tree.n_clusters:
+            message = (
+                f"n_clusters={n_left} is more than the {tree.n_clusters} clusters of "
+                "this model; split divides a cluster."
+            )
+            raise ValueError(message)
         rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
-        into = cut_into(self.record_.tree, n_clusters, height)
-        return self._joined(into, X, rows)
+        return self._joined(tree.cut(n_left), X, rows)
 
     def merge(
         self,
@@ -140,9 +153,26 @@ class ChangedClusters(PoissonClusterer):
         >>> model.merge([[a, b]]).labels_
         array([0, 0, 0, 0, 1, 1], dtype=int32)
         """
+        from .._core.merging import without_gaps
+
+        into = np.arange(self.record_.n_clusters)
+        unions: list[Any] = list(clusters)
+        if any(not np.iterable(union) or isinstance(union, str) for union in unions):
+            message = (
+                f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
+            )
+            raise ValueError(message)
+        seen: set[int] = set()
+        for union in unions:
+            members = checked_clusters(union, len(into))
+            if seen.intersection(members) or len(set(members)) < len(members):
+                message = f"clusters={clusters!r} names a cluster twice."
+                raise ValueError(message)
+            seen.update(members)
+            if members:
+                into[members] = min(members)
         rows: dict[str, Any] = {"sample_weight": sample_weight, "batch": batch}
-        into = merged_into(clusters, self.n_clusters_)
-        return self._joined(into, X, rows)
+        return self._joined(without_gaps(into), X, rows)
 
     def split(
         self,
@@ -361,44 +391,3 @@ class ChangedClusters(PoissonClusterer):
         names = {"columns": self.record_.column_names}
         names["rows"] = getattr(X, "row_names", None)
         return fitted_from(self, found.with_names(**names))
-
-
-def cut_into(
-    tree: Tree, n_clusters: int | None, height: float | None
-) -> NDArray[np.int32]:
-    """Where each cluster goes where a tree is cut."""
-    if (n_clusters is None) == (height is None):
-        message = "cut needs either n_clusters or height."
-        raise ValueError(message)
-    if height is not None:
-        height = _options.check_non_negative("height", height)
-        below = int(np.searchsorted(tree.heights, height, side="right"))
-        n_clusters = tree.n_clusters - below
-    n_left = _options.check_integer("n_clusters", n_clusters, 1)
-    if n_left > tree.n_clusters:
-        message = (
-            f"n_clusters={n_left} is more than the {tree.n_clusters} clusters of "
-            "this model; split divides a cluster."
-        )
-        raise ValueError(message)
-    return tree.cut(n_left)
-
-
-def merged_into(clusters: Sequence[Any], n_clusters: int) -> NDArray[np.int32]:
-    """Where each cluster goes; one that is in two unions is refused."""
-    from .._core.merging import without_gaps
-
-    if any(not np.iterable(union) or isinstance(union, str) for union in clusters):
-        message = f"clusters={clusters!r} must be lists of clusters, as in [[0, 3]]."
-        raise ValueError(message)
-    into = np.arange(n_clusters)
-    seen: set[int] = set()
-    for union in clusters:
-        members = checked_clusters(union, n_clusters)
-        if seen.intersection(members) or len(set(members)) < len(members):
-            message = f"clusters={clusters!r} names a cluster twice."
-            raise ValueError(message)
-        seen.update(members)
-        if members:
-            into[members] = min(members)
-    return without_gaps(into)
