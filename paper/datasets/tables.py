@@ -9,8 +9,9 @@ from xml.parsers import expat
 import numpy as np
 
 from threecpo.io import DataFormatError
-from threecpo.io.delimited import read_table
+from threecpo.io.delimited import read_lines
 from threecpo.io.formats import ReadOptions
+from threecpo.io.lines import Lines
 
 from .archives import members
 
@@ -236,7 +237,7 @@ def _read_number_lines(
     above the names may have a field of its own or none, as R writes it.
     """
     options = ReadOptions(index=0, header=True, delimiter=separator, triples=False)
-    parts = read_table(file, options, usual=separator)
+    parts = read_lines(Lines(file), options)
     X = np.rint(parts.X).astype(np.int64)
     X.eliminate_zeros()
     return parts.row_names or [], parts.column_names or [], X

@@ -89,3 +89,11 @@ def write(path, limit):
     with open(path, "wb") as file:  # noqa: PTH123
         file.write(b"x")
     yield "number", 1
+
+
+def end_processes():
+    """End the processes that wait for files."""
+    from threecpo.io import isolated
+
+    while isolated._IDLE:
+        isolated._IDLE.pop().end()

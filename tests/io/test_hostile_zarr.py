@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from odd_readers import end_processes
 from tables import Planted
 
 from threecpo.io import DataFormatError, limits
@@ -83,7 +84,7 @@ def test_chunks_are_files(what, path, tmp_path):
 def test_no_codec_unpickles(codec, place, tmp_path, monkeypatch):
     # Earlier versions of numcodecs allow it without being asked.
     monkeypatch.setenv("NUMCODECS_ALLOW_UNSAFE_PICKLE_DECODE", "1")
-    process._POOL.end()
+    end_processes()
     path, mark = tmp_path / "t.zarr", tmp_path / "mark"
     with anndata.settings.override(zarr_write_format=2):
         anndata.AnnData(sp.csr_matrix(Y)).write_zarr(path)
@@ -126,7 +127,7 @@ def test_large_metadata_are_refused(path):
 
 
 def test_the_limit_of_one_file_does_not_hinder_the_next(path, monkeypatch):
-    process._POOL.end()
+    end_processes()
     with monkeypatch.context() as patch:
         patch.setattr(process, "SPARE_ROOM", 1 << 22)
         patch.setenv("THREECPO_MAX_UNPACKED", "1MB")

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import odd_readers
 import pytest
+from odd_readers import end_processes
 
 from threecpo.io import DataFormatError, limits
 from threecpo.io import isolated as process
@@ -35,9 +36,9 @@ def read(name, path=Path("t.h5"), given=FEW, **options):
 def few_processes(request, monkeypatch):
     """Processes that find odd_readers, and end with the test."""
     monkeypatch.syspath_prepend(request.path.parent)
-    process._POOL.end()
+    end_processes()
     yield
-    process._POOL.end()
+    end_processes()
 
 
 def test_what_a_reader_finds_arrives_as_it_is():
@@ -104,16 +105,17 @@ def test_a_reader_writes_no_file(tmp_path):
 
 def test_a_process_is_used_again():
     read("all_kinds")
-    (first,) = process._POOL.idle
+    (first,) = process._IDLE
     with pytest.raises(DataFormatError):
         read("refuse")
     read("all_kinds")
-    assert process._POOL.idle == [first]
+    assert len(process._IDLE) == 1
+    assert process._IDLE[0] is first
 
 
 def test_a_process_that_has_ended_is_replaced():
     read("all_kinds")
-    (first,) = process._POOL.idle
+    (first,) = process._IDLE
     first._process.kill()
     first._process.wait()
     assert read("all_kinds")["text"]
@@ -123,7 +125,7 @@ def test_whoever_stops_listening_ends_the_process():
     items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
     assert next(items)[0] == "number"
     items.close()
-    assert process._POOL.idle == []
+    assert process._IDLE == []
 
 
 def test_ctrl_c_ends_the_process():
@@ -131,7 +133,7 @@ def test_ctrl_c_ends_the_process():
     next(items)
     with pytest.raises(KeyboardInterrupt):
         items.throw(KeyboardInterrupt)
-    assert process._POOL.idle == []
+    assert process._IDLE == []
 
 
 def test_threads_have_processes_of_their_own():
@@ -145,7 +147,7 @@ def test_threads_have_processes_of_their_own():
 
     with ThreadPoolExecutor(3) as pool:
         assert list(pool.map(run, range(3))) == [sum(range(1, 100))] * 3
-    assert len(process._POOL.idle) == 3
+    assert len(process._IDLE) == 3
 
 
 def test_a_missing_library_is_named():
@@ -220,5 +222,5 @@ def test_a_copy_made_by_fork_starts_its_own():
     read("all_kinds")
     child = os.fork()
     if not child:
-        os._exit(bool(process._POOL.idle))
+        os._exit(bool(process._IDLE))
     assert os.waitpid(child, 0)[1] == 0

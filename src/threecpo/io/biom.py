@@ -12,9 +12,9 @@ from .._labels import labels_of_kinds
 from .content import FileContent
 from .files import open_regular
 from .files import opened as open_text
-from .h5ad import asked
 from .hierarchies import (
-    all_counts,
+    asked,
+    counts_of,
     group_of,
     labels_found,
     matrix_of,
@@ -82,7 +82,7 @@ def _of_json(path: Path, options: ReadOptions) -> FileContent:
 
 
 def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:
-    """Counts, ids and, of metadata, what is asked for."""
+    """Ids, what is asked for of metadata, and the counts."""
     file = opened(path)
     sample, observation = (group_of(file, axis) for axis in ("sample", "observation"))
     if "matrix" not in sample or "ids" not in observation:
@@ -91,7 +91,6 @@ def read_all(path: str, limit: int, labels: Sequence[str]) -> Items:
     samples, observations = (names_of(g, "ids", limit) for g in (sample, observation))
     yield "rows", samples
     yield "columns", observations
-    yield "shape", (len(samples), len(observations))
-    yield "by_rows", True
     yield from read_labels(group_of(sample, "metadata"), labels, limit)
-    yield from all_counts(sample["matrix"], limit)
+    shape = len(samples), len(observations)
+    yield from counts_of(sample["matrix"], shape, limit, whole=True)

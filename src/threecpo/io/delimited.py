@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from .._errors import parameter, refuse, shown
 from .._labels import labels_of_kinds
 from .._spreadsheets import guarded, unguarded
 from .._writing import open_new
-from .content import FileContent, csr_rows, joined, written_labels, written_names
+from .content import FileContent, joined, written_labels, written_names
 from .files import opened, recoded
 from .limits import check_unpacked, limit_of
 from .lines import Cut, Lines, Names, long_fields
@@ -61,76 +61,69 @@ class _Start:
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
+    with open_lines(path, options) as (lines, bounded):
+        return read_lines(lines, bounded, _usual(path))
+
+
+@contextmanager
+def open_lines(path: Path, options: ReadOptions) -> Iterator[tuple[Lines, ReadOptions]]:
+    """Open a file as lines in UTF-8, and as many bytes as it may unpack to."""
     limit = limit_of(path, options.max_unpacked)
     with opened(path, limit) as file, long_fields():
-        bounded = replace(options, max_unpacked=limit)
-        return read_table(file, bounded, usual=_usual(path))
+        lines = Lines(recoded(file, options.encoding))
+        yield lines, replace(options, max_unpacked=limit)
 
 
 @contextmanager
 def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
     """Open a file as the names of its columns, and its records as text."""
-    with opened(path, options.max_unpacked) as file, long_fields():
-        lines = Lines(recoded(file, options.encoding))
-        yield records_of(lines, options, usual=_usual(path))
+    with open_lines(path, options) as (lines, bounded):
+        yield records_of(lines, bounded, _usual(path))
 
 
-def records_of(lines: Lines, options: ReadOptions, *, usual: str) -> Records:
+def records_of(lines: Lines, options: ReadOptions, usual: str = ",") -> Records:
     """Names of columns, and records as text, whatever they hold."""
     start = _begin(lines, replace(options, header=None, index=0), usual)
     header = [unguarded(name) for name in start.header or ()]
 
     def records() -> Iterator[list[str]]:
         for fields in chain(start.records, lines.records(start.delimiter)):
-            if len(fields) != len(header):
-                refuse(
-                    f"line {lines.number} has {len(fields)} fields, not {len(header)}"
-                )
+            lines.check_width(fields, len(header))
             yield [unguarded(field) for field in fields]
 
     return header, records()
 
 
-def read_table(file: IO[bytes], options: ReadOptions, *, usual: str) -> FileContent:
-    """Read a table from a stream in which a delimiter is the usual one.
+def read_lines(lines: Lines, options: ReadOptions, usual: str = ",") -> FileContent:
+    """Read a table in which a delimiter is the usual one.
 
     It takes ``options.max_unpacked`` bytes at most.
     """
-    return read_lines(Lines(recoded(file, options.encoding)), options, usual=usual)
-
-
-def read_lines(lines: Lines, options: ReadOptions, *, usual: str) -> FileContent:
-    """Read a table whose lines are in UTF-8."""
     start = _begin(lines, options, usual)
     form = _form(lines, start, options)
     if isinstance(form, TextPlaces):
         return _read_texts(lines, start, form, options)
-    for _ in _blocks(lines, start, form):
-        pass
-    return _as_it_was(form.parts())
+    form.add_records(start.records, lines)
+    for block in iter(lines.block, b""):
+        form.add_block(block, lines)
+    return form.content()
 
 
 def row_blocks(path: Path, options: ReadOptions, n_counts: int) -> Generator[Any]:
-    """Names of columns, then rows of about so many counts at a time.
-
-    At the end, as ``FileContent``, names and labels of all rows.
-    """
-    limit = limit_of(path, options.max_unpacked)
-    options = replace(options, max_unpacked=limit)
-    with opened(path, limit) as file, long_fields():
-        lines = Lines(recoded(file, options.encoding))
-        start = _begin(lines, options, _usual(path))
-        rows = _form(lines, start, options)
+    """Rows of which none is read yet, then about so many counts at a time of them."""
+    with open_lines(path, options) as (lines, bounded):
+        start = _begin(lines, bounded, _usual(path))
+        rows = _form(lines, start, bounded)
         if not isinstance(rows, WideRows):
             held = "texts" if isinstance(rows, TextPlaces) else "one count per line"
             refuse(f"it holds {held}; only one row per line is read in blocks")
-        yield _as_it_was(rows.parts()).column_names
-        for _ in _blocks(lines, start, rows):
+        yield rows
+        rows.add_records(start.records, lines)
+        for block in iter(lines.block, b""):
+            rows.add_block(block, lines)
             if rows.n_waiting >= n_counts:
                 yield rows.take()
-        content = rows.parts()
-        yield content.X
-        yield _as_it_was(content)
+        yield rows.take()
 
 
 def _form(
@@ -158,20 +151,27 @@ def _form(
     return WideRows(layout, options, start.delimiter)
 
 
-def _blocks(lines: Lines, start: _Start, rows: Triples | WideRows) -> Iterator[None]:
-    """Add all lines, some megabytes at a time."""
-    rows.add_records(start.records, lines)
-    while block := lines.block():
-        rows.add_block(block, lines)
-        yield
-
-
 class Counted:
     """Counts of the lines that were read so far."""
 
     def __init__(self, options: ReadOptions, delimiter: str, width: int) -> None:
         self._style, self._limit = NumberStyle.of(options), options.max_unpacked
         self._delimiter, self._width = delimiter, width
+
+    def content(self) -> FileContent:
+        """Counts that were not taken, with the names and labels of all rows.
+
+        Without what was put in front of names and labels for spreadsheets.
+        """
+        found = self._parts()
+        kinds = found.other_labels.items()
+        changed: dict[str, Any] = {
+            "other_labels": {kind: list(map(unguarded, texts)) for kind, texts in kinds}
+        }
+        for name in ("row_names", "column_names", "label_names"):
+            texts = getattr(found, name)
+            changed[name] = None if texts is None else list(map(unguarded, texts))
+        return replace(found, **changed)
 
     def add_block(self, block: bytes, lines: Lines) -> None:
         """Add the rows of whole lines; the last may lack its end."""
@@ -191,9 +191,8 @@ class Counted:
         """Add all lines of a block or, if something is odd, none."""
         raise NotImplementedError
 
-    def _check_width(self, fields: list[str], lines: Lines) -> None:
-        if len(fields) != self._width:
-            refuse(f"line {lines.number} has {len(fields)} fields, not {self._width}")
+    def _parts(self) -> FileContent:
+        raise NotImplementedError
 
 
 class WideRows(Counted):
@@ -209,8 +208,7 @@ class WideRows(Counted):
         self._column = np.full(layout.width, -1, dtype=np.int32)
         self._column[layout.counted] = np.arange(len(layout.counted))
 
-    def parts(self) -> FileContent:
-        """Return counts that were not taken, with the names and labels of all rows."""
+    def _parts(self) -> FileContent:
         rows = None if self._layout.index is None else self._names
         labels = labels_of_kinds(self._labels)
         return FileContent(self.take(), rows, self._layout.names, **labels)
@@ -227,16 +225,8 @@ class WideRows(Counted):
         return joined(self._blocks)
 
     def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
-        values, columns, ends = array("d"), array("i"), [0]
-        for fields in records:
-            row = self._checked(fields, lines)
-            stored = np.flatnonzero(row)
-            values.frombytes(row[stored].tobytes())
-            columns.frombytes(stored.astype(np.intc).tobytes())
-            ends.append(len(values))
-        parts = (np.asarray(values), np.asarray(columns), np.array(ends))
-        shape = (len(ends) - 1, len(self._layout.counted))
-        self._add(csr_rows(*parts, shape))
+        rows = [self._checked(fields, lines) for fields in records]
+        self._add(sp.csr_array(np.reshape(rows, (-1, len(self._layout.counted)))))
 
     def _add(self, block: sp.csr_array) -> None:
         """Add a block, unless all together would take too much memory."""
@@ -247,7 +237,7 @@ class WideRows(Counted):
     def _checked(self, fields: list[str], lines: Lines) -> NDArray[np.float64]:
         """Counts of a line, or the error that says what is wrong with it."""
         layout = self._layout
-        self._check_width(fields, lines)
+        lines.check_width(fields, self._width)
         for place in layout.blank:
             if fields[place].strip():
                 refuse(
@@ -287,10 +277,10 @@ class Triples(Counted):
         self._row_names, self._column_names = Names(), Names()
         self._rows, self._columns, self._counts = array("i"), array("i"), array("d")
 
-    def parts(self) -> FileContent:
-        """Make a matrix, in which counts of the same place are added."""
+    def _parts(self) -> FileContent:
         places = (np.asarray(self._rows), np.asarray(self._columns))
         shape = (len(self._row_names), len(self._column_names))
+        # Counts of the same place are added.
         X = sp.coo_array((np.asarray(self._counts), places), shape=shape).tocsr()
         return FileContent(X, self._row_names.texts(), self._column_names.texts())
 
@@ -304,7 +294,7 @@ class Triples(Counted):
     def add_records(self, records: Iterable[list[str]], lines: Lines) -> None:
         places = self._places
         for fields in records:
-            self._check_width(fields, lines)
+            lines.check_width(fields, self._width)
             count = 1.0
             if places.value is not None:
                 where = f"line {lines.number}, column {places.value + 1}"
@@ -322,18 +312,6 @@ class Triples(Counted):
         self._columns.frombytes(self._column_names.numbers(cut, column).tobytes())
         self._counts.frombytes(counts.tobytes())
         return True
-
-
-def _as_it_was(content: FileContent) -> FileContent:
-    """Names and labels without what was put in front of them for spreadsheets."""
-    kinds = content.other_labels.items()
-    changed: dict[str, Any] = {
-        "other_labels": {kind: list(map(unguarded, texts)) for kind, texts in kinds}
-    }
-    for name in ("row_names", "column_names", "label_names"):
-        texts = getattr(content, name)
-        changed[name] = None if texts is None else list(map(unguarded, texts))
-    return replace(content, **changed)
 
 
 def _begin(lines: Lines, options: ReadOptions, usual: str) -> _Start:
@@ -501,8 +479,7 @@ def _read_texts(
     columns: dict[int, list[Any]] = {place: [] for place in places.wanted}
     taken, width = 0, len(start.records[0])
     for fields in chain(start.records, lines.records(start.delimiter)):
-        if len(fields) != width:
-            refuse(f"line {lines.number} has {len(fields)} fields, not {width}")
+        lines.check_width(fields, width)
         for place, values in columns.items():
             values.append(fields[place])
         taken += _OF_TEXT + 4 * sum(len(fields[place]) for place in places.text)

@@ -1,7 +1,4 @@
-"""h5ad and zarr: one matrix of an AnnData; the others stay on disk.
-
-Readers run in a process of their own; ``asked`` and ``items_of`` ask them.
-"""
+"""h5ad and zarr: one matrix of an AnnData; the others stay on disk."""
 
 from __future__ import annotations
 
@@ -13,10 +10,10 @@ from .._errors import DataFormatError, parameter, refuse
 from .._extras import require
 from .._labels import encoded
 from .content import FileContent, written_labels, written_names
-from .files import limits_of
 from .hierarchies import (
-    all_counts,
+    asked,
     attribute,
+    counts_of,
     group_of,
     is_array,
     item_of,
@@ -24,15 +21,13 @@ from .hierarchies import (
     matrix_of,
     numbers_of,
     opened,
-    place_of_counts,
     read_labels,
     shape_of,
     values_of,
 )
-from .isolated import gathered, isolated
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from ..table import CountTable
@@ -51,7 +46,7 @@ class _Matrix(NamedTuple):
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     found = asked(
-        read_all,
+        describe,
         path,
         options.max_unpacked,
         layer=options.layer,
@@ -64,21 +59,6 @@ def read(path: Path, options: ReadOptions) -> FileContent:
     taken = f"counts of {found['called']}"
     names = found["rows"], found["columns"]
     return FileContent(X, *names, **labels, description=taken)
-
-
-def asked(
-    reader: Any, path: Path, limit: int | None = None, **options: Any
-) -> dict[str, Any]:
-    """All that a reader finds in an HDF5 file or a zarr folder."""
-    return gathered(items_of(reader, path, limit, **options))
-
-
-def items_of(
-    reader: Any, path: Path, limit: int | None = None, **options: Any
-) -> Generator[tuple[str, Any]]:
-    """What a reader finds in an HDF5 file or a zarr folder, as it is read."""
-    library = "zarr" if path.is_dir() else "h5py"
-    return isolated(reader, path, limits_of(path, limit), library, **options)
 
 
 def fractional_x(found: dict[str, Any]) -> str:
@@ -95,8 +75,6 @@ def fractional_x(found: dict[str, Any]) -> str:
 
 
 def _is_whole(values: Any) -> bool:
-    if values.dtype.kind in "biu":
-        return True
     step = 1 << 20
     parts = (values[i : i + step] for i in range(0, len(values), step))
     return all(np.array_equal(part, np.rint(part), equal_nan=True) for part in parts)
@@ -117,21 +95,22 @@ def write(table: CountTable, path: Path, options: WriteOptions) -> None:
     anndata.AnnData(table.counts.whole_matrix(), obs=obs, var=var).write_h5ad(path)
 
 
-def read_all(path: str, limit: int, layer: str | None, labels: Sequence[str]) -> Items:
-    """Counts, names, and labels of those columns of obs that are there."""
+def describe(
+    path: str, limit: int, layer: str | None, labels: Sequence[str] | None = None
+) -> Items:
+    """Names, labels and counts; without ``labels`` not of rows, as blocks begin."""
     file = opened(path)
     matrix = _chosen(file, layer)
-    yield from _about(file, matrix, limit)
-    yield from _rows_of(file, labels, limit)
-    yield from all_counts(matrix.element, limit)
-
-
-def describe(path: str, limit: int, layer: str | None) -> Items:
-    """Return all but the counts and what belongs to rows: what blocks begin with."""
-    file = opened(path)
-    matrix = _chosen(file, layer)
-    yield from _about(file, matrix, limit)
-    yield from place_of_counts(matrix.element, limit)
+    shape, by_rows = shape_of(matrix.element)
+    yield "called", matrix.called
+    yield "asked", matrix.asked
+    if not matrix.asked:
+        yield "whole_layers", _whole_layers(file)
+    yield "columns", frame_names(matrix.var, limit)
+    if labels is not None:
+        yield from _rows_of(file, labels, limit)
+    whole = labels is not None
+    yield from counts_of(matrix.element, shape, limit, whole=whole, by_rows=by_rows)
 
 
 def read_obs(path: str, limit: int, labels: Sequence[str]) -> Items:
@@ -143,17 +122,6 @@ def _rows_of(file: Any, labels: Sequence[str], limit: int) -> Items:
     obs = item_of(file, "obs")
     yield "rows", frame_names(obs, limit)
     yield from read_labels(obs, labels, limit)
-
-
-def _about(file: Any, matrix: _Matrix, limit: int) -> Items:
-    shape, by_rows = shape_of(matrix.element)
-    yield "shape", shape
-    yield "by_rows", by_rows
-    yield "called", matrix.called
-    yield "asked", matrix.asked
-    if not matrix.asked:
-        yield "whole_layers", _whole_layers(file)
-    yield "columns", frame_names(matrix.var, limit)
 
 
 def _chosen(file: Any, layer: str | None) -> _Matrix:

@@ -1,15 +1,15 @@
 """Groups, arrays and matrices of an HDF5 file or a zarr folder, piece by piece.
 
 Nothing leads out of the file: of HDF5 all links, virtual data sets and external storage
-are looked at before anything is followed; the caller has done so with zarr folders. All
-of this runs in a process of its own, but for ``matrix_of`` and ``labels_found``.
+are looked at before anything is followed; the caller has done so with zarr folders. A
+process of its own reads; ``asked`` and ``lines_of`` ask it.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,22 +17,29 @@ import numpy as np
 from .._errors import DataFormatError, refuse
 from .._labels import encoded, label_text
 from .content import csr_rows
+from .files import limits_of
+from .isolated import blocks_of, gathered, isolated
 from .limits import check_unpacked
 from .roles import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from .isolated import Items
+    from .isolated import Item, Items
+
+    # Lengths of some rows, or columns, and the indices and values in them.
+    Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
 
 # Bytes and texts that are read at a time.
 PIECE = 1 << 22
 MOST_OF_A_PIECE = 1 << 26
 TEXTS = 1 << 13
-# A text takes this many bytes in memory, besides its letters.
+# A text takes this many bytes in memory, besides its letters, and a count.
 OF_TEXT = 64
+_OF_COUNT = 12
 # More chunks than this would be new memory for numbers that come once.
 CHUNK_CACHE = 1 << 20
 _BY_ROWS = {"csr_matrix": True, "csr": True, "csc_matrix": False, "csc": False}
@@ -184,55 +191,77 @@ def shape_of(matrix: Any) -> tuple[tuple[int, int], bool]:
     return (n_rows, n_columns), _BY_ROWS[kind]
 
 
-def all_counts(matrix: Any, limit: int) -> Items:
-    """All of a matrix: ``indices`` and ``data`` in pieces, and ``indptr``.
+def counts_of(
+    matrix: Any, shape: Sequence[int], limit: int, *, whole: bool, by_rows: bool = True
+) -> Items:
+    """Where a matrix is, and the pointers of a sparse one, for ``read_rows``.
 
-    Of a full matrix ``lengths`` come in place of pointers, and sizes are not known.
+    Of the whole matrix all its rows (or columns) follow, as from there.
     """
-    if is_array(matrix):
-        check_unpacked(
-            matrix.dtype.itemsize * int(np.prod(matrix.shape, dtype=object)), limit
-        )
-        yield from _rows_of_full(matrix, 0, matrix.shape[0])
-        return
-    indices, data = _entries(matrix)
-    sizes = {"data": [data.shape, "<f8"], "indices": [indices.shape, "<i4"]}
-    check_unpacked(8 * data.shape[0] + 4 * indices.shape[0], limit)
-    yield "sizes", sizes
-    yield "indptr", pointers_of(matrix, limit)
-    yield from _pieces_of_entries(indices, data, 0, None)
-
-
-def _entries(matrix: Any) -> tuple[Any, Any]:
-    """Indices and values of a sparse matrix, none of which is read yet."""
-    return numbers_of(matrix, "indices", "iu"), numbers_of(matrix, "data", "biuf")
-
-
-def _pieces_of_entries(indices: Any, data: Any, start: int, stop: int | None) -> Items:
-    yield from (("indices", _places(part)) for part in pieces(indices, start, stop))
-    yield from (("data", narrow(part)) for part in pieces(data, start, stop))
-
-
-def place_of_counts(matrix: Any, limit: int) -> Items:
-    """Where a matrix is, and the pointers of a sparse one; ``read_rows`` reads it."""
     yield "place", matrix.name.lstrip("/")
+    yield "shape", shape
+    yield "by_rows", by_rows
+    n_lines = shape[0 if by_rows else 1]
     if not is_array(matrix):
-        yield "indptr", pointers_of(matrix, limit)
+        ends, *_ = _entries(matrix, limit)
+        if len(ends) != 1 + n_lines:
+            refuse("its row pointers are damaged")
+        yield "indptr", ends
+    if whole:
+        yield from _rows(matrix, limit, [(0, n_lines)])
 
 
-def pointers_of(matrix: Any, limit: int) -> NDArray[np.int64]:
-    """Pointers of a sparse matrix, which nobody has looked at yet."""
+def read_rows(
+    path: str, limit: int, place: str, cuts: Sequence[tuple[int, int]]
+) -> Items:
+    """Rows of a matrix, from row to row as ``cuts`` say, one block after the other.
+
+    Of each block, which takes so many bytes at most: ``lengths`` of its rows,
+    ``indices`` and ``data`` in pieces, and ``block`` at the end.
+    """
+    yield from _rows(opened(path)[place], limit, cuts)
+
+
+def _rows(matrix: Any, limit: int, cuts: Sequence[tuple[int, int]]) -> Items:
+    if is_array(matrix):
+        width = matrix.dtype.itemsize * int(np.prod(matrix.shape[1:], dtype=object))
+        for start, stop in cuts:
+            check_unpacked(width * (stop - start), limit)
+            for part in pieces(matrix, start, stop):
+                rows, columns = np.nonzero(part)
+                yield "lengths", np.bincount(rows, minlength=len(part))
+                yield "indices", columns.astype(np.int32)
+                yield "data", narrow(part[rows, columns])
+            yield "block", start
+        return
+    ends, indices, data = _entries(matrix, limit)
+    for start, stop in cuts:
+        first, last = int(ends[start]), int(ends[stop])
+        check_unpacked(_OF_COUNT * (last - first), limit)
+        yield "sizes", {"data": [last - first, "<f8"], "indices": [last - first, "<i4"]}
+        yield "lengths", np.diff(ends[start : stop + 1])
+        yield from (("indices", _places(part)) for part in pieces(indices, first, last))
+        yield from (("data", narrow(part)) for part in pieces(data, first, last))
+        yield "block", start
+
+
+def _entries(matrix: Any, limit: int) -> tuple[NDArray[np.int64], Any, Any]:
+    """Pointers of a sparse matrix, and its indices and values, of which none is read.
+
+    Nobody has looked at the indices yet.
+    """
+    indices, data = (
+        numbers_of(matrix, "indices", "iu"),
+        numbers_of(matrix, "data", "biuf"),
+    )
     array = numbers_of(matrix, "indptr", "iu")
     check_unpacked(8 * array.shape[0], limit)
-    return np.concatenate([np.zeros(0, np.int64), *pieces(array)]).astype(np.int64)
-
-
-def _rows_of_full(matrix: Any, start: int, stop: int) -> Items:
-    for part in pieces(matrix, start, stop):
-        rows, columns = np.nonzero(part)
-        yield "lengths", np.bincount(rows, minlength=len(part))
-        yield "indices", columns.astype(np.int32)
-        yield "data", narrow(part[rows, columns])
+    ends = np.concatenate([np.zeros(0, np.int64), *pieces(array)]).astype(np.int64)
+    if not len(ends) or ends[0] or (np.diff(ends) < 0).any():
+        refuse("its row pointers are damaged")
+    if ends[-1] > min(indices.shape[0], data.shape[0]):
+        refuse(f"its row pointers end at {ends[-1]}, beyond its counts")
+    return ends, indices, data
 
 
 def _places(indices: NDArray[Any]) -> NDArray[np.int32]:
@@ -249,40 +278,37 @@ def narrow(values: NDArray[Any]) -> NDArray[Any]:
     return small if np.array_equal(small, values) else values
 
 
-def read_rows(
-    path: str, limit: int, place: str, cuts: Sequence[tuple[int, int]]
-) -> Items:
-    """Rows of a matrix, from row to row as ``cuts`` say, one block after the other.
+def asked(
+    reader: Any, path: Path, limit: int | None = None, **options: Any
+) -> dict[str, Any]:
+    """All that a reader finds in an HDF5 file or a zarr folder."""
+    return gathered(_asked(reader, path, limit, **options))
 
-    Of each block: ``lengths`` of its rows, ``indices`` and ``data`` in pieces, and
-    its number as ``block`` at the end.
-    """
-    matrix = opened(path)[place]
-    if is_array(matrix):
-        for number, (start, stop) in enumerate(cuts):
-            yield from _rows_of_full(matrix, start, stop)
-            yield "block", number
-        return
-    ends, entries = pointers_of(matrix, limit), _entries(matrix)
-    if ends.max(initial=0) > min(array.shape[0] for array in entries):
-        refuse(f"its row pointers end at {ends.max()}, beyond its counts")
-    for number, (start, stop) in enumerate(cuts):
-        yield "lengths", np.diff(ends[start : stop + 1])
-        yield from _pieces_of_entries(*entries, int(ends[start]), int(ends[stop]))
-        yield "block", number
+
+def _asked(
+    reader: Any, path: Path, limit: int | None, **options: Any
+) -> Generator[Item]:
+    library = "zarr" if path.is_dir() else "h5py"
+    return isolated(reader, path, limits_of(path, limit), library, **options)
+
+
+def lines_of(
+    path: Path, place: str, cuts: list[tuple[int, int]], limit: int | None = None
+) -> Generator[Lines]:
+    """Lengths, indices and values of rows, or columns, between cuts."""
+    with closing(_asked(read_rows, path, limit, place=place, cuts=cuts)) as items:
+        for found in blocks_of(items):
+            yield found["lengths"], found["indices"], found["data"]
 
 
 def matrix_of(found: dict[str, Any]) -> Any:
     """Sparse matrix of what a reader has found; nobody has looked at its indices."""
-    shape = tuple(found["shape"])
-    indptr = found.get("indptr")
-    if indptr is None:
-        indptr = np.concatenate([[0], np.cumsum(found["lengths"])])
-    if found["by_rows"]:
-        return csr_rows(found["data"], found["indices"], indptr, shape)
-    import scipy.sparse as sp
-
-    return sp.csc_array((found["data"], found["indices"], indptr), shape=shape)
+    shape, by_rows = found["shape"], found["by_rows"]
+    indptr = np.concatenate([[0], np.cumsum(found["lengths"])])
+    parts = found["data"], found["indices"], indptr
+    if by_rows:
+        return csr_rows(*parts, tuple(shape))
+    return csr_rows(*parts, tuple(shape[::-1])).T
 
 
 def labels_found(
@@ -294,29 +320,24 @@ def labels_found(
     if not names:
         return {}
     first, *others = names
-    column = found["labels"][first]
-    if "codes" in column:
-        kinds = {"labels": np.array(column["codes"]), "label_names": column["names"]}
+    values, categories = found["labels"][first]
+    if categories is None:
+        kinds = encoded(map(label_text, values))
     else:
-        kinds = encoded(map(label_text, column["values"]))
-    texts = {name: _values(**found["labels"][name]) for name in others}
+        kinds = {"labels": np.array(values), "label_names": categories}
+    texts = {name: _in_words(*found["labels"][name]) for name in others}
     return kinds | {"label_kind": first, "other_labels": texts}
 
 
-def _values(
-    values: list[Any] | None = None, codes: Sequence[int] = (), names: Any = ()
-) -> list[Any]:
-    """Values of what ``_column`` has found, None for those that are missing."""
-    if values is not None:
+def _in_words(values: list[Any], categories: list[str] | None) -> list[Any]:
+    """Values, or categories by their numbers; None for those that are missing."""
+    if categories is None:
         return values
-    return [None if code < 0 else names[code] for code in codes]
+    return [None if number < 0 else categories[number] for number in values]
 
 
 def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
-    """Columns of a frame, and for each label that is one of them its values.
-
-    Categories come as their numbers, and as their names.
-    """
+    """Columns of a frame, and those of the labels that are among them."""
     rows = attribute(frame, "_index") if hasattr(frame, "attrs") else None
     columns = [name for name in frame if name not in (rows, "__categories")]
     yield "obs_columns", columns
@@ -326,17 +347,17 @@ def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
 
 def values_of(frame: Any, name: str, limit: int) -> list[Any]:
     """Values of a column, None for those that are missing."""
-    return _values(**_column(frame, name, limit))
+    return _in_words(*_column(frame, name, limit))
 
 
-def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:
-    """Values of a column, None for those that are missing; or codes and names."""
+def _column(frame: Any, name: str, limit: int) -> tuple[list[Any], list[str] | None]:
+    """Values of a column, or numbers of categories and these."""
     column = frame[name]
     if is_array(column):
         # Version 0.7 kept the categories of all columns beside them.
         beside = group_of(frame, "__categories")
         if name not in beside or column.dtype.kind not in "iu":
-            return {"values": texts(column, limit)}
+            return texts(column, limit), None
         codes, listed = texts(column, limit), names_of(beside, name, limit)
     elif "codes" in column and "categories" in column:
         codes = texts(column["codes"], limit)
@@ -346,7 +367,7 @@ def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:
         if len(mask) != len(values):
             refuse(f"column {name!r} has {len(values)} values, {len(mask)} in its mask")
         pairs = zip(values, mask, strict=True)
-        return {"values": [None if hidden else value for value, hidden in pairs]}
+        return [None if hidden else value for value, hidden in pairs], None
     numbers = np.array(codes)
     if codes and (
         numbers.dtype.kind not in "iu"
@@ -355,4 +376,4 @@ def _column(frame: Any, name: str, limit: int) -> dict[str, Any]:
         refuse(f"column {name!r} has codes without a category")
     if len(set(listed)) < len(listed):
         refuse(f"column {name!r} has the same category twice")
-    return {"codes": codes, "names": listed}
+    return codes, listed

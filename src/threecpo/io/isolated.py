@@ -14,9 +14,9 @@ import signal
 import struct
 import subprocess
 import sys
-import threading
 from contextlib import suppress
 from importlib.util import find_spec
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -81,18 +81,43 @@ def isolated(
     if find_spec(library) is None:
         raise missing(library, _EXTRAS[library], f"Reading {path.name}")
     plugins = ["hdf5plugin"] if "hdf5plugin" in sys.modules else []
-    server = _POOL.asked(
-        module=reader.__module__,
-        reader=reader.__name__,
-        libraries=[library, *_MORE.get(library, ()), *plugins],
-        seconds=limits.seconds,
-        room=limits.unpacked + SPARE_ROOM,
-        given={"path": str(path.absolute()), "limit": limits.unpacked, **options},
+    server = _asked(
+        {
+            "module": reader.__module__,
+            "reader": reader.__name__,
+            "libraries": [library, *_MORE.get(library, ()), *plugins],
+            "seconds": limits.seconds,
+            "room": limits.unpacked + SPARE_ROOM,
+            "given": {
+                "path": str(path.absolute()),
+                "limit": limits.unpacked,
+                **options,
+            },
+        }
     )
     try:
         yield from server.items(limits)
     finally:
-        _POOL.give_back(server)
+        if server.idle and server.alive:
+            _IDLE.append(server)
+        else:
+            server.end()
+
+
+def _asked(request: dict[str, Any]) -> _Server:
+    """Return a process that has got this request."""
+    while True:
+        try:
+            server = _IDLE.pop()
+        except IndexError:
+            server = _Server()
+        # It may have ended since: it waited for too long, or was killed. A copy of it
+        # that still exits can hold the pipe open, and writing proves nothing.
+        if server.alive:
+            with suppress(OSError):
+                server.ask(request)
+                return server
+        server.end()
 
 
 def gathered(items: Iterable[Item]) -> dict[str, Any]:
@@ -123,6 +148,13 @@ def gathered(items: Iterable[Item]) -> dict[str, Any]:
         found[name] = listed[0] if len(listed) == 1 else np.concatenate(listed)
         listed.clear()
     return found
+
+
+def blocks_of(items: Items) -> Iterator[dict[str, Any]]:
+    """All that a reader found, by name, as far as each item called ``block``."""
+    for item in items:
+        rest = chain([item], items)
+        yield gathered(takewhile(lambda item: item[0] != "block", rest))
 
 
 class _Server:
@@ -163,7 +195,8 @@ class _Server:
                 name, value = json.loads(self._received(size))
                 if kind == END:
                     self.idle = True
-                    _raise(value, limits)
+                    if value is not None:
+                        raise _failed(limits, *value)
                     return
                 if kind == ARRAY:
                     value = np.empty(value[0], np.dtype(value[1]))
@@ -195,18 +228,15 @@ class _Server:
                 pipe.close()
 
 
-def _raise(failure: dict[str, str] | None, limits: Limits) -> None:
-    """Raise the error that ended a reader."""
-    if failure is None:
-        return
-    if "refused" in failure:
-        raise DataFormatError(failure["refused"])
-    if "memory" in failure:
-        raise unpacks_too_far(limits.unpacked)
-    if "import" in failure:
-        message = f"A library does not work here: {failure['import']}"
-        raise ImportError(message)
-    raise ValueError(failure["error"])
+def _failed(limits: Limits, kind: str, text: str) -> Exception:
+    """The error that ended a reader."""
+    if kind == "refused":
+        return DataFormatError(text)
+    if kind == "memory":
+        return unpacks_too_far(limits.unpacked)
+    if kind == "import":
+        return ImportError(f"A library does not work here: {text}")
+    return ValueError(text)
 
 
 def _ended(status: int, limits: Limits) -> DataFormatError:
@@ -234,45 +264,8 @@ def _ended(status: int, limits: Limits) -> DataFormatError:
     )
 
 
-class _Pool:
-    """Processes that nobody uses at the moment; they end by themselves after a while.
-
-    A copy of this process made by ``fork`` starts its own.
-    """
-
-    def __init__(self) -> None:
-        self._lock, self.idle = threading.Lock(), list[_Server]()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
-
-    def _forget(self) -> None:
-        self._lock, self.idle = threading.Lock(), []
-
-    def asked(self, **request: Any) -> _Server:
-        """Return a process that has got this request."""
-        while True:
-            with self._lock:
-                server = self.idle.pop() if self.idle else None
-            server = server or _Server()
-            # It may have ended since: it waited for too long, or was killed. A copy of
-            # it that still exits can hold the pipe open, and writing proves nothing.
-            if server.alive:
-                with suppress(OSError):
-                    server.ask(request)
-                    return server
-            server.end()
-
-    def give_back(self, server: _Server) -> None:
-        if server.idle and server.alive:
-            with self._lock:
-                self.idle.append(server)
-        else:
-            server.end()
-
-    def end(self) -> None:
-        with self._lock:
-            while self.idle:
-                self.idle.pop().end()
-
-
-_POOL = _Pool()
+# Processes that nobody uses at the moment; they end by themselves after a while.
+_IDLE: list[_Server] = []
+if hasattr(os, "register_at_fork"):
+    # A copy of this process starts its own.
+    os.register_at_fork(after_in_child=_IDLE.clear)

@@ -9,10 +9,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .._errors import DataFormatError, refuse, shown
-from .delimited import read_lines
-from .files import opened, recoded, stream_of
-from .limits import limit_of
-from .lines import Lines, long_fields
+from .delimited import open_lines, read_lines
+from .files import stream_of
+from .lines import Lines
 from .numbers import NumberStyle, may_be_count
 
 if TYPE_CHECKING:
@@ -29,22 +28,21 @@ _TEXT = "text"
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    limit = limit_of(path, options.max_unpacked)
-    with opened(path, limit) as file:
-        lines = Lines(recoded(file, options.encoding))
+    with open_lines(path, options) as (lines, bounded):
         entries: Entries = {}
         for line in lines.text():
             if line.strip():
                 entries[lines.number] = _parsed(line, lines.number)
-    names = list(dict.fromkeys(name for entry in entries.values() for name in entry))
-    if not names:
-        refuse("it has no lines" if not entries else "its objects are empty")
-    text = options.text or _text_field(entries, names, options)
-    asked = replace(options, header=True, delimiter="\t", text=text, max_unpacked=limit)
-    pieces = _written(entries, names, NumberStyle.of(options))
-    # Names of fields are before the first line.
-    with long_fields():
-        return read_lines(Lines(stream_of(pieces), before=-1), asked, usual="\t")
+        names = list(
+            dict.fromkeys(name for entry in entries.values() for name in entry)
+        )
+        if not names:
+            refuse("it has no lines" if not entries else "its objects are empty")
+        text = options.text or _text_field(entries, names, options)
+        asked = replace(bounded, header=True, delimiter="\t", text=text)
+        pieces = _written(entries, names, NumberStyle.of(options))
+        # Names of fields are before the first line.
+        return read_lines(Lines(stream_of(pieces), before=-1), asked)
 
 
 def _parsed(line: str, number: int) -> dict[str, Any]:

@@ -75,6 +75,11 @@ class Lines:
             found = [fields for fields in islice(reader, most) if fields]
         return found
 
+    def check_width(self, fields: list[str], width: int) -> None:
+        """Refuse the record that ends here if it has not so many fields."""
+        if len(fields) != width:
+            refuse(f"line {self.number} has {len(fields)} fields, not {width}")
+
     def text(self) -> Iterator[str]:
         """Yield lines as text."""
         while line := self.line():

@@ -105,9 +105,10 @@ def columns_for_labels(path: Path) -> list[str]:
     with file_errors(path):
         if find_format(path, None) not in ("h5ad", "zarr"):
             return []
-        from . import h5ad
+        from .h5ad import read_obs
+        from .hierarchies import asked
 
-        columns: list[str] = h5ad.asked(h5ad.read_obs, path, labels=[])["obs_columns"]
+        columns: list[str] = asked(read_obs, path, labels=[])["obs_columns"]
         return columns
 
 

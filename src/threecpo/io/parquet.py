@@ -15,11 +15,12 @@ import numpy as np
 
 from .._errors import refuse, shown
 from .._extras import require
+from .._labels import labels_of_kinds
 from .content import EXACT, FileContent, joined, written_labels, written_names
 from .files import limits_of
 from .formats import NUMBERS, ReadOptions
 from .hierarchies import OF_TEXT, narrow
-from .isolated import gathered, isolated
+from .isolated import blocks_of, gathered, isolated
 from .limits import check_unpacked
 from .numbers import NumberStyle, is_number
 from .roles import Places, checked_count, checked_counts, find_layout, of_triples
@@ -90,8 +91,6 @@ def column_names(path: Path) -> list[str]:
 def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
     import scipy.sparse as sp
 
-    from .._labels import labels_of_kinds
-
     if form == "triples":
         found = gathered(items)
         places = found["row"], found["column"]
@@ -99,26 +98,19 @@ def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
         counts = found.get("counts", np.ones(len(places[0]))).astype(np.float64)
         X = sp.coo_array((counts, places), shape=shape).tocsr()
         return FileContent(X, found["rows"], found["columns"])
-    listed: list[list[Any]] = [[] for _ in [*about["labels"], *about["index"]]]
+    beside: list[list[Any]] = [[] for _ in [*about["labels"], *about["index"]]]
     blocks: list[sp.csr_array] = []
-    parts: dict[str, list[Any]] = {"lengths": [], "indices": [], "data": []}
-    for name, value in items:
-        if name in parts:
-            parts[name].append(value)
-            continue
-        n_rows, more = value
-        lengths, indices, data = map(np.concatenate, parts.values())
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        columns = (data.astype(np.float64), indices, ends)
-        blocks.append(sp.csc_array(columns, (n_rows, len(about["names"]))).tocsr())
-        for column, values in zip(listed, more, strict=True):
+    for found in blocks_of(items):
+        ends = np.concatenate([[0], np.cumsum(found["lengths"])])
+        columns = (found["data"].astype(np.float64), found["indices"], ends)
+        shape = found["n_rows"], len(about["names"])
+        blocks.append(sp.csc_array(columns, shape).tocsr())
+        for column, values in zip(beside, found["beside"], strict=True):
             column.extend(values)
-        for each in parts.values():
-            each.clear()
     if not sum(block.shape[0] for block in blocks):
         refuse("it has no rows")
-    rows = row_names(listed.pop()) if about["index"] else None
-    labels = labels_of_kinds(dict(zip(about["labels"], listed, strict=True)))
+    rows = row_names(beside.pop()) if about["index"] else None
+    labels = labels_of_kinds(dict(zip(about["labels"], beside, strict=True)))
     return FileContent(joined(blocks), rows, about["names"], **labels)
 
 
@@ -192,7 +184,7 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
     """Counts by groups of rows, column by column, without zeros.
 
     Of each group: ``lengths``, ``indices`` (of rows) and ``data`` of some columns at a
-    time; at its end the number of its rows, and their labels and names.
+    time; the number of its rows, labels and names ``beside``, and ``block`` at its end.
     """
     index = [] if layout.index is None else [layout.index]
     about = {"names": layout.names, "labels": [*layout.labels], "index": index}
@@ -221,7 +213,9 @@ def _wide(table: _Table, layout: Layout, style: NumberStyle) -> Items:
         values = _group(table, number, [*layout.labels.values(), *index])
         taken += sum(_size(chunk) for column in values for chunk in column.chunks)
         check_unpacked(taken, table.limit)
-        yield "group", [n_rows, [_listed(column) for column in values]]
+        yield "n_rows", n_rows
+        yield "beside", [_listed(column) for column in values]
+        yield "block", number
         done += n_rows
 
 

@@ -15,7 +15,7 @@ import signal
 import struct
 import sys
 from importlib import import_module
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 
@@ -50,35 +50,24 @@ def serve() -> None:
     # What libraries print must not get between the items.
     os.dup2(2, 1)
     while os.name != "posix" or select.select([requests], [], [], IDLE_SECONDS)[0]:
-        line = _line(requests)
+        line = b""
+        # A pipe gives a long request in parts.
+        while not line.endswith(b"\n") and (part := requests.readline()):
+            line += part
         if not line:
             return
         request = json.loads(line)
-        failure = _load(request)
-        if failure is not None:
-            _send(answers, END, "", failure)
-        elif hasattr(os, "fork"):
+        try:
+            # Before the copy is made, so that this is done once.
+            for name in (*request["libraries"], request["module"]):
+                import_module(name)
+        except Exception as error:  # noqa: BLE001 - libraries raise many kinds
+            _send(answers, END, "", ["import", str(error)])
+            continue
+        if hasattr(os, "fork"):
             _read_in_a_copy(request, answers)
         else:
             _read(request, answers)
-
-
-def _line(requests: IO[bytes]) -> bytes:
-    """Return a request; a pipe gives a long one in parts."""
-    line = b""
-    while not line.endswith(b"\n") and (part := requests.readline()):
-        line += part
-    return line
-
-
-def _load(request: dict[str, Any]) -> dict[str, str] | None:
-    """Load a reader and its library before the copy is made; what failed, if so."""
-    try:
-        for name in (*request["libraries"], request["module"]):
-            import_module(name)
-    except Exception as error:  # noqa: BLE001 - libraries raise many kinds
-        return {"import": str(error)}
-    return None
 
 
 def _read_in_a_copy(request: dict[str, Any], answers: IO[bytes]) -> None:
@@ -86,7 +75,14 @@ def _read_in_a_copy(request: dict[str, Any], answers: IO[bytes]) -> None:
     gc.freeze()
     copy = os.fork()
     if not copy:
-        _read_as_copy(request, answers)
+        status = FAILED
+        try:
+            _limit(request["seconds"], request["room"])
+            _read(request, answers)
+            status = 0
+        finally:
+            # Without what libraries do at the end of a process.
+            os._exit(status)
     _, status = os.waitpid(copy, 0)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
@@ -95,17 +91,6 @@ def _read_in_a_copy(request: dict[str, Any], answers: IO[bytes]) -> None:
         os.kill(os.getpid(), number)
     if status:
         os._exit(FAILED)
-
-
-def _read_as_copy(request: dict[str, Any], answers: IO[bytes]) -> NoReturn:
-    """Read and end, without what libraries do at the end of a process."""
-    status = FAILED
-    try:
-        _limit(request["seconds"], request["room"])
-        _read(request, answers)
-        status = 0
-    finally:
-        os._exit(status)
 
 
 def _limit(seconds: float, room: int) -> None:
@@ -132,22 +117,17 @@ def _read(request: dict[str, Any], answers: IO[bytes]) -> None:
     try:
         reader = getattr(import_module(request["module"]), request["reader"])
         for name, value in reader(**request["given"]):
-            _send(
-                answers, ARRAY if isinstance(value, np.ndarray) else VALUE, name, value
-            )
+            kind = ARRAY if isinstance(value, np.ndarray) else VALUE
+            _send(answers, kind, name, value)
     except DataFormatError as error:
-        failure = {"refused": error.marked}
+        failure = ["refused", error.marked]
     except BaseException as error:  # noqa: BLE001 - libraries raise many kinds
-        failure = _failure(error)
+        text = str(error) or type(error).__name__
+        # Libraries tell of memory in errors of their own.
+        no_memory = any(sign in text.lower() for sign in _NO_MEMORY)
+        memory = isinstance(error, MemoryError) or no_memory
+        failure = ["memory" if memory else "error", text]
     _send(answers, END, "", failure)
-
-
-def _failure(error: BaseException) -> dict[str, str]:
-    """What to say of an error: libraries tell of memory in errors of their own."""
-    text = str(error)
-    if isinstance(error, MemoryError) or any(s in text.lower() for s in _NO_MEMORY):
-        return {"memory": text}
-    return {"error": text or type(error).__name__}
 
 
 def _send(answers: IO[bytes], kind: bytes, name: str, value: Any) -> None:

@@ -35,7 +35,7 @@ def read(path: Path, options: ReadOptions) -> FileContent:
 
     with _opened(path, options) as (lines, bounded, name, others):
         try:
-            content = read_lines(lines, bounded, usual="\t")
+            content = read_lines(lines, bounded)
         except DataFormatError as error:
             if options.sheet is not None or not others:
                 raise
@@ -53,7 +53,7 @@ def open_records(path: Path, options: ReadOptions) -> Iterator[Records]:
     from .delimited import records_of
 
     with _opened(path, options) as (lines, bounded, *_):
-        yield records_of(lines, bounded, usual="\t")
+        yield records_of(lines, bounded)
 
 
 @contextmanager

@@ -14,16 +14,15 @@ from .._errors import parameter, refuse, shown
 from .._writing import open_new
 from .content import FileContent, written_names
 from .files import opened as open_text
-from .h5ad import asked
 from .hierarchies import (
-    all_counts,
+    asked,
+    counts_of,
     group_of,
     is_array,
     matrix_of,
     names_of,
     numbers_of,
     opened,
-    place_of_counts,
     texts,
 )
 from .limits import limit_of
@@ -177,7 +176,8 @@ def read_hdf5(path: Path, options: ReadOptions) -> FileContent:
     """Read a file in HDF5."""
     from .._core.matrices import from_sparse
 
-    found = asked(read_all, path, options.max_unpacked, layer=options.layer)
+    wanted = {"layer": options.layer, "whole": True}
+    found = asked(describe, path, options.max_unpacked, **wanted)
     X, taken = matrix_of(found), found["taken"]
     genes = gene_names(found["ids"], found["symbols"])
     if taken is not None:
@@ -186,18 +186,31 @@ def read_hdf5(path: Path, options: ReadOptions) -> FileContent:
     return FileContent(X, found["rows"], genes, description=found["called"])
 
 
-def read_all(path: str, limit: int, layer: str | None) -> Items:
-    """Counts of all features with names; ``taken`` are those to take, if not all."""
+def describe(path: str, limit: int, layer: str | None, *, whole: bool = False) -> Items:
+    """Names and counts, or where these are; ``taken`` are features, if not all."""
     group, kind = _chosen(opened(path), layer)
-    yield from _about(group, kind, limit)
-    yield from all_counts(group, limit)
-
-
-def describe(path: str, limit: int, layer: str | None) -> Items:
-    """Return all but the counts: what blocks begin with."""
-    group, kind = _chosen(opened(path), layer)
-    yield from _about(group, kind, limit)
-    yield from place_of_counts(group, limit)
+    ids, symbols, kinds = _genes(group, limit)
+    sizes = texts(numbers_of(group, "shape", "iu"), limit)
+    if len(sizes) != 2 or sizes[0] != len(ids):
+        refuse(f"its matrix of shape {sizes} has names of {len(ids)} genes")
+    called = f"counts of {group.name.lstrip('/')}"
+    often = Counter(kinds)
+    taken = None
+    if kind is not None:
+        if kind not in often:
+            known = ", ".join(map(repr, often)) or "none: leave it out"
+            one = f"{parameter('layer')} as one of {known}"
+            refuse(f"it has no layer {kind!r}; pass {one}")
+        taken = [j for j, each in enumerate(kinds) if each == kind]
+        called += f", {kind}"
+    elif len(often) > 1:
+        called += ": " + ", ".join(f"{n} of {each}" for each, n in often.items())
+    yield "called", called
+    yield "ids", ids
+    yield "symbols", symbols
+    yield "taken", taken
+    yield "rows", names_of(group, "barcodes", limit)
+    yield from counts_of(group, sizes[::-1], limit, whole=whole)
 
 
 def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
@@ -219,32 +232,6 @@ def _chosen(file: Any, layer: str | None) -> tuple[Any, str | None]:
         one = f"{parameter('layer')} as one of {listed}"
         refuse(f"it holds counts of several genomes; pass {one}")
     return next(iter(groups.values())), layer
-
-
-def _about(group: Any, layer: str | None, limit: int) -> Items:
-    ids, symbols, kinds = _genes(group, limit)
-    sizes = texts(numbers_of(group, "shape", "iu"), limit)
-    if len(sizes) != 2 or sizes[0] != len(ids):
-        refuse(f"its matrix of shape {sizes} has names of {len(ids)} genes")
-    called = f"counts of {group.name.lstrip('/')}"
-    often = Counter(kinds)
-    taken = None
-    if layer is not None:
-        if layer not in often:
-            known = ", ".join(map(repr, often)) or "none: leave it out"
-            one = f"{parameter('layer')} as one of {known}"
-            refuse(f"it has no layer {layer!r}; pass {one}")
-        taken = [j for j, kind in enumerate(kinds) if kind == layer]
-        called += f", {layer}"
-    elif len(often) > 1:
-        called += ": " + ", ".join(f"{n} of {kind}" for kind, n in often.items())
-    yield "shape", sizes[::-1]
-    yield "by_rows", True
-    yield "called", called
-    yield "ids", ids
-    yield "symbols", symbols
-    yield "taken", taken
-    yield "rows", names_of(group, "barcodes", limit)
 
 
 def _genes(group: Any, limit: int) -> tuple[list[str], list[str], list[str]]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import deque
 from contextlib import ExitStack, closing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,24 +12,24 @@ import scipy.sparse as sp
 from ..._core.matrices import from_sparse
 from ..._errors import parameter, refuse
 from .. import h5ad, mtx, tenx
-from ..content import FileContent, check_names
+from ..content import check_names
 from ..delimited import row_blocks
 from ..errors import block_errors
 from ..files import is_zarr
 from ..formats import ReadOptions, of_suffix
-from ..hierarchies import labels_found, read_rows
+from ..hierarchies import asked, labels_found, lines_of
 from .store import PackedFile, RowStream, read_ahead, row_cuts
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from pathlib import Path
 
     from ..._core.counts import Counts
+    from ..content import FileContent
+    from ..delimited import WideRows
+    from ..hierarchies import Lines
     from .store import Scratch
 
-    # Lengths of some rows, or columns, and the indices and values in them.
-    Lines = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]
     # Rows, columns and counts of some entries.
     Entries = Lines
 
@@ -43,21 +42,22 @@ def of_anndata(
 ) -> RowStream:
     """Choose the matrix as ``read_counts`` does; one by columns is sorted into rows."""
     with block_errors(path):
-        found = h5ad.asked(h5ad.describe, path, layer=layer)
+        found = asked(h5ad.describe, path, layer=layer)
         shape, names = tuple(found["shape"]), found["columns"]
         if shape[1] != len(names):
             what = f"{found['called']} has {shape[1]} columns"
             refuse(f"{what} for {len(names)} names")
-        ends = _pointers(found, shape)
-    hint = f"{path}: {h5ad.fractional_x(found)}."
+        ends = found.get("indptr")
+        if ends is None:
+            ends = np.arange(shape[0] + 1, dtype=np.int64) * shape[1]
     cuts, place = row_cuts(ends, block_counts), found["place"]
     if found["by_rows"]:
         blocks = _blocks(path, place, cuts, shape[1])
     else:
         entries = _entries(path, place, cuts, shape[0])
-        sizes = int(ends[-1]), block_counts
-        blocks = sorted_blocks(entries, shape, *sizes, scratch, str(path))
-    not_whole = None if found["asked"] else hint
+        sizes = shape, int(ends[-1]), block_counts
+        blocks = sorted_blocks(entries, *sizes, scratch, str(path))
+    not_whole = None if found["asked"] else f"{path}: {h5ad.fractional_x(found)}."
     columns = np.array(names, dtype=object)
     return RowStream(str(path), blocks, len(cuts), columns, None, not_whole)
 
@@ -65,27 +65,15 @@ def of_anndata(
 def of_tenx(path: Path, layer: str | None, block_counts: int) -> RowStream:
     """Cells of a 10x matrix in HDF5."""
     with block_errors(path):
-        found = h5ad.asked(tenx.describe, path, layer=layer)
-        shape, taken = tuple(found["shape"]), found["taken"]
-        ends = _pointers(found, shape)
+        found = asked(tenx.describe, path, layer=layer)
+        shape, taken = found["shape"], found["taken"]
         check_names(found["rows"], shape[0], "row")
     genes = np.array(tenx.gene_names(found["ids"], found["symbols"]), dtype=object)
-    cuts = row_cuts(ends, block_counts)
+    cuts = row_cuts(found["indptr"], block_counts)
     blocks = _blocks(path, found["place"], cuts, shape[1], taken)
     columns = genes if taken is None else genes[taken]
     cells = np.array(found["rows"], dtype=object)
     return RowStream(str(path), blocks, len(cuts), columns, cells)
-
-
-def _pointers(found: dict[str, Any], shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Where rows or columns end, in a full matrix, too."""
-    n_lines, wide = shape if found["by_rows"] else shape[::-1]
-    if "indptr" not in found:
-        return np.arange(n_lines + 1, dtype=np.int64) * wide
-    ends: NDArray[np.int64] = found["indptr"]
-    if len(ends) != n_lines + 1 or (np.diff(ends) < 0).any() or ends[0] != 0:
-        refuse("its row pointers are damaged")
-    return ends
 
 
 def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
@@ -97,27 +85,11 @@ def _lines(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lin
     with ExitStack() as stack:
         readers = []
         for i in range(n_readers):
-            lines = _lines_of(path, place, cuts[i::n_readers])
+            lines = lines_of(path, place, cuts[i::n_readers])
             stack.enter_context(closing(lines))
             readers.append(stack.enter_context(closing(read_ahead(lines))))
         for number in range(len(cuts)):
             yield next(readers[number % n_readers])
-
-
-def _lines_of(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
-    """Rows, or columns, between these cuts."""
-    parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
-    none = [np.empty(0, dtype=np.int32)]
-    with closing(h5ad.items_of(read_rows, path, place=place, cuts=cuts)) as items:
-        for name, value in items:
-            if name != "block":
-                parts[name].append(value)
-                continue
-            lengths, indices, data = (
-                np.concatenate(parts.pop(name, none))
-                for name in ("lengths", "indices", "data")
-            )
-            yield lengths, indices, data
 
 
 def _blocks(
@@ -187,19 +159,15 @@ def of_csv(path: Path, options: ReadOptions, block_counts: int) -> RowStream:
     """Rows of a table with one row per line; their names are known at the end."""
     blocks = row_blocks(path, options, block_counts)
     with block_errors(path):
-        columns = next(blocks)
-    ended: list[FileContent] = []
+        rows: WideRows = next(blocks)
+    columns = rows.content().column_names
 
     def read() -> Generator[Counts]:
         with block_errors(path), closing(blocks):
-            for block in blocks:
-                if isinstance(block, FileContent):
-                    ended.append(block)
-                else:
-                    yield from_sparse(block)
+            yield from map(from_sparse, blocks)
 
     def row_names() -> Any:
-        names = ended[0].row_names
+        names = rows.content().row_names
         return None if names is None else np.array(names, dtype=object)
 
     # A stored count takes about four letters beside its zeros.
@@ -242,13 +210,11 @@ def sorted_blocks(
 def _gathered(parts: Iterable[Entries], n_wanted: int) -> Iterator[Entries]:
     """Entries of several parts at a time, about as many as a block has."""
     begun: list[Entries] = []
-    n_begun = 0
     for part in parts:
         begun.append(part)
-        n_begun += len(part[0])
-        if n_begun >= n_wanted:
+        if sum(len(rows) for rows, *_ in begun) >= n_wanted:
             yield _together(begun)
-            begun, n_begun = [], 0
+            begun = []
     if begun:
         yield _together(begun)
 
@@ -262,45 +228,29 @@ def _added(chunks: Sequence[Counts], shape: tuple[int, int]) -> Counts:
     """Counts of chunks of the same rows; those of the same place are added."""
     if len(chunks) == 1:
         return chunks[0]
-    rows = [np.repeat(np.arange(shape[0]), np.diff(chunk.indptr)) for chunk in chunks]
-    none: Any = np.empty(0, np.int32)
-    places = tuple(
-        np.concatenate([none, *each]).astype(np.int32)
-        for each in (rows, [chunk.indices for chunk in chunks])
-    )
-    values = np.concatenate([np.empty(0), *(chunk.data for chunk in chunks)])
-    return from_sparse(sp.coo_array((values, places), shape=shape))
+    numbers = np.arange(shape[0], dtype=np.int32)
+    none = numbers[:0], numbers[:0], np.empty(0)
+    each = [
+        (np.repeat(numbers, np.diff(chunk.indptr)), chunk.indices, chunk.data)
+        for chunk in chunks
+    ]
+    rows, columns, values = _together([none, *each])
+    return from_sparse(sp.coo_array((values, (rows, columns)), shape=shape))
 
 
 def read_row_labels(
     path: Path, column: str, reading: Mapping[str, Any] | None = None
 ) -> list[str | None]:
-    """Read a column of the rows of an AnnData or csv on disk; the counts stay there.
-
-    Parameters
-    ----------
-    path : path-like
-        A file ``.h5ad``, an AnnData as zarr, or a csv file.
-    column : str
-        Column of ``obs``, or of the table.
-    reading : mapping, default=None
-        Options of ``threecpo.read_counts`` for a csv file.
-
-    Returns
-    -------
-    list of str or None
-        A label for each row, None where there is none.
-    """
-    path = Path(path)
+    """Labels of the rows of an AnnData or csv, of a column of obs or of the table."""
     if of_suffix(path) == "csv":
-        asked = dict(reading or {})
-        asked["labels"] = list(dict.fromkeys([column, *asked.get("labels", ())]))
-        content = _csv_rows(path, asked)
+        options = dict(reading or {})
+        options["labels"] = list(dict.fromkeys([column, *options.get("labels", ())]))
+        content = _csv_rows(path, options)
         names, labels = content.label_names, content.labels
     else:
         _check_has_rows(path)
         with block_errors(path):
-            obs = h5ad.asked(h5ad.read_obs, path, labels=[column])
+            obs = asked(h5ad.read_obs, path, labels=[column])
             found = labels_found(obs, [column], "obs")
         names, labels = found["label_names"], found["labels"]
     known, codes = names or (), np.asarray(labels).tolist()
@@ -311,26 +261,13 @@ def _csv_rows(path: Path, reading: Mapping[str, Any]) -> FileContent:
     """Names and labels of the rows of a table; its counts are passed over."""
     blocks = row_blocks(path, ReadOptions(**reading), 1)
     with block_errors(path):
-        found: FileContent = deque(blocks, maxlen=1).pop()
-    return found
+        rows: WideRows = next(blocks)
+        deque(blocks, maxlen=0)
+        return rows.content()
 
 
 def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list[str]:
-    """Read the names of the rows of an AnnData, 10x or csv; the counts stay there.
-
-    Parameters
-    ----------
-    path : path-like
-        A file ``.h5ad``, ``.h5`` or csv, an AnnData as zarr or a 10x folder.
-    reading : mapping, default=None
-        Options of ``threecpo.read_counts`` for a csv file.
-
-    Returns
-    -------
-    list of str
-        A name for each row.
-    """
-    path = Path(path)
+    """Names of the rows of an AnnData, 10x or csv; the counts stay there."""
     with block_errors(path):
         if of_suffix(path) == "csv":
             found = _csv_rows(path, reading or {}).row_names
@@ -338,12 +275,12 @@ def read_row_names(path: Path, reading: Mapping[str, Any] | None = None) -> list
                 refuse(f"it has no names of rows; pass {parameter('index')}")
             names = found
         elif path.suffix.lower() == ".h5":
-            names = h5ad.asked(tenx.describe, path, layer=None)["rows"]
+            names = asked(tenx.describe, path, layer=None)["rows"]
         elif tenx.holds_matrix(path) if path.is_dir() else tenx.is_part(path):
             names = tenx.read_cell_names(tenx.matrix_file(path))
         else:
             _check_has_rows(path)
-            names = h5ad.asked(h5ad.read_obs, path, labels=[])["rows"]
+            names = asked(h5ad.read_obs, path, labels=[])["rows"]
     return list(names)
 
 
