@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_fits import assert_same_bits, counts_of, evenly, fit, write
+from scipy.io import mmwrite
 
 from threecpo import CountTable, write_counts
 from threecpo._errors import DataFormatError
@@ -261,6 +262,10 @@ class TestMatrixMarket:
         )
         with open_blocks(tmp_path / "cells") as source:
             assert source.column_names.tolist() == NAMES
+        matrix = tmp_path / "cells" / "matrix.mtx.gz"
+        matrix.unlink()
+        mmwrite(matrix.with_suffix(""), sp.coo_array(X))
+        np.testing.assert_array_equal(read_all(tmp_path / "cells"), X.todense())
 
     @pytest.mark.parametrize(
         "lines",

@@ -138,7 +138,7 @@ def test_a_damaged_store_is_found_out(path, scratch, X, damage):
             if damage == "cut":
                 opened.truncate(file.stat().st_size // 2)
             else:
-                opened.seek(source.readers[-1].start + 200)
+                opened.seek(source.readers[-1].args[0] + 200)
                 opened.write(b"?")
         source.readers[0]()
         with pytest.raises(DataFormatError, match=r"store is damaged at byte \d+: "):

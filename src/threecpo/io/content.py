@@ -64,16 +64,13 @@ def check_names(names: Sequence[str] | None, length: int, of: str) -> None:
         return
     if len(names) != length:
         refuse(f"it has {len(names)} names for {length} {of}s")
-    if len(set(names)) == length:
-        return
     first: dict[str, int] = {}
     for i, name in enumerate(names, 1):
-        if name in first:
+        if (before := first.setdefault(name, i)) < i:
             refuse(
-                f"{of}s {first[name]} and {i} are both called {shown(name)}; "
+                f"{of}s {before} and {i} are both called {shown(name)}; "
                 "give them different names"
             )
-        first[name] = i
 
 
 def no_count(where: str, value: float, unless: str = "") -> DataFormatError:

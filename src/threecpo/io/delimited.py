@@ -24,7 +24,7 @@ from .._writing import open_new
 from .content import FileContent, joined, written_labels, written_names
 from .files import opened, recoded
 from .limits import check_unpacked, limit_of
-from .lines import Cut, Lines, Names, long_fields
+from .lines import Cut, Lines, Names, long_fields, quoted
 from .numbers import NumberStyle, check_points, is_number, may_be_count
 from .roles import Places, checked_count, checked_counts, find_layout, of_triples
 from .texts import TextPlaces, check_text_options, counted_texts, find_text
@@ -362,7 +362,9 @@ def _delimiter(first: bytes, second: bytes, usual: str) -> str:
 
     The usual one goes first, as names may hold any of the others.
     """
-    above, below = (_outside_quotes(line) for line in (first, second))
+    above, below = (
+        "".join(line.decode("latin-1").split('"')[::2]) for line in (first, second)
+    )
 
     def score(delimiter: str) -> tuple[bool, bool, int]:
         often = above.count(delimiter)
@@ -377,10 +379,6 @@ def _delimiter(first: bytes, second: bytes, usual: str) -> str:
 def _usual(path: Path) -> str:
     endings = {suffix.lower() for suffix in path.suffixes[-2:]}
     return "\t" if endings & {".tsv", ".tab", ".txt"} else ","
-
-
-def _outside_quotes(line: bytes) -> str:
-    return "".join(line.decode("latin-1").split('"')[::2])
 
 
 def _names_columns(
@@ -423,8 +421,7 @@ def _quoted(name: str) -> str:
     name = guarded(name)
     if not any(letter in name for letter in '",;|\t\r\n'):
         return name
-    doubled = name.replace('"', '""')
-    return f'"{doubled}"'
+    return quoted(name)
 
 
 def written_triples(

@@ -35,30 +35,22 @@ def block_errors(path: Path | str) -> Iterator[None]:
     except ImportError:
         raise
     except Exception as error:
-        raise _named(path, error) from error
+        if isinstance(error, DataFormatError) and str(error).startswith(str(path)):
+            raise
+        raise DataFormatError(_message(path, error)) from error
 
 
-def _named(path: Path | str, error: Exception) -> DataFormatError:
-    """The error as one that names the file."""
+def _message(path: Path | str, error: Exception) -> str:
+    """What to say of an error, with the name of the file."""
     if isinstance(error, DataFormatError):
-        if str(error).startswith(str(path)):
-            return error
-        return DataFormatError(f"{path}: {one_line(error)}.")
+        return f"{path}: {one_line(error)}."
     if isinstance(error, FileNotFoundError):
         missing = error.filename or path
-        return DataFormatError(
-            f"{missing} does not exist; check the name and the folder."
-        )
+        return f"{missing} does not exist; check the name and the folder."
     if isinstance(error, PermissionError):
-        return DataFormatError(
-            f"{path} may not be read by this user; change its permissions."
-        )
+        return f"{path} may not be read by this user; change its permissions."
     if isinstance(error, MemoryError):
-        return DataFormatError(
-            f"{path} asks for more memory than there is; it is damaged or too large."
-        )
+        return f"{path} asks for more memory than there is; it is damaged or too large."
     described = error.reason if isinstance(error, DamagedMatrixError) else error
     reason = one_line(described)[:_LONGEST_REASON] or type(error).__name__
-    return DataFormatError(
-        f"{path} cannot be read; it is damaged or in another format: {reason}."
-    )
+    return f"{path} cannot be read; it is damaged or in another format: {reason}."

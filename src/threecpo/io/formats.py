@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import zipfile
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from importlib import import_module
@@ -13,8 +13,7 @@ from .._errors import parameter, refuse
 from .files import is_zarr, open_regular, opened
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 
@@ -217,8 +216,13 @@ def _of_folder(path: Path) -> str:
         return "zarr"
     if FORMATS["10x"].load().holds_matrix(path):
         return "10x"
-    suffixes = Counter(file.suffix for file in _files_in(path, depth=2))
-    n_files, n_texts = suffixes.total(), suffixes[".txt"]
+    files: list[str] = []
+    for folder, folders, names in os.walk(path):
+        files += [name for name in names if not name.startswith(".")]
+        # Down to the folders in it, but not to hidden ones.
+        inside = [name for name in folders if not name.startswith(".")]
+        folders[:] = inside if folder == str(path) else []
+    n_files, n_texts = len(files), sum(name.endswith(".txt") for name in files)
     # A home folder holds some texts too.
     if n_texts and 2 * n_texts >= n_files:
         return "texts"
@@ -227,15 +231,3 @@ def _of_folder(path: Path) -> str:
         f"{n_texts} of {n_files} files are; name a file in it, or pass "
         f"{parameter('format', 'texts')} to read all .txt files below it"
     )
-
-
-def _files_in(folder: Path, depth: int) -> Iterator[Path]:
-    """Files of a folder and, down to some depth, of its folders; no hidden ones."""
-    with suppress(PermissionError):
-        for entry in folder.iterdir():
-            if entry.name.startswith("."):
-                continue
-            if entry.is_file():
-                yield entry
-            elif depth > 1 and not entry.is_symlink() and entry.is_dir():
-                yield from _files_in(entry, depth - 1)

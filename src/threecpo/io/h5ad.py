@@ -14,6 +14,7 @@ from .hierarchies import (
     asked,
     attribute,
     counts_of,
+    frame_names,
     group_of,
     is_array,
     item_of,
@@ -23,7 +24,6 @@ from .hierarchies import (
     opened,
     read_labels,
     shape_of,
-    values_of,
 )
 
 if TYPE_CHECKING:
@@ -170,16 +170,3 @@ def _begins_whole(matrix: Any) -> bool:
         return False
     width = int(np.prod(matrix.shape[1:], dtype=object))
     return _is_whole(np.asarray(matrix[: max(1, _FIRST // max(1, width))]))
-
-
-def frame_names(frame: Any, limit: int) -> list[str]:
-    """Names of the rows of obs or var."""
-    if is_array(frame):
-        refuse(
-            f"{frame.name} is in the form of AnnData before 0.7; read the file with "
-            "anndata and write it again"
-        )
-    index = attribute(frame, "_index")
-    if not isinstance(index, str) or index not in list(frame):
-        refuse(f"{frame.name} does not say which of its columns holds the names")
-    return [str(name) for name in values_of(frame, index, limit)]

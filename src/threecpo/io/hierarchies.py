@@ -345,9 +345,17 @@ def read_labels(frame: Any, names: Sequence[str], limit: int) -> Items:
     yield "labels", {name: _column(frame, name, limit) for name in known}
 
 
-def values_of(frame: Any, name: str, limit: int) -> list[Any]:
-    """Values of a column, None for those that are missing."""
-    return _in_words(*_column(frame, name, limit))
+def frame_names(frame: Any, limit: int) -> list[str]:
+    """Names of the rows of obs or var."""
+    if is_array(frame):
+        refuse(
+            f"{frame.name} is in the form of AnnData before 0.7; read the file with "
+            "anndata and write it again"
+        )
+    index = attribute(frame, "_index")
+    if not isinstance(index, str) or index not in list(frame):
+        refuse(f"{frame.name} does not say which of its columns holds the names")
+    return [str(name) for name in _in_words(*_column(frame, index, limit))]
 
 
 def _column(frame: Any, name: str, limit: int) -> tuple[list[Any], list[str] | None]:

@@ -67,16 +67,9 @@ def isolated(
 
     ``reader`` is a generator function of a module here, which gets the path as text,
     the bytes that may be unpacked as ``limit``, and the options, which are plain
-    values. It needs this ``library``. Whoever stops listening ends the process.
-
-    Raises
-    ------
-    DataFormatError
-        If the reader refuses the file, crashes, or goes beyond the limits: it hands
-        back ``limits.unpacked`` bytes at most, takes ``SPARE_ROOM`` more than that, and
-        works for ``limits.seconds``.
-    ImportError
-        If the library is not installed.
+    values. It hands back ``limits.unpacked`` bytes at most, takes ``SPARE_ROOM`` more
+    than that, and works for ``limits.seconds``; else the file is refused, as it is by
+    a crash. Whoever stops listening ends the process.
     """
     if find_spec(library) is None:
         raise missing(library, _EXTRAS[library], f"Reading {path.name}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .._errors import DataFormatError, refuse, shown
 from .delimited import open_lines, read_lines
 from .files import stream_of
-from .lines import Lines
+from .lines import Lines, field_of, quoted
 from .numbers import NumberStyle, may_be_count
 
 if TYPE_CHECKING:
@@ -72,27 +70,16 @@ def _text_field(
 def _written(entries: Entries, names: list[str], style: NumberStyle) -> Iterator[bytes]:
     """Names of fields, and a line for each object where it stands in the file."""
     # Quoted, as a line that begins with # would be none of names.
-    yield _line(names, csv.QUOTE_ALL)
+    header = [quoted(" ".join(name.splitlines())) for name in names]
+    yield "\t".join(header).encode() + b"\n"
     done = 0
     for number, entry in entries.items():
-        yield b"\n" * (number - done - 1)
-        yield _line([_field(entry.get(name), number, style) for name in names])
+        fields = [_field(entry.get(name), number, style) for name in names]
+        yield b"\n" * (number - done - 1) + "\t".join(fields).encode() + b"\n"
         done = number
 
 
 def _field(value: Any, number: int, style: NumberStyle) -> str:
-    """A value as a csv file in this style would have it; a field may be missing."""
     if isinstance(value, dict | list):
         refuse(f"line {number} holds {shown(str(value))}, not a text or a number")
-    if isinstance(value, float):
-        return str(value).replace(".", style.decimal)
-    return (
-        "" if value is None else str(int(value) if isinstance(value, bool) else value)
-    )
-
-
-def _line(fields: list[str], quoting: Any = csv.QUOTE_MINIMAL) -> bytes:
-    file = io.StringIO()
-    writer = csv.writer(file, delimiter="\t", lineterminator="\n", quoting=quoting)
-    writer.writerow([" ".join(field.splitlines()) for field in fields])
-    return file.getvalue().encode()
+    return field_of(value, style.decimal)

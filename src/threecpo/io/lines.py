@@ -116,6 +116,25 @@ def long_fields() -> Iterator[None]:
         csv.field_size_limit(usual)
 
 
+def field_of(value: Any, decimal: str) -> str:
+    """A value as a field between tabs, empty for None; truth counts as one."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        return repr(value).replace(".", decimal)
+    # Line ends in texts would shift the numbers of the lines below.
+    text = " ".join(str(value).splitlines())
+    return quoted(text) if "\t" in text or '"' in text else text
+
+
+def quoted(text: str) -> str:
+    """A text as a field in quotes."""
+    doubled = text.replace('"', '""')
+    return f'"{doubled}"'
+
+
 def decoded(line: bytes, number: int) -> str:
     """Text of a line in UTF-8."""
     try:

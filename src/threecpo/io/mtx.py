@@ -53,22 +53,9 @@ class Header(NamedTuple):
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:
-    return FileContent(read_matrix(path, options.max_unpacked))
-
-
-def read_matrix(
-    path: Path, limit: int | None = None, turned: tuple[int, int] | None = None
-) -> sp.csr_array:
-    """Return the rows of a file, plain or compressed.
-
-    The columns of one with the shape ``turned`` become rows.
-    """
-    most = limit_of(path, limit)
+    limit = options.max_unpacked
     with open_matrix(path, limit) as (header, blocks):
-        if header.shape != turned:
-            return to_rows(blocks, header.shape, most)
-        swapped = ((columns, rows, counts) for rows, columns, counts in blocks)
-        return to_rows(swapped, header.shape[::-1], most)
+        return FileContent(to_rows(blocks, header.shape, limit_of(path, limit)))
 
 
 @contextmanager
@@ -113,29 +100,21 @@ def _blocks(lines: Lines, header: Header, limit: int) -> Iterator[Entries]:
     """Yield counts, which take so many bytes at most."""
     done = 0
     for block, n_lines, entries in _parsed(lines, header):
-        found = entries
-        if found is None:
-            found = _by_line(block, lines.number, header)
+        found = entries or _by_line(block, lines.number, header)
         lines.number += n_lines
         done += len(found[2])
         check_unpacked(_OF_COUNT * done, limit)
         if done > header.n_entries:
             break
-        yield _mirrored(*found) if header.symmetric else found
+        rows, columns, counts = found
+        if header.symmetric:
+            # The other half.
+            other = rows != columns
+            pairs = (rows, columns), (columns, rows), (counts, counts)
+            rows, columns, counts = (np.concatenate([a, b[other]]) for a, b in pairs)
+        yield rows, columns, counts
     if done != header.n_entries:
         refuse(f"it holds {done} or more counts, not the {header.n_entries} it says")
-
-
-def _mirrored(
-    rows: NDArray[np.int32], columns: NDArray[np.int32], counts: NDArray[np.float64]
-) -> Entries:
-    """Entries with those of the other half."""
-    other = rows != columns
-    return (
-        np.concatenate([rows, columns[other]]),
-        np.concatenate([columns, rows[other]]),
-        np.concatenate([counts, counts[other]]),
-    )
 
 
 def _parsed(

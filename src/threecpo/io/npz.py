@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from .formats import ReadOptions, WriteOptions
 
 _SUFFIX = ".npy"
+# Bytes that are read at a time.
+_PIECE = 1 << 20
 _KNOWN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 # Python 3.11 and 3.12 count the depth of all threads that parse literals together, and
 # fail where they differ (python/cpython#106905); numpy parses its headers so.
@@ -63,8 +65,14 @@ class NpzArrays:
             shape, dtype, in_columns = header
             array = np.empty(shape, dtype, order="F" if in_columns else "C")
             # A read-only or strange buffer has no place here: this one is ours.
-            flat = array.reshape(-1, order="A").view(np.uint8)
-            _fill(flat.data, file, name)
+            flat = array.reshape(-1, order="A").view(np.uint8).data
+            for start in range(0, len(flat), _PIECE):
+                part = flat[start : start + _PIECE]
+                if file.readinto(part) < len(part):  # type: ignore[attr-defined]
+                    refuse(f"its array {name!r} ends early")
+            # Behind the last byte stands the checksum.
+            if file.read(1):
+                refuse(f"its array {name!r} is longer than its header says")
             return array
 
     def get(self, name: str) -> NDArray[Any] | None:
@@ -124,19 +132,6 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         if version == (2, 0):
             return np.lib.format.read_array_header_2_0(file)
     refuse(f"its arrays have version {version}, which is not supported")
-
-
-def _fill(view: memoryview, file: IO[bytes], name: str) -> None:
-    done = 0
-    while done < len(view):
-        part = file.read(min(len(view) - done, 1 << 20))
-        if not part:
-            refuse(f"its array {name!r} ends early")
-        view[done : done + len(part)] = part
-        done += len(part)
-    # Behind the last byte stands the checksum.
-    if file.read(1):
-        refuse(f"its array {name!r} is longer than its header says")
 
 
 def read(path: Path, options: ReadOptions) -> FileContent:

@@ -16,6 +16,7 @@ import numpy as np
 from .._errors import DataFormatError, parameter, refuse, shown
 from .files import check_members, limits_of, open_regular, stream_of
 from .isolated import isolated
+from .lines import Lines, field_of, long_fields
 from .numbers import NumberStyle
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from .content import FileContent, Records
     from .formats import ReadOptions
     from .isolated import Items
-    from .lines import Lines
 
 _MOST_PARTS = 10_000
 
@@ -61,8 +61,6 @@ def _opened(
     path: Path, options: ReadOptions
 ) -> Iterator[tuple[Lines, ReadOptions, str, str]]:
     """Lines of a sheet, the options to read them by, its name and those of others."""
-    from .lines import Lines, long_fields
-
     limits = limits_of(path, options.max_unpacked)
     _check_archive(path, limits.unpacked)
     given = {"sheet": options.sheet, "decimal": NumberStyle.of(options).decimal}
@@ -144,27 +142,13 @@ def _line(cells: list[Any], decimal: str) -> bytes:
         if type(cell) is float and cell.is_integer()
         else cell
         if type(cell) is str and cell.isalnum()
-        else _field(cell, decimal)
+        else field_of(cell, decimal)
         for cell in cells
     ]
     line = "\t".join(fields)
     if not line.strip("\t"):
         return b"\n"
     return f"{line}\n".encode("utf-8", "replace")
-
-
-def _field(cell: Any, decimal: str) -> str:
-    """Content of a cell as a field of one line; truth counts as one."""
-    if isinstance(cell, bool):
-        return str(int(cell))
-    if isinstance(cell, float):
-        return repr(cell).replace(".", decimal)
-    # Line ends in cells would shift the numbers of the rows below.
-    text = " ".join(str(cell).splitlines())
-    if "\t" in text or '"' in text:
-        doubled = text.replace('"', '""')
-        return f'"{doubled}"'
-    return text
 
 
 def _asked(function: Any, *given: Any) -> Any:

@@ -51,18 +51,29 @@ def is_part(path: Path) -> bool:
 
 def read(path: Path, options: ReadOptions) -> FileContent:
     """Read a folder, or the files that go with a matrix of it."""
+    from .mtx import open_matrix, to_rows
+
     matrix, limit = matrix_file(path), options.max_unpacked
+    with open_matrix(matrix, limit) as (header, blocks):
+        cells, genes, turned = names_beside(matrix, header.shape, limit)
+        swapped = ((columns, rows, counts) for rows, columns, counts in blocks)
+        shape, most = (len(cells), len(genes)), limit_of(matrix, limit)
+        X = to_rows(swapped if turned else blocks, shape, most)
+    return FileContent(X, cells, genes)
+
+
+def names_beside(
+    matrix: Path, shape: tuple[int, int], limit: int | None = None
+) -> tuple[list[str], list[str], bool]:
+    """Names of cells and of genes beside a matrix, and whether its rows are genes."""
     genes = read_gene_names(matrix, limit)
     cells = read_cell_names(matrix, limit)
-    from .mtx import read_matrix
-
-    X = read_matrix(matrix, limit, turned=(len(genes), len(cells)))
-    if X.shape != (len(cells), len(genes)):
+    if shape not in ((len(genes), len(cells)), (len(cells), len(genes))):
         refuse(
-            f"{matrix.name} has {X.shape[0]} rows and {X.shape[1]} columns for "
+            f"{matrix.name} has {shape[0]} rows and {shape[1]} columns for "
             f"{len(genes)} genes and {len(cells)} cells; the files do not match"
         )
-    return FileContent(X, cells, genes)
+    return cells, genes, shape == (len(genes), len(cells))
 
 
 def holds_matrix(folder: Path) -> bool:

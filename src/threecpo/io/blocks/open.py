@@ -7,7 +7,7 @@ import re
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,25 +114,14 @@ def open_blocks(
     elif is_dask_array(blocks):
         yield _of_dask_array(blocks)
     elif isinstance(blocks, list | tuple) and all(map(callable, blocks)):
-        readers = tuple(_Called(i, read) for i, read in enumerate(blocks))
+        readers = tuple(partial(_called, i, read) for i, read in enumerate(blocks))
         yield BlockSource(readers, "blocks")
     else:
         yield _in_memory(blocks, block_counts)
 
 
 def are_blocks(X: Any) -> bool:
-    """Whether X is a path, a Dask array or a list of functions, not counts in memory.
-
-    Parameters
-    ----------
-    X : object
-        What somebody passes for counts.
-
-    Returns
-    -------
-    bool
-        Whether it is to be read in blocks.
-    """
+    """Whether X is a path, a Dask array or a list of functions, not held counts."""
     readers = isinstance(X, list | tuple) and bool(X) and all(map(callable, X))
     return isinstance(X, str | os.PathLike | BlockSource) or is_dask_array(X) or readers
 
@@ -170,17 +159,11 @@ def _on_disk(
     )
 
 
-@dataclass(frozen=True)
-class _Called:
+def _called(number: int, read: Callable[[], Any]) -> Counts:
     """What a function of the user returns, as counts."""
-
-    number: int
-    read: Callable[[], Any]
-
-    def __call__(self) -> Counts:
-        block = self.read()
-        with block_errors(f"Block {self.number}"):
-            return counts_of(block)
+    block = read()
+    with block_errors(f"Block {number}"):
+        return counts_of(block)
 
 
 def _in_memory(X: Any, block_counts: int) -> BlockSource:
@@ -207,14 +190,14 @@ class _Chunk:
     """
 
     def __init__(self, number: int, tasks: dict[Any, Any], key: Any) -> None:
-        self.futures = [task for task in tasks.values() if _is_future(task)]
-        self._names = [name for name, task in tasks.items() if _is_future(task)]
-        self._tasks = {n: task for n, task in tasks.items() if n not in self._names}
+        futures = {name: task for name, task in tasks.items() if _is_future(task)}
+        self.futures, self._names = [*futures.values()], [*futures]
+        self.n_values = len(futures)
+        self._tasks = {n: task for n, task in tasks.items() if n not in futures}
         self._number, self._key = number, key
 
     def __getstate__(self) -> dict[str, Any]:
-        kept = ("_names", "_tasks", "_number", "_key")
-        return {name: getattr(self, name) for name in kept} | {"futures": []}
+        return vars(self) | {"futures": []}
 
     def __call__(self, *values: Any) -> Counts:
         from dask.local import get_sync
@@ -227,10 +210,6 @@ class _Chunk:
             block = get_sync(self._tasks | known, self._key)
         with block_errors(f"Chunk {self._number}"):
             return counts_of(block)
-
-    @property
-    def n_values(self) -> int:
-        return len(self._names)
 
 
 def _is_future(task: Any) -> bool:
@@ -260,18 +239,13 @@ def _of_dask_array(X: Any) -> BlockSource:
     return BlockSource(tuple(chunks), "the Dask array")
 
 
-@dataclass(frozen=True)
-class _BlockFile:
-    """Reads the block that is in a file."""
-
-    path: Path
-
-    def __call__(self) -> Counts:
-        with block_errors(self.path):
-            if self.path.suffix != ".npz":
-                return counts_of(parquet.read(self.path, _WIDE).X)
-            with npz.open_npz(self.path) as arrays:
-                return counts_of(npz.matrix_of(arrays))
+def _in_file(path: Path) -> Counts:
+    """The block that is in a file."""
+    with block_errors(path):
+        if path.suffix != ".npz":
+            return counts_of(parquet.read(path, _WIDE).X)
+        with npz.open_npz(path) as arrays:
+            return counts_of(npz.matrix_of(arrays))
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -297,7 +271,7 @@ def _of_files(
         if names != header:
             refuse(f"{path} has other column names than {first.name}.")
         facts = list(map(max, facts, more))
-    readers = [_BlockFile(path) for path in paths]
+    readers = [partial(_in_file, path) for path in paths]
     largest: int | None
     largest, compressed = facts
     with block_errors(first):

@@ -13,7 +13,8 @@ import zlib
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -174,16 +175,27 @@ class PackedFile:
             raise TypeError(message)
         return {"_folder": self._folder, "_path": self._path, "_file": None}
 
-    def add(self, counts: Counts) -> StoredBlock:
-        """Write a block behind the others."""
+    def add(self, counts: Counts) -> Callable[[], Counts]:
+        """Write a block behind the others; return its reader."""
         content = pack_counts(counts)
         with self._writing():
             self._file.write(content.data)
             self._file.flush()
         start, self.size = self.size, self.size + len(content)
-        return StoredBlock(self, start, len(content))
+        return partial(self._counts, start, len(content))
 
-    def read(self, start: int, size: int) -> NDArray[np.uint8]:
+    def _counts(self, start: int, size: int) -> Counts:
+        content = self._read(start, size)
+        try:
+            return unpack_counts(content)
+        except ValueError as error:
+            message = (
+                f"The scratch store is damaged at byte {start}: {error}; run the same "
+                "call again."
+            )
+            raise DataFormatError(message) from error
+
+    def _read(self, start: int, size: int) -> NDArray[np.uint8]:
         """Return some bytes; fewer if the file is shorter."""
         content = np.empty(size, dtype=np.uint8)
         if self._path is None:
@@ -204,27 +216,6 @@ class PackedFile:
 
     def close(self) -> None:
         self._file.close()
-
-
-@dataclass(frozen=True)
-class StoredBlock:
-    """Reads a block from a packed file."""
-
-    file: PackedFile
-    start: int
-    size: int
-
-    def __call__(self) -> Counts:
-        try:
-            return unpack_counts(self.file.read(self.start, self.size))
-        except ValueError as error:
-            if isinstance(error, DataFormatError):
-                raise
-            message = (
-                f"The scratch store is damaged at byte {self.start}: {error}; run the "
-                "same call again."
-            )
-            raise DataFormatError(message) from error
 
 
 @contextmanager
@@ -250,10 +241,17 @@ def stored(
         if len(begun) == 1 and n_begun <= 2 * block_counts and not scratch.shared:
             readers.append(HeldBlock(begun[0]))
         elif begun:
-            _tell(begun[0], stream, scratch)
+            needed = len(pack_counts(begun[0])) * stream.n_blocks
+            scratch.check_room(needed, stream.name)
+            _LOGGER.info(
+                "%s is read once into a scratch store in %s: about %s, removed at the "
+                "end",
+                *(stream.name, scratch.folder, as_text(needed)),
+            )
             file = stack.enter_context(closing(PackedFile(scratch)))
             largest = 0
-            for block in chain(_emptied(begun), blocks):
+            # None of the blocks is kept.
+            while (block := begun.pop(0) if begun else next(blocks, None)) is not None:
                 for part in _cut(block, block_counts):
                     largest = max(largest, len(part.data))
                     readers.append(file.add(part))
@@ -289,27 +287,11 @@ def _not_proportions(blocks: Iterator[Counts], name: str) -> Iterator[Counts]:
         refuse(f"{name}: {proportions_message(total)}.")
 
 
-def _tell(first: Counts, stream: RowStream, scratch: Scratch) -> None:
-    """Say how large the store will be, judged by its first block."""
-    needed = len(pack_counts(first)) * stream.n_blocks
-    scratch.check_room(needed, stream.name)
-    _LOGGER.info(
-        "%s is read once into a scratch store in %s: about %s, removed at the end",
-        *(stream.name, scratch.folder, as_text(needed)),
-    )
-
-
 def _cut(block: Counts, block_counts: int) -> list[Counts]:
     """Parts of about so many counts of a block that is much larger."""
     if len(block.data) <= 2 * block_counts:
         return [block]
     return [block.between(*cut) for cut in row_cuts(block.indptr, block_counts)]
-
-
-def _emptied(blocks: list[Counts]) -> Iterator[Counts]:
-    """Blocks of a list, none of which is kept."""
-    while blocks:
-        yield blocks.pop(0)
 
 
 def read_ahead(blocks: Iterator[T]) -> Generator[T]:
@@ -332,10 +314,8 @@ def pack_counts(counts: Counts) -> NDArray[np.uint8]:
     arrays += _packed(numbers) if whole else [counts.data]
     facts = _MAGIC, 0, *counts.shape, len(counts.data), whole
     header = np.array([*facts, *map(len, arrays)], dtype=np.uint64)
-    starts = np.cumsum([header.nbytes, *(_padded(array.nbytes) for array in arrays)])
-    content = np.zeros(starts[-1], dtype=np.uint8)
-    for array, start in zip([header, *arrays], [0, *starts.tolist()], strict=False):
-        content[start : start + array.nbytes] = array.view(np.uint8)
+    parts = (array.view(np.uint8) for array in (header, *arrays))
+    content = np.concatenate([np.pad(part, (0, -len(part) % 8)) for part in parts])
     content.view(np.uint64)[1] = zlib.crc32(content[16:].data)
     return content
 
@@ -384,7 +364,7 @@ def _arrays(content: NDArray[np.uint8], kinds: tuple[str, ...]) -> list[NDArray[
     arrays = []
     for kind, length in zip(kinds, lengths, strict=False):
         start, n_bytes = end, length * np.dtype(kind).itemsize
-        end += _padded(n_bytes)
+        end += -(-n_bytes // 8) * 8
         arrays.append(content[start : start + n_bytes].view(kind))
     if len(arrays) < len(kinds) or end != len(content):
         message = "its arrays have other lengths"
@@ -406,7 +386,3 @@ def _packed(numbers: NDArray[np.int32]) -> list[NDArray[Any]]:
     ]
     pack(numbers, widths, *others)
     return [widths, *others]
-
-
-def _padded(n_bytes: int) -> int:
-    return -(-n_bytes // 8) * 8

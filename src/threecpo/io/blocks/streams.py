@@ -127,20 +127,15 @@ def of_market(path: Path, block_counts: int, scratch: Scratch) -> RowStream:
     The names and the orientation of 10x folders are those of ``read_counts``.
     """
     with block_errors(path):
-        turned = path.is_dir() or tenx.is_part(path)
         matrix = tenx.matrix_file(path)
         with mtx.open_matrix(matrix) as (header, _):
-            n_entries = header.n_entries
-        shape = header.shape[::-1] if turned else header.shape
-        rows, columns = None, None
-        if turned:
-            columns = np.array(tenx.read_gene_names(matrix), dtype=object)
-            rows = np.array(tenx.read_cell_names(matrix), dtype=object)
-            if shape != (len(rows), len(columns)):
-                refuse(
-                    f"{matrix.name} has {shape[1]} rows and {shape[0]} columns for "
-                    f"{len(columns)} genes and {len(rows)} cells"
-                )
+            shape, n_entries = header.shape, header.n_entries
+        rows, columns, turned = None, None, False
+        if path.is_dir() or tenx.is_part(path):
+            cells, genes, turned = tenx.names_beside(matrix, shape)
+            rows, columns = (np.array(names, dtype=object) for names in (cells, genes))
+    if turned:
+        shape = shape[::-1]
 
     def entries() -> Iterator[Entries]:
         with block_errors(path), mtx.open_matrix(matrix) as (_, parts):
