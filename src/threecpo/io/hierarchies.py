@@ -246,15 +246,9 @@ def _rows(matrix: Any, limit: int, cuts: Sequence[tuple[int, int]]) -> Items:
 
 
 def _entries(matrix: Any, limit: int) -> tuple[NDArray[np.int64], Any, Any]:
-    """Pointers of a sparse matrix, and its indices and values, of which none is read.
-
-    Nobody has looked at the indices yet.
-    """
-    indices, data = (
-        numbers_of(matrix, "indices", "iu"),
-        numbers_of(matrix, "data", "biuf"),
-    )
-    array = numbers_of(matrix, "indptr", "iu")
+    """Pointers of a sparse matrix, and its indices and values, not read yet."""
+    kinds = {"indptr": "iu", "indices": "iu", "data": "biuf"}
+    array, indices, data = (numbers_of(matrix, *item) for item in kinds.items())
     check_unpacked(8 * array.shape[0], limit)
     ends = np.concatenate([np.zeros(0, np.int64), *pieces(array)]).astype(np.int64)
     if not len(ends) or ends[0] or (np.diff(ends) < 0).any():
@@ -292,11 +286,9 @@ def _asked(
     return isolated(reader, path, limits_of(path, limit), library, **options)
 
 
-def lines_of(
-    path: Path, place: str, cuts: list[tuple[int, int]], limit: int | None = None
-) -> Generator[Lines]:
+def lines_of(path: Path, place: str, cuts: list[tuple[int, int]]) -> Generator[Lines]:
     """Lengths, indices and values of rows, or columns, between cuts."""
-    with closing(_asked(read_rows, path, limit, place=place, cuts=cuts)) as items:
+    with closing(_asked(read_rows, path, None, place=place, cuts=cuts)) as items:
         for found in blocks_of(items):
             yield found["lengths"], found["indices"], found["data"]
 

@@ -115,7 +115,7 @@ def _counted(items: Items, form: str, about: dict[str, Any]) -> FileContent:
 
 
 class _Table(NamedTuple):
-    """A file with the names and kinds of its columns, and first values."""
+    """A file with the names and kinds of its columns."""
 
     file: Any
     limit: int
@@ -123,7 +123,6 @@ class _Table(NamedTuple):
     kinds: list[str]
     # The index that pandas wrote.
     named: str | None
-    first: list[list[Any]]
 
 
 def read_table(path: str, limit: int, options: dict[str, Any]) -> Items:
@@ -135,7 +134,8 @@ def read_table(path: str, limit: int, options: dict[str, Any]) -> Items:
         if asked.index is None:
             asked = replace(asked, index=table.named)
         style = NumberStyle.of(asked)
-        found = find_text(table.names, table.first, asked)
+        first = _first_values(table)
+        found = find_text(table.names, first, asked)
         if found:
             places = TextPlaces.find(table.names, found, asked)
             yield "texts", asdict(places)
@@ -143,10 +143,10 @@ def read_table(path: str, limit: int, options: dict[str, Any]) -> Items:
             return
         # Text in the first column names rows even if it is made of digits.
         record = ["0" if kind == "number" else "text" for kind in table.kinds]
-        for place, values in enumerate(table.first[1:], 1):
+        for place, values in enumerate(first[1:], 1):
             if values and isinstance(values[0], str):
                 record[place] = _field(values[0], style)
-        sample = [[_field(value, style) for value in each] for each in table.first]
+        sample = [[_field(value, style) for value in each] for each in first]
         few = sample if len(sample) == 3 else [[text] for text in record]
         if of_triples(table.names, few, asked):
             yield from _triples(table, Places.find(table.names, asked), style)
@@ -264,9 +264,7 @@ def _opened(path: str, limit: int) -> Iterator[_Table]:
     index = [name for name in listed if isinstance(name, str)]
     is_column = len(index) == 1 and index[0] in names
     with parquet.ParquetFile(path, metadata=metadata, read_dictionary=texts) as file:
-        about = (names, kinds, index[0] if is_column else None)
-        table = _Table(file, limit, *about, [])
-        yield table._replace(first=_first_values(table))
+        yield _Table(file, limit, names, kinds, index[0] if is_column else None)
 
 
 def _first_values(table: _Table) -> list[list[Any]]:

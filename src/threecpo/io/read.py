@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -338,7 +338,10 @@ def to_table(
     if total := proportion_total(counts):
         raise DataFormatError(proportions_message(total))
     parts = replace(parts, X=counts, row_names=rows, column_names=columns)
-    return CountTable(**vars(parts), name=_title(path), source=str(path))
+    about: dict[str, Any] = {
+        each.name: getattr(parts, each.name) for each in fields(parts)
+    }
+    return CountTable(**about, name=_title(path), source=str(path))
 
 
 def _title(path: Path) -> str:

@@ -197,7 +197,8 @@ class _Chunk:
         self._number, self._key = number, key
 
     def __getstate__(self) -> dict[str, Any]:
-        return vars(self) | {"futures": []}
+        kept = ("_names", "_tasks", "_number", "_key", "n_values")
+        return {name: getattr(self, name) for name in kept} | {"futures": []}
 
     def __call__(self, *values: Any) -> Counts:
         from dask.local import get_sync
