@@ -11,6 +11,9 @@ from hypothesis import settings
 
 from fitting import fit
 
+# Figures need no screen.
+os.environ["MPLBACKEND"] = "Agg"
+
 settings.register_profile("default", deadline=None, max_examples=60)
 settings.register_profile(
     "ci", deadline=None, max_examples=60, derandomize=True, database=None
