@@ -1,10 +1,12 @@
 """Tables to write and read, and what makes two of them the same."""
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from strategies import count_matrices
-from threecpo import CountTable
+from threecpo import CountTable, read_counts
+from threecpo.io import DataFormatError
 
 WORDS = CountTable(
     [[3, 0, 1], [0, 50, 0], [0, 0, 2**40]],
@@ -74,11 +76,15 @@ def assert_same(read, written, *, labels=True, order=True):
         assert label_of_rows(read) == label_of_rows(written)
 
 
-class Planted:
-    """Writes a file when it is unpickled."""
+def refused(path, reason, **options):
+    """Reading a file fails with one line that names it."""
+    with pytest.raises(DataFormatError, match=reason) as caught:
+        read_counts(path, **options)
+    message = str(caught.value)
+    assert str(options.get("metadata") or path) in message or str(path) in message
+    assert "\n" not in message
 
-    def __init__(self, path):
-        self.path = path
 
-    def __reduce__(self):
-        return (open, (str(self.path), "w"))
+def kinds_of(table):
+    """Kinds of labels, with those of all rows."""
+    return {kind: texts.tolist() for kind, texts in table.label_kinds.items()}

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import struct
-import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -15,13 +13,13 @@ import odd_readers
 import pytest
 from odd_readers import end_processes
 
+from processes import run_python
 from threecpo.io import DataFormatError, limits
 from threecpo.io import isolated as process
 from threecpo.io.isolated import gathered, isolated
 from threecpo.io.limits import Limits
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
-
 FEW = Limits(unpacked=1 << 24, seconds=600)
 
 
@@ -121,18 +119,14 @@ def test_a_process_that_has_ended_is_replaced():
     assert read("all_kinds")["text"]
 
 
-def test_whoever_stops_listening_ends_the_process():
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_whoever_stops_listening_ends_the_process(interrupted):
     items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
     assert next(items)[0] == "number"
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            items.throw(KeyboardInterrupt)
     items.close()
-    assert process._IDLE == []
-
-
-def test_ctrl_c_ends_the_process():
-    items = isolated(odd_readers.count, Path("t"), FEW, "numpy")
-    next(items)
-    with pytest.raises(KeyboardInterrupt):
-        items.throw(KeyboardInterrupt)
     assert process._IDLE == []
 
 
@@ -175,46 +169,9 @@ def test_the_process_loads_little():
     imports = "".join(f"import threecpo.io.{name}\n" for name in ours)
     code = process._START.replace("serve()", f"{imports}print(*sys.modules)")
     folders = json.dumps([str(here.parents[2]), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, folders],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = run_python("-I", "-S", "-c", code, folders, check=True)
     heavy = {"scipy", "numba", "anndata", "sklearn", "pandas", "threecpo.table"}
     assert heavy.isdisjoint(done.stdout.split())
-
-
-def test_a_file_that_makes_libhdf5_spin_ends_in_our_error(tmp_path, monkeypatch):
-    pytest.importorskip("h5py")
-    from hdf5_files import Y, written
-
-    from threecpo import read_counts
-
-    path = written(tmp_path, "h5ad")
-    content = bytearray(path.read_bytes())
-    # The size of the first text, behind the head of the list and its own number:
-    # libhdf5 (2.0) walks such a list for ever.
-    struct.pack_into("<q", content, content.index(b"GCOL") + 16 + 8, 2600)
-    path.write_bytes(content)
-    monkeypatch.setattr(limits, "SECONDS", 0.5)
-    with pytest.raises(DataFormatError, match=r"t\.h5ad.*damaged"):
-        read_counts(path)
-    monkeypatch.undo()
-    assert read_counts(written(tmp_path, "h5ad")).shape == Y.shape
-
-
-def test_the_file_is_not_kept_open(tmp_path):
-    h5py = pytest.importorskip("h5py")
-    from hdf5_files import written
-
-    from threecpo import read_counts
-
-    path = written(tmp_path, "h5ad")
-    read_counts(path)
-    with h5py.File(path, "r+") as file:
-        file["X/data"][0] = 9
-    assert read_counts(path).X[0, 0] == 9
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -5,13 +5,14 @@ import decimal
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
+from tables import refused
 
 from threecpo import read_counts
 from threecpo.io import DataFormatError
 
-pa = pytest.importorskip("pyarrow")
-parquet = pytest.importorskip("pyarrow.parquet")
 FRAME = pd.DataFrame([[3, 0], [0, 5]], index=["p1", "p2"], columns=["ants", "bees"])
 
 
@@ -129,8 +130,7 @@ def test_what_is_no_table_of_counts_is_told(frame, reason, read):
 def test_columns_of_the_same_name_are_told(tmp_path):
     table = pa.table([[1, 2], [3, 4]], names=["a", "a"])
     parquet.write_table(table, tmp_path / "t.parquet")
-    with pytest.raises(DataFormatError, match="columns 1 and 2 are both called 'a'"):
-        read_counts(tmp_path / "t.parquet")
+    refused(tmp_path / "t.parquet", "columns 1 and 2 are both called 'a'")
 
 
 def test_pairs_count_one_a_row(read):

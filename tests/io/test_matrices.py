@@ -1,30 +1,27 @@
-"""npz, MatrixMarket and 10x folders."""
+"""npz, MatrixMarket and 10x folders, and the rows that are made of their entries."""
 
 import gzip
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from tables import Planted
+from hypothesis import given
+from hypothesis import strategies as st
+from tables import refused
 
 from containers import scattered
+from model_files import Planted
 from threecpo import read_counts
 from threecpo.io import DataFormatError
+from threecpo.io import mtx as _mtx
+from threecpo.io import npz as npz_arrays
+from threecpo.io.content import csr_rows, joined
+from threecpo.io.mtx import to_rows
 
 Y = np.array([[3, 0, 1], [0, 5, 0]])
-
-
-@pytest.fixture
-def refused(tmp_path):
-    def refusing(path, reason, **options):
-        with pytest.raises(DataFormatError, match=reason) as caught:
-            read_counts(path, **options)
-        assert str(path) in str(caught.value)
-        assert "\n" not in str(caught.value)
-
-    return refusing
 
 
 @pytest.mark.parametrize(
@@ -53,7 +50,7 @@ def test_a_data_set_is_read_with_labels_and_names(data_dir, load_data):
     assert table.n_clusters == len(table.label_names)
 
 
-def test_npz_is_turned_round_only_without_labels(tmp_path, refused):
+def test_npz_is_turned_round_only_without_labels(tmp_path):
     sp.save_npz(tmp_path / "m.npz", sp.csr_array(Y))
     turned = read_counts(tmp_path / "m.npz", transpose=True)
     np.testing.assert_array_equal(turned.X.toarray(), Y.T)
@@ -103,11 +100,11 @@ def saved(path, **changes):
         ({"labels": np.array([0.5, 1])}, "labels must be integers"),
     ],
 )
-def test_arrays_that_do_not_go_together_are_refused(changes, reason, tmp_path, refused):
+def test_arrays_that_do_not_go_together_are_refused(changes, reason, tmp_path):
     refused(saved(tmp_path / "m.npz", **changes), reason)
 
 
-def test_npz_is_never_unpickled(tmp_path, refused):
+def test_npz_is_never_unpickled(tmp_path):
     mark = tmp_path / "mark"
     planted = np.array([Planted(mark)], dtype=object)
     for field in ("data", "format", "labels", "row_names"):
@@ -201,12 +198,12 @@ def test_symmetric_pattern_and_repeated_entries(tmp_path):
         (b"coordinate", b"array", "line 1 is not a supported .* .coordinate;"),
     ],
 )
-def test_damaged_matrices_are_refused(old, new, reason, tmp_path, refused):
+def test_damaged_matrices_are_refused(old, new, reason, tmp_path):
     (tmp_path / "m.mtx").write_bytes(MTX.replace(old, new))
     refused(tmp_path / "m.mtx", reason)
 
 
-def test_a_matrix_that_ends_early_is_refused(tmp_path, refused):
+def test_a_matrix_that_ends_early_is_refused(tmp_path):
     (tmp_path / "m.mtx").write_bytes(MTX[:-6])
     refused(tmp_path / "m.mtx", "it holds 2 or more counts, not the 3 it says")
     (tmp_path / "m.mtx.gz").write_bytes(gzip.compress(MTX)[:-9])
@@ -243,8 +240,8 @@ def folder(path, *, prefix="", genes="features.tsv", pack="", matrix=TURNED, **p
 )
 def test_10x_folders_are_turned_round(prefix, genes, pack, tmp_path):
     path = folder(tmp_path / "raw", prefix=prefix, genes=genes, pack=pack)
-    for given in (path, path / f"{prefix}matrix.mtx{pack}"):
-        table = read_counts(given)
+    for place in (path, path / f"{prefix}matrix.mtx{pack}"):
+        table = read_counts(place)
         np.testing.assert_array_equal(table.X.toarray(), Y)
         assert table.row_names.tolist() == ["AAAC-1", "AAAG-1"]
         assert table.column_names.tolist() == ["ACTB", "TBCE (ENSG2)", "TBCE (ENSG3)"]
@@ -263,7 +260,7 @@ def test_a_lone_matrix_of_a_10x_name_is_a_plain_matrix(tmp_path):
     np.testing.assert_array_equal(table.X.toarray(), Y)
 
 
-def test_folders_that_lack_something_are_told(tmp_path, refused):
+def test_folders_that_lack_something_are_told(tmp_path):
     path = folder(tmp_path / "a")
     (path / "barcodes.tsv").unlink()
     refused(path, "beside matrix.mtx there is no barcodes.tsv, plain or as .gz")
@@ -296,3 +293,151 @@ def test_genes_of_one_column_and_files_of_mixed_packing(tmp_path):
     table = read_counts(path)
     assert table.column_names.tolist() == ["a", "b", "c"]
     assert table.row_names.tolist() == ["c1", "c2"]
+
+
+HEADERS = {width: _mtx.Header((70_000, 2_000_000_000), 9, width) for width in (2, 3)}
+LETTERS = st.sampled_from([*"0123456789.eE+- \t\n\r%", "1 2 3\n", "7 1 0.5\n"])
+NUMBERS = st.one_of(
+    st.integers(0, 2**53 - 1).map(str),
+    st.floats(0, 2.0**52).map(repr),
+    st.floats(0, 1e15).map(lambda value: f"{value:.3e}"),
+    st.floats(0, 1e15).map(lambda value: f"{value:.{int(value) % 19}f}"),
+    st.sampled_from(["0.", ".5", "007", "1e5", "1e+05", "3E-2", "1e15", "1e-23"]),
+    st.sampled_from(["123456789012345678e-4", "0.1000000000000000055511151231257"]),
+)
+
+
+def by_line(content, header):
+    return _mtx._by_line(content, 0, header)
+
+
+def same(found, expected):
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=6), st.booleans())
+def test_numbers_are_those_of_python(numbers, ended):
+    content = "\n".join(f"{i + 1} 2 {text}" for i, text in enumerate(numbers)).encode()
+    content += b"\n" * ended
+    n_lines, found = _mtx._tidy(content, HEADERS[3])
+    assert n_lines == len(numbers)
+    assert found is not None
+    same(found, by_line(content, HEADERS[3]))
+    assert found[2].tolist() == [float(text) for text in numbers]
+
+
+@given(
+    content=st.lists(LETTERS, max_size=30).map("".join).map(str.encode),
+    width=st.sampled_from(list(HEADERS)),
+)
+def test_lines_of_any_letters_are_read_alike_or_left_to_python(width, content):
+    _, found = _mtx._tidy(content, HEADERS[width])
+    if found is not None:
+        same(found, by_line(content, HEADERS[width]))
+
+
+@given(content=st.binary(max_size=40), width=st.sampled_from([2, 3]))
+def test_bytes_of_any_kind_never_crash(content, width):
+    _, found = _mtx._tidy(content, HEADERS[width])
+    if found is not None:
+        by_line(content, HEADERS[width])
+
+
+def test_places_outside_are_left_to_python():
+    lines = ("0 1 1", "1 0 1", "70001 1 1", "1 2000000001 1", "99999999999 1 1")
+    for line in lines:
+        content = f"1 1 1\n{line}\n".encode()
+        assert _mtx._tidy(content, HEADERS[3]) == (2, None)
+        with pytest.raises(DataFormatError, match="line 2 has a count at row"):
+            by_line(content, HEADERS[3])
+
+
+LIMIT = 1 << 30
+
+
+def entries(rng, shape, n_entries, largest):
+    places = [rng.integers(size, size=n_entries).astype(np.int32) for size in shape]
+    return *places, rng.integers(1, largest, size=n_entries, endpoint=True).astype(
+        float
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "largest", "n_parts"),
+    [
+        ((1, 1), 1, 2),
+        ((5, 300), 255, 7),
+        ((300, 5), 256, 1),
+        ((70_000, 2), 2**53 - 1, 2),
+        ((2, 70_000), 70_000, 7),
+    ],
+)
+def test_rows_are_those_of_scipy(shape, largest, n_parts):
+    rng = np.random.default_rng(0)
+    parts = [entries(rng, shape, 50, largest) for _ in range(n_parts)]
+    parts[0][2][0] += 0.5 if largest < 1000 else 0
+    found = to_rows(iter(parts), shape, LIMIT)
+    rows, columns, counts = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(rows, kind="stable")
+    np.testing.assert_array_equal(found.indices, columns[order])
+    np.testing.assert_array_equal(found.data, counts[order])
+    expected = np.bincount(rows, minlength=shape[0])
+    np.testing.assert_array_equal(np.diff(found.indptr), expected)
+    whole = sp.coo_array((counts, (rows, columns)), shape=shape).tocsr()
+    found.sum_duplicates()
+    np.testing.assert_array_equal(found.data, whole.data)
+
+
+def test_parts_may_be_used_again_by_whoever_made_them():
+    rows, columns, counts = entries(np.random.default_rng(0), (3, 4), 9, 5)
+    counts += 0.5
+
+    def parts():
+        yield rows, columns, counts
+        counts[:] = -1
+
+    assert to_rows(parts(), (3, 4), LIMIT).data.min() > 0
+
+
+def test_pointers_that_take_more_than_is_allowed_are_refused():
+    with pytest.raises(DataFormatError, match="unpacks to more than 100 bytes"):
+        to_rows(iter([]), (3000, 4), 100)
+
+
+def test_rows_are_made_in_the_memory_of_their_arrays():
+    data, indices = np.ones(3), np.array([0, 1, 0], dtype=np.int32)
+    rows = csr_rows(data, indices, np.array([0, 2, 3]), (2, 2))
+    assert np.shares_memory(rows.data, data)
+    assert np.shares_memory(rows.indices, indices)
+
+
+def test_pointers_beyond_32_bits_are_not_wrapped():
+    given = np.array([0, 2**32, 2**32 + 3])
+    arrays = (np.ones(3), np.zeros(3, dtype=np.int32), given)
+    with pytest.raises(ValueError, match=r"."):
+        csr_rows(*arrays, (2, 2))
+
+
+def test_joined_rows_keep_32_bit_indices():
+    block = csr_rows(np.ones(1), np.zeros(1, dtype=np.int32), np.array([0, 1]), (1, 2))
+    assert joined([block, block.copy()]).indices.dtype == np.int32
+
+
+@pytest.mark.parametrize("version", [(1, 0), (2, 0)])
+def test_headers_are_parsed_by_one_thread_at_a_time(version, tmp_path, monkeypatch):
+    """Python 3.11 can fail where two threads parse literals."""
+    path, locked = tmp_path / "arrays.npz", []
+    name = f"read_array_header_{version[0]}_{version[1]}"
+    parse = getattr(np.lib.format, name)
+
+    def seen(file):
+        locked.append(npz_arrays._PARSING.locked())
+        return parse(file)
+
+    monkeypatch.setattr(np.lib.format, name, seen)
+    with zipfile.ZipFile(path, "w") as archive, archive.open("a.npy", "w") as file:
+        np.lib.format.write_array(file, np.arange(3), version=version)
+    with npz_arrays.open_npz(path) as arrays:
+        np.testing.assert_array_equal(arrays["a"], np.arange(3))
+    assert locked == [True]
