@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from containers import planted
-from threecpo import CountTable, write_counts
+from threecpo import CountTable, results
 from threecpo.cli import main
 
 X, TRUE = planted(n_background=20)
@@ -41,13 +42,19 @@ class Done(NamedTuple):
 
 
 def runner(capsys):
-    """Return a function that runs a command in this process."""
+    """Return a function that runs a command in this process and checks how it ends.
 
-    def run(*arguments):
+    ``run.wrong`` is the same for bad input.
+    """
+
+    def run(*arguments, code=0):
         capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
-        return Done(code, *capsys.readouterr())
+        found = main([str(argument) for argument in arguments])
+        done = Done(found, *capsys.readouterr())
+        assert done.code == code, done
+        return done
 
+    run.wrong = partial(run, code=2)
     return run
 
 
@@ -90,6 +97,16 @@ def quoted(name):
     return '"' + name.replace('"', '""') + '"'
 
 
+def facts_of(folder):
+    """What the run file of results says."""
+    return json.loads(Path(folder, "run.json").read_text(encoding="utf-8"))
+
+
+def rows_of(folder):
+    """The table of rows of results."""
+    return results.read_table(Path(folder, "labels.csv"), results.ROWS)
+
+
 def contents(folder):
     """Bytes of every file below a folder."""
     return {
@@ -113,6 +130,7 @@ def assert_one_line(done, *parts):
     assert done.code == 2, done
     assert done.err.count("\n") == 1, done.err
     assert done.err.startswith("threecpo: ")
+    assert done.out == ""
     assert "Traceback" not in done.err
     for part in parts:
         assert part in done.err
@@ -126,10 +144,3 @@ def same(a, b):
     if a.dtype.kind == "f":
         return a.tobytes() == b.tobytes()
     return a.tolist() == b.tolist()
-
-
-def beside_cells(capsys, folder, monkeypatch):
-    """Run commands in a folder that holds the table as cells.npz."""
-    monkeypatch.chdir(folder)
-    write_counts(table(), folder / "cells.npz")
-    return runner(capsys)

@@ -1,21 +1,25 @@
-"""Help is quick and has examples that hold."""
+"""Help is quick and has examples that hold, and the command demo."""
 
 import inspect
 import json
 import os
 import re
 import shlex
-import subprocess
 import sys
+import webbrowser
 from contextlib import nullcontext
+from pathlib import Path
 
 import click
 import numpy as np
 import pytest
-from running import assert_one_line, elsewhere, runner
+from running import FILES, X, assert_one_line, elsewhere, facts_of, runner, same
 
 import threecpo
+from processes import run_python
+from threecpo import ThreeCPO, write_counts
 from threecpo.cli._main import COMMANDS, commands
+from threecpo.datasets import load_austen
 from threecpo.distributed import fit as fit_blocks
 from threecpo.text import count_terms
 
@@ -57,7 +61,7 @@ def test_every_help_has_examples_that_can_be_parsed(capsys):
     run = runner(capsys)
     for names in ((), *ALL):
         done = run(*names, "--help")
-        assert (done.code, done.err) == (0, "")
+        assert done.err == ""
         called = " ".join(["threecpo", *names])
         assert done.out.startswith(f"Usage: {called}")
         found = examples(done.out)
@@ -99,7 +103,7 @@ def test_the_versions_of_libraries(run):
     ],
 )
 def test_wrong_names_are_usage_errors_of_one_line(names, sentence, run):
-    assert_one_line(run(*names), sentence, "--help")
+    assert_one_line(run.wrong(*names), sentence, "--help")
 
 
 def test_a_first_run_says_that_it_compiles(run, monkeypatch, tmp_path):
@@ -112,16 +116,16 @@ def test_a_first_run_says_that_it_compiles(run, monkeypatch, tmp_path):
     begun = []
     monkeypatch.setattr(ahead, "compiled_beside", lambda: nullcontext(begun.append(1)))
     assert _options.will_compile()
-    done = run("info", "nowhere.csv")
+    done = run.wrong("info", "nowhere.csv")
     assert done.err.splitlines()[0] == "threecpo: Compiling (once) …"
     assert not begun
-    run("fit", "nowhere.csv")
+    run.wrong("fit", "nowhere.csv")
     assert begun
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
     (tmp_path / "loops_x").mkdir()
     (tmp_path / "loops_x" / f"rows.assign-1.{version}.nbi").touch()
     assert not _options.will_compile()
-    assert "Compiling" not in run("info", "nowhere.csv").err
+    assert "Compiling" not in run.wrong("info", "nowhere.csv").err
 
 
 def test_help_loads_nothing_heavy():
@@ -133,8 +137,7 @@ def test_help_loads_nothing_heavy():
         "        assert main([*names, '--help']) == 0\n"
         "print(json.dumps(sorted(sys.modules)))"
     )
-    command = [sys.executable, "-c", program]
-    out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    out = run_python("-c", program, check=True).stdout
     loaded = {name.partition(".")[0] for name in json.loads(out)}
     heavy = {"numpy", "scipy", "sklearn", "numba", "pandas", "rich", "jinja2"}
     assert not loaded & (heavy | {"matplotlib", "anndata", "pooch"})
@@ -173,16 +176,14 @@ def test_help_is_short_and_says_where_the_rest_is(run):
     for (name,), command in ALL.items():
         short = shown_options(run(name, "--help").out)
         assert len(short) <= most.get(name, 12), name
-        whole = run(name, "--help-all")
         options = [p for p in command.params if isinstance(p, click.Option)]
         public = {p.opts[-1] for p in options if not p.hidden}
         if public <= {*short}:
-            assert whole.code == 2
+            run.wrong(name, "--help-all")
         else:
             assert "--help-all" in short
+            whole = run(name, "--help-all")
             assert {*shown_options(whole.out)} == public | {"--help", "--help-all"}
-    fit = [p for p in ALL[("fit",)].params if isinstance(p, click.Option)]
-    assert sum(not p.hidden for p in fit) <= 46
 
 
 def test_options_of_parameters_are_those_of_the_estimator(run):
@@ -210,3 +211,61 @@ def test_defaults_are_shown_as_they_are(run):
     )
     rows = re.search(r"--sample-rows N .*?\[default: (\d+)", text)[1]
     assert int(rows) == default_of(fit_blocks, "sample_rows")
+
+
+PAGE = "austen.threecpo/report.html"
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Addresses that a browser was asked to open; it finds those without "none"."""
+    addresses = []
+
+    def show(address):
+        addresses.append(address)
+        return "none" not in address
+
+    monkeypatch.setattr(webbrowser, "open", show)
+    return addresses
+
+
+def test_it_finds_the_novels_and_runs_twice(run, opened):
+    done = run("demo")
+    assert done.err == ""
+    assert f"Report: {PAGE}" in done.out.splitlines()
+    assert "Each cluster is one novel" in done.out
+    assert "elizabeth / darcy / bennet" in done.out
+    assert "--open does it" in done.out
+    folder = Path("austen.threecpo")
+    chosen = {"k_path.csv", "k_divisions.csv"}
+    assert {path.name for path in folder.iterdir()} == FILES | chosen
+    model = ThreeCPO(random_state=0).fit(load_austen().X)
+    assert same(threecpo.load(folder / "model.npz").labels_, model.labels_)
+    facts = facts_of(folder)
+    assert facts["agreement"]["novel"]["ARI"] == 1
+    assert facts["nouns"] == {"row_noun": "chapters", "column_noun": "words"}
+    assert opened == []
+    again = run("demo", "--open")
+    assert "--open does it" not in again.out
+    assert opened == [Path(PAGE).absolute().as_uri()]
+
+
+def test_without_a_browser_it_says_what_to_open(run, opened):
+    done = run("demo", "-o", "none", "--open")
+    assert done.err == (
+        "threecpo: No browser was found; open none/report.html yourself.\n"
+    )
+
+
+def test_it_replaces_only_what_it_wrote(run):
+    write_counts(threecpo.CountTable(X), "mine.npz")
+    run("fit", "mine.npz", "-k", 3, "--no-report")
+    before = Path("mine.threecpo/run.json").read_bytes()
+    done = run.wrong("demo", "-o", "mine.threecpo")
+    sentence = "mine.threecpo holds other results; choose another folder with -o."
+    assert done.err == f"threecpo: {sentence}\n"
+    assert Path("mine.threecpo/run.json").read_bytes() == before
+    Path("notes").mkdir()
+    Path("notes/mine.txt").touch()
+    run.wrong("demo", "-o", "notes")
+    assert [path.name for path in Path("notes").iterdir()] == ["mine.txt"]

@@ -4,9 +4,10 @@ import json
 import re
 from html import unescape
 
+import anndata
 import numpy as np
 import pytest
-from running import written_csv
+from running import facts_of, rows_of, written_csv
 
 from containers import unpacked
 from threecpo import results
@@ -74,22 +75,19 @@ def close(found, expected, rel=1e-5):
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_place_says_the_same(name, run, tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
-    anndata = pytest.importorskip("anndata")
-    pytest.importorskip("xlsxwriter")
     X = table(tmp_path / "t.csv", seed=len(name))
     options = [] if "--labels" in OPTIONS[name] else ["--labels", "kind"]
     options += ["--drop", "kind"] if options == [] and "--known" not in name else []
     options += ["--drop", "lab"] if "lab" not in OPTIONS[name] else []
     written = ["--write", "xlsx", "--write", "h5ad", "-o", "out"]
     done = run("fit", "t.csv", *OPTIONS[name], *options, *written)
-    assert done.code == 0, done.err
     out = tmp_path / "out"
-    labels = results.read_table(out / "labels.csv", results.ROWS)
+    labels = rows_of(out)
     whole = {"size": np.dtype(int), "cluster": np.dtype(int)}
     number = {"share": np.dtype(float), "confidence": np.dtype(float)}
     clusters = results.read_table(out / "clusters.csv", whole | number)
     columns = results.read_table(out / "columns.csv")
-    facts = json.loads((out / "run.json").read_text())
+    facts = facts_of(out)
     book = openpyxl.load_workbook(out / "segments.xlsx")
     adata = anndata.read_h5ad(out / "segments.h5ad")
     page = (out / "report.html").read_text(encoding="utf-8")
