@@ -36,8 +36,7 @@ WHOLESALES = (
 
 def wholesales(folder):
     zipped(
-        folder / "wholesale+customers.zip",
-        {"Wholesale customers data.csv": WHOLESALES},
+        folder / "wholesale+customers.zip", {"Wholesale customers data.csv": WHOLESALES}
     )
 
 
@@ -150,9 +149,7 @@ def reuters(folder):
             "</TEXT>",
         ),
         article(
-            5,
-            ["acq"],
-            '<TEXT TYPE="UNPROC">&#2;\nCORRECTION\n Reuter\n&#3;\n\n</TEXT>',
+            5, ["acq"], '<TEXT TYPE="UNPROC">&#2;\nCORRECTION\n Reuter\n&#3;\n\n</TEXT>'
         ),
     ]
     inner = tarred(
