@@ -1,19 +1,17 @@
-"""Figures of a fit say what the model says."""
+"""Figures say what the model and the path say."""
 
 import sys
 
-import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
 from containers import planted
 from fitting import X, fit
-from threecpo import ThreeCPO, plot, results
+from threecpo import ThreeCPO, plot, results, select_n_clusters
+from threecpo.plot import cluster_path, k_path
 from threecpo.plot.style import CLUSTERS, GREY, cluster_labels, cluster_styles
-
-mpl.use("Agg")
-plt = pytest.importorskip("matplotlib.pyplot")
 
 FIGURES = {
     "heat_map": plot.heat_map,
@@ -190,3 +188,110 @@ class TestNames:
         assert cluster_labels([f"n{k}" for k in range(26)])[-1] == "25"
         assert cluster_labels([f"n{k}" for k in range(25)])[-1] == "24: n24"
         assert cluster_labels(["cluster 0", "ants"]) == ["0", "1: ants"]
+
+
+COUNTS, _ = planted(n_rows=30)
+
+
+def path_of(COUNTS=COUNTS, n_clusters=range(1, 6), **options):
+    return select_n_clusters(
+        COUNTS, n_clusters, **{"n_init": 3, "random_state": 0} | options
+    )
+
+
+@pytest.fixture(scope="module")
+def path():
+    return path_of()
+
+
+def curve(ax):
+    """Points of the criterion, and where the best is marked."""
+    line, mark = ax.get_lines()
+    assert len(set(mark.get_xdata())) == 1
+    return line.get_xdata(), line.get_ydata(), mark.get_xdata()[0]
+
+
+def beside(ax):
+    return [other for other in ax.figure.axes if other is not ax]
+
+
+@pytest.mark.parametrize(
+    ("criterion", "label"),
+    [("mdl", "loss + v(K)"), ("mdl-dispersion", "loss over dispersion + v(K)")],
+)
+def test_the_criterion_is_drawn_and_its_minimum_marked(path, criterion, label):
+    path = path.choose(criterion)
+    ax = path.plot()
+    k, values, marked = curve(ax)
+    np.testing.assert_array_equal(k, path.n_clusters)
+    np.testing.assert_array_equal(values, path.totals)
+    assert marked == k[np.argmin(values)] == 3
+    assert ax.get_xlabel() == "clusters K"
+    assert ax.get_ylabel() == f"{label} (●)"
+    assert ax.get_title() == "3 clusters"
+
+
+def test_relevant_columns_have_their_own_axis(path):
+    (other,) = beside(path.plot())
+    (line,) = other.get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), path.n_clusters)
+    np.testing.assert_array_equal(line.get_ydata(), path.to_frame()["relevant"])
+    assert other.get_ylabel() == "relevant columns (■)"
+
+
+def test_a_given_ax_is_used_and_no_figure_made(path):
+    _, (left, right) = plt.subplots(1, 2)
+    assert k_path(path, right) is right
+    assert len(plt.get_fignums()) == 1
+    assert left.get_lines() == []
+    assert len(right.get_lines()) == 2
+
+
+def test_no_clusters_are_said_in_the_title():
+    COUNTS = np.random.default_rng(0).poisson(5.0, size=(80, 10))
+    ax = path_of(COUNTS, [1, 2, 3]).plot()
+    assert ax.get_title() == "no clusters found"
+    assert curve(ax)[2] == 1
+
+
+def test_numbers_of_clusters_are_whole(path):
+    ax = path.plot()
+    ax.figure.canvas.draw()
+    ticks = ax.get_xticks()
+    np.testing.assert_array_equal(ticks, np.rint(ticks))
+
+
+def test_without_matplotlib_a_path_names_the_extra(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    with pytest.raises(
+        ImportError, match=r'^A figure needs matplotlib, .*"threecpo\[plot\]"$'
+    ):
+        path.plot()
+
+
+@pytest.fixture(scope="module")
+def longer():
+    return select_n_clusters(
+        planted(n_rows=30)[0], range(1, 7), n_init=3, random_state=0
+    )
+
+
+@pytest.mark.parametrize("last", [None, 2, 6])
+def test_circles_lines_and_the_best(longer, last):
+    ax = cluster_path(longer, last=last)
+    shown = last or max(longer.best_k, longer.runner_up) + 1
+    part = results.cluster_path(longer.divisions(), shown)
+    (circles,) = ax.collections
+    places = [(each["x"], each["n_clusters"]) for each in part["clusters"]]
+    np.testing.assert_allclose(circles.get_offsets(), places)
+    best, *lines = ax.get_lines()
+    assert set(best.get_ydata()) == {longer.best_k}
+    assert len(lines) == len(part["lines"])
+    assert ax.yaxis_inverted()
+    plt.close("all")
+
+
+def test_given_axes_are_used(longer):
+    _, ax = plt.subplots()
+    assert cluster_path(longer, ax) is ax
+    plt.close("all")
