@@ -1,25 +1,30 @@
 """Typical mistakes in Python: a clear sentence each; its advice leads to a fit."""
 
+import shutil
 import traceback
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 import threecpo
 from threecpo import (
     CountTable,
     ThreeCPO,
+    distributed,
     read_counts,
     report,
     results,
     select_n_clusters,
     write_counts,
 )
+from threecpo._fit.checkpoint import _locked
 from threecpo.text import count_terms
 
+pytestmark = pytest.mark.filterwarnings("ignore:Only . of n_clusters")
 X = np.random.default_rng(0).poisson(5, (30, 4))
 FRAME = pd.DataFrame(X, columns=list("abcd"))
 LEVELS = pd.MultiIndex.from_product([["x", "y"], ["a", "b"]])
@@ -162,7 +167,6 @@ IN_PYTHON = {
 }
 
 
-@pytest.mark.filterwarnings("ignore:Only . of n_clusters")
 @pytest.mark.parametrize("case", IN_PYTHON)
 def test_in_python(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -184,15 +188,61 @@ def test_frames_that_are_right_stay_right():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         np.testing.assert_array_equal(fit(mixed).labels_, expected.labels_)
-        polars = pytest.importorskip("polars")
-        again = fit(polars.from_pandas(FRAME))
+        again = fit(pl.from_pandas(FRAME))
     np.testing.assert_array_equal(again.labels_, expected.labels_)
 
 
 def test_a_polars_frame_with_a_text_column():
-    polars = pytest.importorskip("polars")
-    frame = polars.DataFrame({"a": [1, 2], "town": ["Rome", "Oslo"]})
+    frame = pl.DataFrame({"a": [1, 2], "town": ["Rome", "Oslo"]})
     with pytest.raises(
         ValueError, match=r"'town' of X contains 'Rome', .*drop\(\['town"
     ):
         fit(frame)
+
+
+def checkpointed(folder, k=2, data=X):
+    model = ThreeCPO(k, n_init=2, random_state=0)
+    return distributed.fit(model, data, sample_rows=20, checkpoint=folder)
+
+
+def cut(folder):
+    content = (folder / "state.json").read_bytes()
+    (folder / "state.json").write_bytes(content[:-9])
+
+
+# What is done to a checkpoint, or tried with it, and the sentence.
+CHECKPOINTS = {
+    "another fit": ({"k": 3}, None, "name another folder, or remove it to start again"),
+    "other data": ({"data": X + 1}, None, "name another folder, or remove it"),
+    "damage": ({}, cut, "is damaged: .*; remove it to start again"),
+}
+
+
+@pytest.mark.parametrize("case", CHECKPOINTS)
+def test_checkpoints_of_something_else(case, tmp_path):
+    other, damaged, sentence = CHECKPOINTS[case]
+    checkpointed(tmp_path / "state")
+    if damaged is not None:
+        damaged(tmp_path / "state")
+    with pytest.raises(ValueError, match=sentence):
+        checkpointed(tmp_path / "state", **other)
+    if "another folder" in sentence:
+        checkpointed(tmp_path / "another", **other)
+    shutil.rmtree(tmp_path / "state")
+    checkpointed(tmp_path / "state", **other)
+
+
+def test_a_checkpoint_among_other_files(tmp_path):
+    (tmp_path / "thesis.tex").write_text("all of it")
+    with pytest.raises(ValueError, match="name a folder of its own"):
+        checkpointed(tmp_path)
+    checkpointed(tmp_path / "state")
+
+
+def test_a_checkpoint_in_use(tmp_path):
+    (tmp_path / "state").mkdir()
+    with _locked(tmp_path / "state"):
+        with pytest.raises(ValueError, match="wait for it to end, or name another"):
+            checkpointed(tmp_path / "state")
+        checkpointed(tmp_path / "another")
+    checkpointed(tmp_path / "state")
