@@ -56,7 +56,7 @@ test-bare: $(VENV)/.pip
 	@.venv-bare/bin/python -m pip --quiet install --upgrade "pip>=25.1"
 	@.venv-bare/bin/python -m pip --quiet install --editable . --group test-base
 	@.venv-bare/bin/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow" \
-	  tests/cluster tests/core tests/fit tests/select tests/test_extras.py tests/test_import.py
+	  tests/cluster tests/core tests/fit tests/select tests/test_import.py
 
 test-addresses: $(VENV)/.test
 	@$(BIN)/python -m pytest -q -p no:xdist tests/docs/test_release.py
@@ -107,7 +107,7 @@ tutorials: $(VENV)/.test
 	@for page in cells texts sites customers; do \
 	  echo "$$page:" && folder=$$(mktemp -d) && \
 	  (cd $$folder && MPLBACKEND=Agg $(abspath $(BIN))/python -W ignore \
-	    $(abspath tests)/tutorial.py $(abspath docs)/tutorials/$$page.md $(UPDATE)) || exit 1; \
+	    $(abspath tests/docs)/tutorial.py $(abspath docs)/tutorials/$$page.md $(UPDATE)) || exit 1; \
 	  rm -rf $$folder; \
 	done
 

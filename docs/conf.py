@@ -7,7 +7,7 @@ from pathlib import Path
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
-sys.path[:0] = [str(DOCS / "_ext"), str(ROOT / "tests")]
+sys.path[:0] = [str(DOCS / "_ext"), str(ROOT / "tests" / "docs")]
 
 import made_files  # noqa: E402
 

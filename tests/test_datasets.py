@@ -29,62 +29,64 @@ def model(table):
     return ThreeCPO(random_state=0).fit(table)
 
 
-class TestAusten:
-    def test_chapters_have_names_and_novels(self, table):
-        assert table.shape == (269, 2000)
-        assert table.label_kind == "novel"
-        novels = table.label_kinds["novel"]
-        sizes = dict(zip(*np.unique(novels, return_counts=True), strict=True))
-        assert sizes == {
-            "Emma": 55,
-            "Mansfield Park": 48,
-            "Northanger Abbey": 31,
-            "Persuasion": 24,
-            "Pride and Prejudice": 61,
-            "Sense and Sensibility": 50,
-        }
-        assert len(set(table.row_names)) == 269
-        words = dict(zip(table.column_names, range(2000), strict=True))
-        first = table.row_names.tolist().index("Pride and Prejudice, chapter 1")
-        # "My dear Mr. Bennet", and no word of Emma's.
-        assert table.X[first, words["bennet"]] > 5
-        assert table.X[first, words["knightley"]] == 0
-        assert table.licence == "Public domain"
-        assert "Gutenberg" in table.source
+def test_chapters_have_names_and_novels(table):
+    assert table.shape == (269, 2000)
+    assert table.label_kind == "novel"
+    novels = table.label_kinds["novel"]
+    sizes = dict(zip(*np.unique(novels, return_counts=True), strict=True))
+    assert sizes == {
+        "Emma": 55,
+        "Mansfield Park": 48,
+        "Northanger Abbey": 31,
+        "Persuasion": 24,
+        "Pride and Prejudice": 61,
+        "Sense and Sensibility": 50,
+    }
+    assert len(set(table.row_names)) == 269
+    words = dict(zip(table.column_names, range(2000), strict=True))
+    first = table.row_names.tolist().index("Pride and Prejudice, chapter 1")
+    # "My dear Mr. Bennet", and no word of Emma's.
+    assert table.X[first, words["bennet"]] > 5
+    assert table.X[first, words["knightley"]] == 0
+    assert table.licence == "Public domain"
+    assert "Gutenberg" in table.source
 
-    def test_the_clusters_are_the_six_novels(self, table, model):
-        assert model.n_clusters_ == 6
-        assert adjusted_rand_score(table.labels, model.labels_) == 1
-        assert model.cluster_names_.tolist() == [
-            "elizabeth / darcy / bennet",
-            "emma / harriet / weston",
-            "elinor / marianne / dashwood",
-            "fanny / crawford / edmund",
-            "catherine / tilney / thorpe",
-            "anne / elliot / captain",
-        ]
-        groups = dict(
-            zip(*np.unique(model.column_groups_, return_counts=True), strict=True)
-        )
-        assert groups == {1: 250, 0: 1496, -1: 254}
 
-    def test_names_and_labels_do_not_leak_into_the_clusters(self, table, model):
-        bare = ThreeCPO(random_state=0).fit(table.X)
-        np.testing.assert_array_equal(bare.labels_, model.labels_)
-        assert bare.loss_ == model.loss_
+def test_the_clusters_are_the_six_novels(table, model):
+    assert model.n_clusters_ == 6
+    assert adjusted_rand_score(table.labels, model.labels_) == 1
+    assert model.cluster_names_.tolist() == [
+        "elizabeth / darcy / bennet",
+        "emma / harriet / weston",
+        "elinor / marianne / dashwood",
+        "fanny / crawford / edmund",
+        "catherine / tilney / thorpe",
+        "anne / elliot / captain",
+    ]
+    groups = dict(
+        zip(*np.unique(model.column_groups_, return_counts=True), strict=True)
+    )
+    assert groups == {1: 250, 0: 1496, -1: 254}
 
-    def test_the_file_is_what_the_script_makes(self):
-        if not CHAPTERS.exists():
-            pytest.skip(f"{CHAPTERS.name} is not at hand")
-        path = ROOT / "docs" / "_ext" / "austen_counts.py"
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        script = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(script)
-        made = script.arrays_of(CHAPTERS)
-        with np.load(script.TARGET) as stored:
-            assert set(stored) == set(made)
-            for name, values in made.items():
-                np.testing.assert_array_equal(stored[name], values)
+
+def test_names_and_labels_do_not_leak_into_the_clusters(table, model):
+    bare = ThreeCPO(random_state=0).fit(table.X)
+    np.testing.assert_array_equal(bare.labels_, model.labels_)
+    assert bare.loss_ == model.loss_
+
+
+def test_the_file_is_what_the_script_makes():
+    if not CHAPTERS.exists():
+        pytest.skip(f"{CHAPTERS.name} is not at hand")
+    path = ROOT / "docs" / "_ext" / "austen_counts.py"
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    made = script.arrays_of(CHAPTERS)
+    with np.load(script.TARGET) as stored:
+        assert set(stored) == set(made)
+        for name, values in made.items():
+            np.testing.assert_array_equal(stored[name], values)
 
 
 @pytest.mark.parametrize("n_rows", [3, 10, 1000, 1001])
@@ -135,10 +137,7 @@ def test_exactly_a_fifth_of_the_entries_is_perturbed(n_rows):
 @pytest.mark.parametrize("noise_columns", [0, 1, 20])
 def test_robustness_to_more_noise_columns(noise_columns, seed):
     X, labels = make_synth(
-        noise_columns=noise_columns,
-        constant_columns=0,
-        perturbed=0,
-        random_state=seed,
+        noise_columns=noise_columns, constant_columns=0, perturbed=0, random_state=seed
     )
     assert X.shape == (1000, 4 + noise_columns)
     sizes = X[:, [3]]

@@ -1,9 +1,10 @@
 """Memory: nothing is made dense, nothing is left behind."""
 
-import subprocess
 import sys
 
 import pytest
+
+from processes import run_python
 
 pytest.importorskip("resource", reason="memory is measured by POSIX's resource")
 
@@ -58,8 +59,7 @@ GROWTH_MB = 12
 
 
 def measured(program):
-    command = [sys.executable, "-c", program]
-    out = subprocess.run(command, capture_output=True, text=True, check=True)
+    out = run_python("-c", program, check=True)
     return float(out.stdout)
 
 

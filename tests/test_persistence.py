@@ -184,19 +184,6 @@ def test_loading_no_file_or_a_folder_says_so(tmp_path):
         threecpo.load(fit())
 
 
-def test_a_link_stays_a_link(tmp_path):
-    (tmp_path / "link.npz").symlink_to(tmp_path / "real.npz")
-    fit().save(tmp_path / "link.npz")
-    assert (tmp_path / "link.npz").is_symlink()
-    assert threecpo.load(tmp_path / "real.npz").n_clusters_ == 3
-
-
-def test_a_folder_that_is_not_there_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError) as caught:
-        fit().save(tmp_path / "no" / "model.npz")
-    assert caught.value.filename == str(tmp_path / "no")
-
-
 def test_a_model_is_saved_without_its_rows(path, tmp_path):
     names = [f"patient {i}" for i in range(len(X))]
     table = threecpo.CountTable(X, row_names=names)

@@ -47,7 +47,6 @@ def test_steps_are_added_up(capsys):
 
 
 def test_a_terminal_has_a_bar(monkeypatch):
-    pytest.importorskip("rich")
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")

@@ -47,19 +47,14 @@ def test_it_is_count_vectorizer_on_any_text(texts):
 def test_words_of_one_stem_are_one_term():
     table = count_terms(TEXTS)
     assert list(table.column_names) == [
-        *("42", "and", "bees_2", "cluster", "of", "the", "x1", "été"),
+        *("42", "and", "bees_2", "cluster", "of", "the", "x1", "été")
     ]
     column = list(table.column_names).index("cluster")
     np.testing.assert_array_equal(table.X.toarray()[:, column], [2, 0, 1, 0])
 
 
 def test_the_most_frequent_terms_are_kept_and_ties_go_by_the_alphabet():
-    for max_features in (
-        1,
-        2,
-        3,
-        None,
-    ):
+    for max_features in (1, 2, 3, None):
         texts = ["dd cc bb aa", "dd dd ee", "ee"]
         expected = {1: ["dd"], 2: ["dd", "ee"], 3: ["aa", "dd", "ee"]}
         table = count_terms(texts, max_features, stem=None)
@@ -146,12 +141,7 @@ def test_a_first_line_is_short_and_one_line(text, longest):
 
 
 def test_a_very_short_line_is_no_longer_than_asked_for():
-    for longest, line in (
-        (1, "…"),
-        (2, "…"),
-        (3, "c …"),
-        (4, "cats"),
-    ):
+    for longest, line in ((1, "…"), (2, "…"), (3, "c …"), (4, "cats")):
         assert first_line("cats", longest) == line
 
 
@@ -175,11 +165,7 @@ def test_new_texts_are_counted_by_the_terms_of_others():
 
 
 def test_a_vocabulary_has_different_terms():
-    for vocabulary in (
-        [],
-        ["a", "a"],
-        "cat",
-    ):
+    for vocabulary in ([], ["a", "a"], "cat"):
         with pytest.raises(
             ValueError, match="vocabulary must be a list of different terms"
         ):
@@ -208,13 +194,7 @@ def test_what_is_no_list_of_texts_is_refused():
 
 
 def test_max_features_is_a_whole_number():
-    for max_features in (
-        0,
-        -1,
-        1.5,
-        "all",
-        True,
-    ):
+    for max_features in (0, -1, 1.5, "all", True):
         with pytest.raises(ValueError, match=r"max_features=.* must be an integer"):
             count_terms(["words"], max_features)
 
@@ -249,10 +229,7 @@ def test_version_3_counts_as_none(monkeypatch):
 
 
 def test_a_word_of_a_million_letters_costs_no_more_than_itself():
-    for language in (
-        "english",
-        None,
-    ):
+    for language in ("english", None):
         long = "x" * 1_000_000
         texts = [long, *(f"word{i}" for i in range(300))]
         table = count_terms(texts, stem=language)

@@ -1,11 +1,15 @@
-"""Files and folders appear complete or not at all, whatever their names are."""
+"""Files and folders appear complete or not at all, whoever is killed or looks on."""
 
 import io
+import signal
+import subprocess
+import sys
+from functools import partial
 
 import numpy as np
 import pytest
 
-from threecpo import CountTable, read_counts, write_counts
+from threecpo import CountTable, _writing, read_counts, write_counts
 from threecpo._writing import new_folder, put_in_place, replaced, write_arrays
 from threecpo.io.blocks import write_blocks
 
@@ -103,3 +107,112 @@ def test_objects_are_refused():
     with pytest.raises(TypeError, match="names holds objects"):
         write_arrays(file, {"names": np.array(["x", None], dtype=object)})
     assert file.getvalue() == b""
+
+
+def test_an_old_file_stays_until_the_new_is_complete(tmp_path):
+    target = tmp_path / "t"
+    target.write_text("old")
+    with pytest.raises(FileExistsError, match="force=True"), put_in_place(target):
+        raise AssertionError
+    assert interrupted(partial(put_in_place, force=True), target)
+    assert target.read_text() == "old"
+    with put_in_place(target, force=True) as beside:
+        beside.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert left_in(tmp_path) == ["t"]
+
+
+POSIX = pytest.mark.skipif(sys.platform == "win32", reason="no locks")
+# Writes half of a file or folder, says so, and waits to be killed.
+PROGRAM = """
+import signal, sys
+from pathlib import Path
+from threecpo import _writing
+target = Path(sys.argv[1])
+ours = lambda _: True
+with (
+    _writing.new_folder(target, force=True, is_ours=ours)
+    if sys.argv[2] == "folder"
+    else _writing.put_in_place(target, force=True)
+) as beside:
+    (beside / "half" if sys.argv[2] == "folder" else beside).write_text("half")
+    print("ready", flush=True)
+    signal.pause()
+"""
+# Is killed between the two renames that replace a folder.
+BETWEEN = """
+import os, signal, sys
+from pathlib import Path
+from threecpo import _writing
+rename = Path.rename
+def killed(self, target):
+    if self.name.startswith(".part-"):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rename(self, target)
+Path.rename = killed
+with _writing.new_folder(Path(sys.argv[1]), force=True, is_ours=lambda _: True) as new:
+    (new / "content").write_text("new")
+"""
+
+
+def writer(target, kind):
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(target), kind],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+def end(process):
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+
+
+def write(target, content="new"):
+    with _writing.put_in_place(target, force=True) as beside:
+        beside.write_text(content)
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+@POSIX
+def test_leftovers_of_a_killed_process_are_removed(kind, tmp_path):
+    end(writer(tmp_path / "target", kind))
+    assert len(list(tmp_path.iterdir())) == 2, "the lock and what was written"
+    write(tmp_path / "other")
+    assert [path.name for path in tmp_path.iterdir()] == ["other"]
+
+
+@POSIX
+def test_what_another_process_is_writing_stays(tmp_path):
+    process = writer(tmp_path / "target", "folder")
+    try:
+        write(tmp_path / "other")
+        (part,) = tmp_path.glob(".part-*")
+        assert (part / "half").read_text() == "half"
+    finally:
+        end(process)
+
+
+@POSIX
+def test_a_folder_that_was_moved_away_comes_back(tmp_path):
+    target = tmp_path / "results"
+    target.mkdir()
+    (target / "content").write_text("old")
+    done = subprocess.run([sys.executable, "-c", BETWEEN, str(target)], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not target.exists()
+    write(tmp_path / "other")
+    assert (target / "content").read_text() == "old"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["other", "results"]
+
+
+@POSIX
+def test_files_of_others_with_such_names_stay(tmp_path):
+    for name in (".lock-mine", ".part-mine", ".old-mine", ".part-" + 32 * "0"):
+        (tmp_path / name).write_text("mine")
+    write(tmp_path / "other")
+    assert len(list(tmp_path.iterdir())) == 5

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import matplotlib as mpl
+import click
 import pytest
-
-import threecpo
 import tutorial
 
-click = pytest.importorskip("click")
+import threecpo
+from threecpo.io.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -40,10 +39,7 @@ def called(path):
 
 @pytest.mark.parametrize("path", RUN, ids=called)
 def test_the_code_of_a_page_runs(path, tmp_path, monkeypatch, capsys):
-    for library in ("anndata", "pandas", "pyarrow"):
-        pytest.importorskip(library)
     monkeypatch.chdir(tmp_path)
-    mpl.use("Agg")
     failures = tutorial.run_page(path)
     import matplotlib.pyplot as plt
 
@@ -143,3 +139,16 @@ def test_the_map_of_modules_is_up_to_date():
 
     page = module_map.PAGE.read_text(encoding="utf-8")
     assert module_map.with_map(page) == page, "run python docs/_ext/module_map.py"
+
+
+def test_the_table_of_formats_is_that_of_the_registry():
+    page = (DOCS / "guide" / "reading.md").read_text(encoding="utf-8")
+    table = page.partition("| --- |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines()[1:]]
+    listed = {name: row for row in rows for name in re.findall(r"`([^`]+)`", row[0])}
+    assert list(listed) == list(FORMATS)
+    for name, (_, files, _, written) in listed.items():
+        kind = FORMATS[name]
+        assert (name in written or written.strip().startswith("yes")) == kind.writes
+        if "`" in files:
+            assert all(f"`{suffix}`" in files for suffix in kind.suffixes)

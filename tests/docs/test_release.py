@@ -1,17 +1,21 @@
-"""What a release needs: addresses, versions, one way to install, links of README."""
+"""What a release needs: addresses, versions, one way to install, its files."""
 
 import importlib
 import os
 import re
 import tomllib
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PLACEHOLDER = ".invalid"
+
+
 with (ROOT / "pyproject.toml").open("rb") as _file:
     PROJECT = tomllib.load(_file)
+
+
 HOOK = PROJECT["tool"]["hatch"]["metadata"]["hooks"]["custom"]
 TEXTS = [
     path
@@ -87,3 +91,41 @@ def test_the_oldest_versions_are_those_of_the_project():
     assert set(oldest) == set(asked)
     for name, version in asked.items():
         assert re.fullmatch(rf"{re.escape(version)}(\.0)*", oldest[name]), name
+
+
+def names_in(builder_class):
+    builder = builder_class(str(ROOT))
+    files = builder.recurse_included_files()
+    return {PurePosixPath(Path(file.distribution_path).as_posix()) for file in files}
+
+
+def top_folders(names):
+    return {name.parts[0] for name in names if len(name.parts) > 1}
+
+
+def test_the_wheel_holds_the_package_alone():
+    wheel = pytest.importorskip("hatchling.builders.wheel")
+    names = names_in(wheel.WheelBuilder)
+    assert PurePosixPath("threecpo/cli/fit.py") in names
+    assert PurePosixPath("threecpo/data/austen.npz") in names
+    assert PurePosixPath("threecpo/data/README.md") in names
+    assert top_folders(names) == {"threecpo"}
+
+
+def test_the_source_distribution_holds_the_paper():
+    sdist = pytest.importorskip("hatchling.builders.sdist")
+    names = names_in(sdist.SdistBuilder)
+    assert PurePosixPath("paper/paper_values.csv") in names
+    assert PurePosixPath("src/threecpo/data/austen.npz") in names
+    assert PurePosixPath("paper/__main__.py") in names
+    assert PurePosixPath("docs/tutorials/cells.md") in names
+    assert PurePosixPath("docs/images/report.png") in names
+    assert PurePosixPath("conftest.py") in names
+    parts = {"src", "benchmarks", "docs", "fuzz", "paper", "tests"}
+    assert top_folders(names) == parts
+
+
+def test_the_wheel_is_made_of_one_folder():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        targets = tomllib.load(file)["tool"]["hatch"]["build"]["targets"]
+    assert targets["wheel"] == {"packages": ["src/threecpo"]}

