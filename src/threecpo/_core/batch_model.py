@@ -111,7 +111,13 @@ def _fitted(cells: BatchCells, groups: Groups) -> BatchRates:
         # Where all rows of a batch are outliers, any β is as good: that of its margins.
         outside = cell_totals.sum(axis=0) == 0
         batches[outside] = _margins(cells, groups)[outside]
-    _centre(cells.batch_weights, cell_totals, clusters, batches)
+    n_parts, of_cluster, of_batch = parts(cell_totals)
+    factors = np.empty((n_parts, batches.shape[1]))
+    logs, weights = log(batches), np.empty_like(factors)
+    given = cells.batch_weights, of_batch, batches, logs
+    batch_columns.fill_mean_logs(*given, factors, weights)
+    np.exp(factors, out=factors)
+    batch_columns.centre_effects(of_cluster, of_batch, factors, clusters, batches)
     return BatchRates(cells, groups, cell_totals, scales, clusters, batches)
 
 
@@ -147,18 +153,6 @@ def parts(weight_sums: Floats) -> tuple[int, Ints, Ints]:
     linked[:n_clusters, n_clusters:] = weight_sums > 0
     found = linked_parts(linked | linked.T)
     return int(found.max()) + 1, found[:n_clusters], found[n_clusters:]
-
-
-def _centre(
-    batch_weights: Floats, cell_totals: Floats, clusters: Floats, batches: Floats
-) -> None:
-    """Give β the weighted geometric mean 1 over the batches of a part, in place."""
-    n_parts, of_cluster, of_batch = parts(cell_totals)
-    factors = np.empty((n_parts, batches.shape[1]))
-    rates = of_batch, batches, log(batches)
-    batch_columns.fill_mean_logs(batch_weights, *rates, factors, np.empty_like(factors))
-    np.exp(factors, out=factors)
-    batch_columns.centre_effects(of_cluster, of_batch, factors, clusters, batches)
 
 
 def margin_effects(totals: Floats) -> Floats:

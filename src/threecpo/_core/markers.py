@@ -44,7 +44,11 @@ class ExpectedCounts:
     def of(cls, sums: SmoothedSums, groups: Groups) -> ExpectedCounts:
         """Expected counts of a fit, from its sums without the prior."""
         overall = sums.totals / sums.n_rows
-        if have_common_scale(sums, groups):
+        shared = groups == SHARED
+        # A single column in C0 is only a choice of scale, and a few counts are not
+        # enough to estimate it.
+        enough = (sums.clusters[:, shared].sum(axis=1) >= ENOUGH_COUNTS).all()
+        if np.count_nonzero(shared) > 1 and enough:
             rows = Scales.of(sums, groups).cluster_scales * sums.n_rows
         else:
             used = groups != NOISE
@@ -59,17 +63,6 @@ class ExpectedCounts:
     def ratios(self) -> Floats:
         """Clusters over overall; 1 where a column has no counts at all."""
         return ratio(self.clusters, self.overall, 1.0)
-
-
-def have_common_scale(sums: SmoothedSums, groups: Groups) -> bool:
-    """Whether C0 shows how large the rows of every cluster are.
-
-    A single column in C0 is only a choice of scale, and a few counts are not enough to
-    estimate it.
-    """
-    shared = groups == SHARED
-    enough = (sums.clusters[:, shared].sum(axis=1) >= ENOUGH_COUNTS).all()
-    return bool(np.count_nonzero(shared) > 1 and enough)
 
 
 @dataclass(frozen=True)

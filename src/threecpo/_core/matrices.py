@@ -20,25 +20,26 @@ MOST_COLUMNS = np.iinfo(np.int32).max
 
 def from_sparse(matrix: Any) -> Counts:
     """Make counts of a scipy matrix, inspected first, which stays as it is."""
-    _check_kind(matrix)
-    if matrix.format not in ("csr", "csc"):
-        matrix = _csr_of_entries(plain_format(matrix))
-    given, canonical = _inspected(matrix)
-    by_row = matrix.format == "csr"
-    return given if by_row and canonical else _repaired(given, by_row=by_row)
-
-
-def _inspected(matrix: Any) -> tuple[Counts, bool]:
-    """Arrays of a compressed matrix that are safe to follow; whether canonical, too."""
     from .loops.records import ODD_VALUES, POINTERS, UNSORTED, inspect
 
+    if len(matrix.shape) != 2:
+        message = f"X has {len(matrix.shape)} dimensions; a table has two."
+        raise ValueError(message)
+    if matrix.dtype.kind not in "biuf":
+        message = f"X holds values of type {matrix.dtype}, not counts."
+        raise ValueError(message)
+    if matrix.shape[1] > MOST_COLUMNS:
+        message = f"X has {matrix.shape[1]} columns, more than {MOST_COLUMNS}."
+        raise ValueError(message)
+    if matrix.format not in ("csr", "csc"):
+        matrix = _csr_of_entries(plain_format(matrix))
     check_compressed(matrix)
-    stored = int(matrix.indptr[-1])
+    by_row, stored = matrix.format == "csr", int(matrix.indptr[-1])
     indptr = _plain(matrix.indptr, np.int64)
     indices = _plain(matrix.indices[:stored], np.int32)
     # Narrow types would wrap round where duplicates add up.
     data = _plain(matrix.data[:stored], np.float64)
-    n_indexed = matrix.shape[1 if matrix.format == "csr" else 0]
+    n_indexed = matrix.shape[1 if by_row else 0]
     flags = inspect(indptr, indices, data, n_indexed)
     if flags & POINTERS:
         check_pointers(matrix)
@@ -46,8 +47,10 @@ def _inspected(matrix: Any) -> tuple[Counts, bool]:
         check_indices(matrix)
     odd = bool(flags & ODD_VALUES)
     zeros = odd and np.count_nonzero(data) < stored
-    canonical = not (flags & UNSORTED or zeros)
-    return Counts(indptr, indices, data, n_indexed, odd), canonical
+    given = Counts(indptr, indices, data, n_indexed, odd)
+    if by_row and not (flags & UNSORTED or zeros):
+        return given
+    return _repaired(given, by_row=by_row)
 
 
 def plain_format(matrix: Any) -> Any:
@@ -65,18 +68,6 @@ def plain_format(matrix: Any) -> Any:
         return matrix.tocoo()
     except (ValueError, IndexError, OverflowError, TypeError) as error:
         raise DamagedMatrixError(str(error).rstrip(".")) from error
-
-
-def _check_kind(matrix: Any) -> None:
-    if len(matrix.shape) != 2:
-        message = f"X has {len(matrix.shape)} dimensions; a table has two."
-        raise ValueError(message)
-    if matrix.dtype.kind not in "biuf":
-        message = f"X holds values of type {matrix.dtype}, not counts."
-        raise ValueError(message)
-    if matrix.shape[1] > MOST_COLUMNS:
-        message = f"X has {matrix.shape[1]} columns, more than {MOST_COLUMNS}."
-        raise ValueError(message)
 
 
 def _csr_of_entries(coo: Any) -> sp.csr_array:
@@ -121,7 +112,7 @@ def _plain(array: NDArray[Any], dtype: Any) -> NDArray[Any]:
 
 def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
     """Make counts of a dense array, in memory or on disk, some cells at a time."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, vstack
 
     n_rows, n_columns = array.shape
     step = max(1, cells // max(1, n_columns))
@@ -129,12 +120,11 @@ def from_dense(array: NDArray[Any], cells: int = 1 << 20) -> Counts:
         csr_array(array[i : i + step].astype(np.float64, copy=False))
         for i in range(0, max(1, n_rows), step)
     ]
+    rows = vstack(parts, format="csr")
     return Counts(
-        indptr=np.concatenate(
-            [[0], np.cumsum(np.concatenate([np.diff(p.indptr) for p in parts]))]
-        ).astype(np.int64),
-        indices=np.concatenate([p.indices for p in parts]).astype(np.int32),
-        data=np.concatenate([p.data for p in parts]),
+        indptr=rows.indptr.astype(np.int64),
+        indices=rows.indices.astype(np.int32, copy=False),
+        data=rows.data,
         n_columns=n_columns,
     )
 
