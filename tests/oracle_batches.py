@@ -47,7 +47,8 @@ def regressed(design, counts, offsets):
     """Expected counts of a Poisson regression; steps are halved until they descend."""
 
     def loss(logs):
-        return (np.exp(logs) - counts * logs).sum()
+        with np.errstate(over="ignore"):  # a step much too long has an infinite loss
+            return (np.exp(logs) - counts * logs).sum()
 
     design = sp.csr_array(design)  # nearly all zeros: a fifth of the time
     # Rows and columns of one size each, so that the first steps are not too long.
