@@ -99,10 +99,12 @@ def load_plain(
 
     arrays, header = _read(path)
     try:
-        parameters = {
-            name: _given_again(name, value, arrays)
-            for name, value in header["parameters"].items()
-        }
+        parameters = {**header["parameters"]}
+        for name, value in parameters.items():
+            if value == _IN_ARRAYS:
+                parameters[name] = arrays[f"parameter_{name}"]
+            elif isinstance(value, dict):
+                parameters[name] = dict(value["pairs"])
         parameters["groups"] = tuple(parameters["groups"])
         record = record_from_arrays(arrays, header["record"])
         model = (kind or plain.ThreeCPO)(**parameters)
@@ -123,15 +125,6 @@ def is_model(path: str | os.PathLike[str]) -> bool:
             return {"header.npy", "groups.npy"} <= set(file.namelist())
     except (OSError, ValueError, NotImplementedError, BadZipFile, struct.error):
         return False
-
-
-def _given_again(name: str, value: Any, arrays: dict[str, Any]) -> Any:
-    """Return a parameter as it was given."""
-    if value == _IN_ARRAYS:
-        return arrays[f"parameter_{name}"]
-    if isinstance(value, dict):
-        return dict(value["pairs"])
-    return value
 
 
 def _check_parameters(model: PoissonClusterer, n_clusters: int) -> None:

@@ -28,14 +28,26 @@ def stemmer(language: str) -> Callable[[list[str]], list[str]]:
     if _is_version_2("PyStemmer"):
         import Stemmer
 
-        _check(language, Stemmer.algorithms())
-        return Stemmer.Stemmer(language).stemWords
-    if not _is_version_2("snowballstemmer"):
+        known, stems = Stemmer.algorithms(), Stemmer.Stemmer
+    elif _is_version_2("snowballstemmer"):
+        # Asked itself, the package lists and takes PyStemmer of any version.
+        package = find_spec("snowballstemmer")
+        places = package.submodule_search_locations if package else None
+        found = [module.name for module in pkgutil.iter_modules(places)]
+        ours = [name for name in found if name.endswith("_stemmer")]
+        known, stems = [name.removesuffix("_stemmer") for name in ours], _pure_stemmer
+    else:
         name = "snowballstemmer in version 2"
         raise missing(name, "text", "Stemming (any stem= but None)")
-    _check(language, _pure_languages())
+    if language not in known:
+        message = f"stem={language!r} is not None or one of {', '.join(sorted(known))}."
+        raise ValueError(message)
+    return stems(language).stemWords
+
+
+def _pure_stemmer(language: str) -> Any:
     module = import_module(f"snowballstemmer.{language}_stemmer")
-    return getattr(module, f"{language.title()}Stemmer")().stemWords
+    return getattr(module, f"{language.title()}Stemmer")()
 
 
 def _is_version_2(distribution: str) -> bool:
@@ -43,22 +55,6 @@ def _is_version_2(distribution: str) -> bool:
         return metadata.version(distribution).startswith("2.")
     except metadata.PackageNotFoundError:
         return False
-
-
-def _pure_languages() -> list[str]:
-    """Languages of snowballstemmer, which itself asks PyStemmer of any version."""
-    package = find_spec("snowballstemmer")
-    places = package.submodule_search_locations if package else None
-    found = [module.name for module in pkgutil.iter_modules(places)]
-    return [
-        name.removesuffix("_stemmer") for name in found if name.endswith("_stemmer")
-    ]
-
-
-def _check(language: object, known: list[str]) -> None:
-    if language not in known:
-        message = f"stem={language!r} is not None or one of {', '.join(sorted(known))}."
-        raise ValueError(message)
 
 
 __all__ = ["count_terms"]
