@@ -1,15 +1,14 @@
-"""ThreeCPO that finds its own number of clusters."""
+"""ThreeCPO that finds its own number of clusters, and of runs."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import clone
-from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.pipeline import make_pipeline
 
+import strategies
 import threecpo
 from containers import planted
+from paper.poisson import PoissonC, PoissonL
 from threecpo import KPath, ThreeCPO, distributed, select_n_clusters
 
 X, TRUE = planted(n_rows=30)
@@ -18,31 +17,6 @@ OPTIONS = {"max_clusters": 5, "n_init": 3, "random_state": 0}
 
 def auto(**options):
     return ThreeCPO("auto", **OPTIONS | options)
-
-
-def structureless(seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.poisson(rng.gamma(4, 0.25, size=(100, 1)) * rng.gamma(4, 2.0, size=15))
-
-
-@pytest.fixture(scope="module")
-def model():
-    return auto().fit(X)
-
-
-@pytest.mark.parametrize("criterion", ["mdl", "mdl-dispersion"])
-def test_the_fit_is_the_best_of_the_path(criterion):
-    model = auto(criterion=criterion).fit(X)
-    options = {"n_init": 3, "random_state": 0, "criterion": criterion}
-    path = select_n_clusters(X, range(1, 6), **options)
-    best = path.best_estimator
-    assert model.k_path_.criterion == criterion
-    assert model.k_path_.totals.tobytes() == path.totals.tobytes()
-    assert model.n_clusters_ == path.best_k == 3
-    for name in ("labels_", "column_groups_", "cluster_rates_", "restart_losses_"):
-        assert getattr(model, name).tobytes() == getattr(best, name).tobytes(), name
-    assert model.loss_ == best.loss_
-    np.testing.assert_array_equal(model.labels_, TRUE)
 
 
 def varying_alone(seed, n_rows=100):
@@ -137,102 +111,26 @@ def test_the_criterion_matters():
     assert found["mdl"] > found["mdl-dispersion"] == 3
 
 
-def test_parameters_can_be_read_set_and_cloned(model):
-    copy = clone(model)
-    assert copy.get_params() == model.get_params() == auto().get_params()
-    assert not hasattr(copy, "k_path_")
-    copy.set_params(max_clusters=2, criterion="mdl")
-    assert (copy.max_clusters, copy.criterion) == (2, "mdl")
-    assert copy.fit(X).k_path_.n_clusters.tolist() == [1, 2]
-
-
-def test_a_refit_with_a_number_forgets_the_path():
+def test_only_the_last_fit_has_a_path(tmp_path):
     model = auto().fit(X)
+    np.testing.assert_array_equal(model.labels_, TRUE)
     assert model.k_path_.n_clusters.tolist() == [1, 2, 3, 4, 5]
+    model.save(tmp_path / "model.npz")
+    again = threecpo.load(tmp_path / "model.npz")
+    assert again.get_params() == model.get_params()
+    assert not hasattr(again, "k_path_")
+    assert again.fit(X).k_path_.best_k == 3
     model.set_params(n_clusters=2).fit(X)
     assert not hasattr(model, "k_path_")
     assert model.n_clusters_ == 2
-
-
-def test_a_failed_refit_forgets_the_path():
-    model = auto().fit(X)
     with pytest.raises(ValueError, match="max_clusters"):
-        model.set_params(max_clusters=0).fit(X)
-    assert not hasattr(model, "k_path_")
+        again.set_params(max_clusters=0).fit(X)
+    assert not hasattr(again, "k_path_")
 
 
 def test_no_more_clusters_are_tried_than_there_are_rows():
     model = auto(max_clusters=30).fit(X[:3])
     assert model.k_path_.n_clusters.tolist() == [1, 2, 3]
-
-
-def test_a_file_keeps_the_model_and_leaves_the_path(model, tmp_path):
-    model.save(tmp_path / "model.npz")
-    again = threecpo.load(tmp_path / "model.npz")
-    assert again.get_params() == model.get_params()
-    assert not hasattr(again, "k_path_")
-    np.testing.assert_array_equal(again.predict(X), model.labels_)
-    assert again.loss_ == model.loss_
-    assert again.fit(X).k_path_.best_k == 3
-
-
-def test_fit_predict_and_pipelines():
-    np.testing.assert_array_equal(auto().fit_predict(X), TRUE)
-    words = ["goal match team", "bank loan rate", "rain wind sun"] * 32
-    pipeline = make_pipeline(CountVectorizer(), auto())
-    assert len(set(pipeline.fit_predict(words))) == pipeline[-1].n_clusters_ > 1
-    pipeline.set_params(threecpo__max_clusters=1)
-    assert set(pipeline.fit_predict(words)) == {0}
-
-
-def test_other_words_are_refused():
-    message = r"^n_clusters='Auto' must be an integer of 1 or more, or 'auto'\.$"
-    with pytest.raises(ValueError, match=message):
-        ThreeCPO("Auto").fit(X)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"max_clusters": 0},
-            r"^max_clusters=0 must be an integer of 1 or more\.$",
-        ),
-        ({"max_clusters": 2.5}, r"^max_clusters=2\.5 must be an integer"),
-        (
-            {"criterion": "bic"},
-            r"^criterion='bic' is not one of 'mdl-dispersion', 'mdl'",
-        ),
-        ({"n_init": 0}, r"^n_init=0 must be"),
-    ],
-    ids=["no clusters", "half a cluster", "criterion", "runs"],
-)
-def test_bad_options_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        auto(**options).fit(X)
-
-
-def test_no_clusters_are_one_cluster_without_a_warning():
-    for seed in range(3):
-        model = auto().fit(structureless(seed))
-        assert model.n_clusters_ == 1
-        assert set(model.labels_) == {0}
-        assert "no clusters found" in repr(model.k_path_)
-
-
-def test_the_number_of_threads_changes_no_bit(model):
-    other = auto(n_jobs=2).fit(X)
-    assert other.k_path_.totals.tobytes() == model.k_path_.totals.tobytes()
-    assert other.labels_.tobytes() == model.labels_.tobytes()
-
-
-@pytest.mark.parametrize("outliers", ["iterative", "final"])
-def test_outliers_are_marked_as_in_a_fit_alone(outliers):
-    data, _ = planted(n_rows=30, n_background=20)
-    model = auto(outliers=outliers).fit(data)
-    alone = ThreeCPO(model.n_clusters_, n_init=3, random_state=0, outliers=outliers)
-    np.testing.assert_array_equal(model.labels_, alone.fit(data).labels_)
-    assert (model.labels_ == -1).any()
 
 
 @pytest.mark.filterwarnings("ignore:Only 3 of n_clusters=4")
@@ -247,3 +145,34 @@ def test_labels_and_models_bring_their_own_number():
             assert not hasattr(model, "k_path_")
     with pytest.raises(ValueError, match="init must be a name, a fitted model or one"):
         ThreeCPO(init=[0.5] * len(X)).fit(X)
+
+
+@pytest.fixture(scope="module")
+def counts():
+    return strategies.planted(np.random.default_rng(3), 200, 6)[0]
+
+
+@pytest.mark.parametrize("kind", [ThreeCPO, PoissonL, PoissonC])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_fit_is_that_of_as_many_runs(kind, counts):
+    options = {"n_clusters": 5, "random_state": 0}
+    model = kind(n_init="auto", **options).fit(counts)
+    n_runs = len(model.restart_losses_)
+    same = kind(n_init=n_runs, **options).fit(counts)
+    assert 6 <= n_runs <= 20
+    np.testing.assert_array_equal(model.restart_losses_, same.restart_losses_)
+    np.testing.assert_array_equal(model.labels_, same.labels_)
+    assert model.loss_ == same.loss_
+
+
+@pytest.mark.parametrize("init", ["merge", "poisson-k-means++"])
+def test_paths_take_it_for_every_k(init, counts):
+    path = select_n_clusters(
+        counts, [2, 4, 6], estimator=ThreeCPO(init=init), n_init="auto", random_state=0
+    )
+    runs = [len(path.estimator(k).restart_losses_) for k in path.n_clusters]
+    assert all(6 <= n <= 20 for n in runs)
+    last = int(path.n_clusters[-1])  # the first that a merging path fits
+    alone = ThreeCPO(last, init=init, n_init="auto", random_state=0).fit(counts)
+    if init != "merge":
+        assert path.estimator(last).loss_ == alone.loss_

@@ -91,11 +91,12 @@ def test_anything_but_a_table_of_numbers_is_refused(bad):
         fit(bad, n_clusters=1)
 
 
-@pytest.mark.parametrize("name", ["n_clusters", "n_init", "max_iter"])
+@pytest.mark.parametrize("name", ["n_clusters", "n_init", "max_iter", "max_clusters"])
 def test_numbers_must_be_whole_and_one_or_more(name):
-    for bad in (0, -1, 2.0, "two", None, True, [2]):
-        with pytest.raises(ValueError, match=f"{name}=.*1 or more"):
-            ThreeCPO(**{"n_clusters": 2, name: bad}).fit(X)
+    for n_clusters in (2, "auto"):
+        for bad in (0, -1, 2.0, "two", "Auto", None, True, [2]):
+            with pytest.raises(ValueError, match=f"^{name}=.*1 or more"):
+                ThreeCPO(**{"n_clusters": n_clusters, name: bad}).fit(X)
 
 
 def test_more_clusters_than_rows_are_refused():
@@ -129,6 +130,7 @@ def test_prior_and_threshold_must_be_finite_and_not_negative(name):
         ("column_penalty", ["mdl", "bic", "None"]),
         ("assignment", ["exact", "paper"]),
         ("outliers", ["None", "iterative", "final"]),
+        ("criterion", ["mdl-dispersion", "mdl"]),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_allowed_ones(name, allowed):

@@ -85,30 +85,12 @@ def test_no_start_changes_its_input(init):
 
 
 def test_transform_keeps_sparse_input_sparse_and_chooses_columns():
-    model = ThreeCPO(3, n_init=3, random_state=0).fit(FRAMES["pandas"](SMALL))
-    chosen = np.flatnonzero(model.column_groups_ == 1)
-    expected = [names(SMALL)[j] for j in chosen]
-    assert model.get_feature_names_out().tolist() == expected
     model = ThreeCPO(3, n_init=3, random_state=0).fit(SMALL)
     for make in SPARSE.values():
         X = make(SMALL)
         with nothing_made_dense():
             found = model.transform(X)
         assert sp.issparse(found)
-        np.testing.assert_array_equal(found.toarray(), SMALL[:, chosen])
-
-
-@pytest.mark.parametrize("make", [np.array, sp.csr_array, sp.csc_matrix, sp.coo_array])
-def test_sums_do_not_wrap_round_in_narrow_types(make):
-    for dtype in (np.uint8, np.int8, np.int16, np.uint16, np.int32):
-        largest = np.iinfo(dtype).max
-        array = np.full((6, 2), largest, dtype=dtype)
-        model = ThreeCPO(1, groups=(1, -1), prior=0.0, n_init=1).fit(make(array))
-        np.testing.assert_array_equal(model.shared_rates_, [6.0 * largest] * 2)
-
-
-def test_float32_counts_are_added_in_double_precision():
-    array = np.ones((40, 2), dtype=np.float32)
-    array[0] = 2.0**24
-    model = ThreeCPO(1, groups=(1, -1), prior=0.0, n_init=1).fit(sp.csr_array(array))
-    np.testing.assert_array_equal(model.shared_rates_, [2.0**24 + 39] * 2)
+        np.testing.assert_array_equal(
+            found.toarray(), SMALL[:, model.column_groups_ == 1]
+        )

@@ -80,6 +80,9 @@ def check_record(model, rows, names):
 
 def check_prediction(model, rows, free, batch):
     np.testing.assert_array_equal(model.predict(X, **batch)[free], model.labels_[free])
+    found, nearest = model.probabilities_[free], model.nearest_labels_[free]
+    own = found[np.arange(len(found)), nearest]
+    assert (own >= found.max(axis=1)).all()
     if free.all():
         score = model.score(X, sample_weight=weights_of(model, rows), **batch)
         assert score == pytest.approx(-model.loss_, rel=1e-10)
@@ -88,13 +91,15 @@ def check_prediction(model, rows, free, batch):
 def check_file(model, batch, path):
     model.save(path)
     again = load(path)
-    np.testing.assert_array_equal(again.labels_, model.labels_)
-    for call in ("predict", "row_scores", "score"):
+    for name in ("labels_", "probabilities_", "tree_", "drift_"):
+        assert getattr(again, name).tobytes() == getattr(model, name).tobytes(), name
+    for call in ("predict", "predict_proba", "row_scores", "score"):
         expected = np.asarray(getattr(model, call)(X, **batch))
         found = np.asarray(getattr(again, call)(X, **batch))
         assert found.tobytes() == expected.tobytes(), call
-    if hasattr(model, "probabilities_"):
-        assert again.probabilities_.tobytes() == model.probabilities_.tobytes()
+    for name in ("loss_", "temperature_", "dispersion_"):
+        assert getattr(again, name) == getattr(model, name), name
+    assert again.cluster_names_.tolist() == model.cluster_names_.tolist()
 
 
 def check_followers(model, rows, free, batch):
@@ -115,6 +120,7 @@ def check_followers(model, rows, free, batch):
     weights = weights_of(model, rows)
     mass = weights.sum() + weights[:30].sum()
     assert arrived.record_.sums.total_weight == pytest.approx(mass)
+    return cut, arrived
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -127,8 +133,8 @@ def test_two_options_keep_the_promises_of_each(names, tmp_path):
         assert model.column_groups_[column] == group
     check_record(model, rows, names)
     check_prediction(model, rows, free, batch)
-    check_file(model, batch, tmp_path / "model.npz")
-    check_followers(model, rows, free, batch)
+    for each in (model, *check_followers(model, rows, free, batch)):
+        check_file(each, batch, tmp_path / "model.npz")
 
 
 @pytest.mark.parametrize("name", [name for name in OPTIONS if name != "weights"])

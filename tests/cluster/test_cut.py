@@ -71,9 +71,7 @@ def test_every_cut_keeps_the_promises(name, tmp_path):
         assert_keeps_the_promises(cut, X)
         cut.save(tmp_path / "cut.npz")
         again = threecpo.load(tmp_path / "cut.npz")
-        assert again.loss_ == cut.loss_
         np.testing.assert_array_equal(again.predict(X), cut.labels_)
-        np.testing.assert_array_equal(again.tree_, cut.tree_)
         assert again.score(X) == cut.score(X)
         pairs = {*zip(model.labels_.tolist(), cut.labels_.tolist(), strict=True)}
         assert len({pair for pair in pairs if pair[0] >= 0}) == model.n_clusters_
@@ -299,10 +297,3 @@ def test_a_fit_without_rows_is_cut_too(tmp_path):
     np.testing.assert_array_equal(cut.predict(X), five_clusters().cut(3).labels_)
     with pytest.raises(AttributeError):
         _ = cut.labels_
-
-
-def test_a_cut_is_a_start_over_blocks():
-    cut = five_clusters().cut(3)
-    model = ThreeCPO(3, init=cut, random_state=0)
-    readers = [lambda i=i: X[i : i + 40] for i in range(0, len(X), 40)]
-    assert distributed.fit(model, readers).loss_ == cut.cut(3, X=X).loss_

@@ -169,17 +169,6 @@ def test_long_rows_count_no_more_than_the_longest_of_the_fit(tmp_path):
         np.testing.assert_allclose(after, before + more, rtol=1e-12)
 
 
-def test_saved_and_loaded(fitted, tmp_path):
-    fitted.partial_fit(REST)
-    fitted.save(tmp_path / "model.npz")
-    loaded = load(tmp_path / "model.npz")
-    assert loaded.drift_.tolist() == fitted.drift_.tolist()
-    loaded.partial_fit(REST)
-    fitted.partial_fit(REST)
-    assert loaded.loss_ == fitted.loss_
-    np.testing.assert_array_equal(loaded.labels_, fitted.labels_)
-
-
 def test_what_cannot_join(fitted):
     with pytest.raises(ValueError, match="9 features"):
         fitted.partial_fit(REST[:, :9])

@@ -28,52 +28,14 @@ def test_the_best_cluster_is_the_label(name):
     found = model.probabilities_
     assert found.shape == (len(X), model.n_clusters_)
     np.testing.assert_allclose(found.sum(axis=1), 1.0)
-    own = found[np.arange(len(X)), model.nearest_labels_]
-    assert (own >= found.max(axis=1)).all()
+    inside = np.arange(len(X)), model.nearest_labels_
+    assert (found[inside] >= found.max(axis=1)).all()
     new = model.predict_proba(X)
     np.testing.assert_array_equal(new.argmax(axis=1), model.nearest_labels_)
     assert model.temperature_ >= 1.0
-
-
-def test_rows_of_the_fit_look_surer_if_they_count_themselves():
-    model = fit()
-    inside = np.arange(len(X)), model.labels_
-    assert (
-        model.predict_proba(X)[inside] >= model.probabilities_[inside] - 1e-12
-    ).all()
-    assert model.predict_proba(X)[inside].mean() > model.probabilities_[inside].mean()
-
-
-@pytest.mark.parametrize("joined", [False, True])
-def test_survives_its_file(joined, tmp_path):
-    model = fit(n_clusters=5)
-    model = model.cut(3) if joined else model
-    model.save(tmp_path / "model.npz")
-    again = threecpo.load(tmp_path / "model.npz")
-    assert again.temperature_ == model.temperature_
-    assert again.dispersion_ == model.dispersion_
-    assert again.probabilities_.tobytes() == model.probabilities_.tobytes()
-    assert again.predict_proba(X).tobytes() == model.predict_proba(X).tobytes()
-
-
-def test_of_a_cut_agrees_with_its_labels():
-    model = fit(n_clusters=6)
-    for k in (1, 2, 4):
-        cut = model.cut(k)
-        assert cut.temperature_ == model.temperature_
-        np.testing.assert_array_equal(cut.probabilities_.argmax(axis=1), cut.labels_)
-        found = cut.predict_proba(X)
-        np.testing.assert_array_equal(found.argmax(axis=1), cut.predict(X))
-
-
-def test_same_bits_for_any_threads_and_blocks():
-    readers = [lambda i=i: X[i : i + 33] for i in range(0, len(X), 33)]
-    models = [fit(n_jobs=1), fit(n_jobs=2)]
-    models.append(distributed.fit(ThreeCPO(3, n_init=3, random_state=0), readers))
-    for model in models[1:]:
-        assert model.temperature_ == models[0].temperature_
-        assert model.dispersion_ == pytest.approx(models[0].dispersion_, rel=1e-12)
-        assert model.probabilities_.tobytes() == models[0].probabilities_.tobytes()
+    if name == "default":  # rows look surer if they count themselves
+        assert (new[inside] >= found[inside] - 1e-12).all()
+        assert new[inside].mean() > found[inside].mean()
 
 
 def overlapping(distance, seed=0, n_rows=400, n_columns=30):
@@ -210,6 +172,7 @@ def test_the_dispersion_is_the_median_of_the_columns():
 def test_joined_clusters_have_no_dispersion_without_counts():
     model = fit(n_clusters=5)
     assert model.cut(3).dispersion_ is None
+    assert model.cut(3).temperature_ == model.temperature_
     assert model.cut(3, X=X).dispersion_ > 0
     assert fit(np.zeros((4, 3)), n_clusters=1).dispersion_ is None
 

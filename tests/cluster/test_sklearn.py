@@ -84,13 +84,6 @@ def test_a_pipeline_clusters_documents():
     assert longer.fit_transform(DOCUMENTS).shape == (24, len(chosen))
 
 
-def test_parameters_can_be_set_through_a_pipeline():
-    pipeline = make_pipeline(CountVectorizer(), ThreeCPO(2))
-    pipeline.set_params(threecpo__n_clusters=4, threecpo__outliers="final")
-    assert pipeline[-1].n_clusters == 4
-    assert pipeline[-1].outliers == "final"
-
-
 def test_the_repr_of_a_fitted_model_says_what_was_found():
     counts = np.array([[9, 1, 5], [8, 2, 5], [1, 7, 5], [0, 9, 4]] * 5)
     model = ThreeCPO(2, random_state=0)

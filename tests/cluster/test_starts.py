@@ -1,15 +1,23 @@
-"""Where fits start: init and column_init."""
+"""Where fits start: init, column_init and seed_columns."""
+
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from containers import planted
 from fitting import GROUPS, INITS, TRUE, X, fit
-from threecpo import ThreeCPO
+from paper.poisson import PoissonC, PoissonL
+from threecpo import CountTable, ThreeCPO, distributed
+from threecpo._core import search
+from threecpo._core.matrices import from_dense
+from threecpo._fit.starting import seed_evidence
+from threecpo.datasets import make_synth
 
 
 @pytest.mark.parametrize("init", INITS)
@@ -163,3 +171,234 @@ def test_a_model_of_the_same_columns_in_another_order_is_refused():
     with pytest.raises(ValueError, match="same columns in another order; put the"):
         fit(turned, init=model)
     fit(pd.DataFrame(X, columns=[f"other {name}" for name in names]), init=model)
+
+
+def merged(X, n_clusters=3, model=ThreeCPO, **options):
+    options = {"init": "merge", "random_state": 0, "n_init": 3} | options
+    return model(n_clusters, **options).fit(X)
+
+
+def hard(seed=0, n_rows=150):
+    """Counts on which runs end differently."""
+    rng = np.random.default_rng(seed)
+    return rng.poisson(rng.gamma(0.7, 3.0, size=(n_rows, 12)))
+
+
+def nested(seed, n_rows=1000):
+    """Counts of six clusters, two in each of three groups of clusters.
+
+    Twelve columns tell the groups apart and twelve others, less clearly, the clusters.
+    """
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(6, size=n_rows)
+    sizes = rng.gamma(4.0, 0.25, size=(n_rows, 1))
+    outer = np.kron(np.eye(3), np.full(4, 8.0)) + 1
+    inner = np.kron(np.eye(6), np.full(2, 3.0)) + 1
+    parts = [
+        rng.poisson(sizes * outer[labels // 2]),
+        rng.poisson(sizes * inner[labels]),
+        rng.poisson(sizes * np.array([[4.0, 6.0, 3.0]])),
+        rng.poisson(3.0, size=(n_rows, 4)),
+    ]
+    return np.hstack(parts)
+
+
+class TestAgainstPlainRestarts:
+    """Six clusters in three groups, about 167 rows each; seeds 0 to 9 of the fits.
+
+    With some 40 rows a cluster neither start is always the better one.
+    """
+
+    def losses(self, X, **options):
+        fits = (merged(X, 6, random_state=s, **options) for s in range(10))
+        return np.array([model.loss_ for model in fits])
+
+    def test_the_loss_is_lower_and_depends_less_on_the_seed(self):
+        X = nested(0)
+        plain = {"init": "poisson-k-means++"}
+        merging = self.losses(X, n_init=6)
+        restarts = self.losses(X, n_init=10, **plain)
+        single = self.losses(X, n_init=1, **plain)
+        best = min(merging.min(), restarts.min())
+        assert (single > best + 50).sum() >= 5
+        assert merging.mean() <= restarts.mean()
+        assert merging.std() < restarts.std()
+        assert merging.max() < best + 1
+
+
+@pytest.mark.parametrize("noise_columns", [3, 30])
+def test_clusters_are_found_among_columns_of_noise(noise_columns):
+    """Uniform noise has the most information, so the paper's first C1 is noise."""
+    found = []
+    for seed in range(10):
+        X, truth = make_synth(
+            noise_columns=noise_columns, perturbed=0.0, random_state=seed
+        )
+        model = ThreeCPO(3, random_state=seed).fit(X)
+        found.append(adjusted_rand_score(truth, model.labels_))
+        relevant = model.column_groups_ == 1
+        assert relevant.sum() >= 2 or found[-1] < 0.9
+    # Nine or ten of them; without runs from all columns none.
+    assert np.count_nonzero(np.array(found) > 0.99) >= 9
+
+
+@pytest.mark.parametrize("n_init", [3, 6])
+def test_first_columns_that_are_given_stay_the_only_ones(n_init, monkeypatch):
+    firsts = []
+
+    def spying(counts, groups, *rest):
+        firsts.append(groups.tolist())
+        return run(counts, groups, *rest)
+
+    run = search.run
+    monkeypatch.setattr(search, "run", spying)
+    given = [1] * 6 + [-1] * 6
+    merged(hard(), 4, n_init=n_init, column_init=given)
+    assert [1] * 12 not in firsts
+    merged(hard(), 4, n_init=n_init)
+    # Runs come in fours, two of them with all columns.
+    assert firsts.count([1] * 12) >= n_init // 4 * 2 + max(0, n_init % 4 - 2)
+
+
+def test_is_the_default_of_threecpo_alone():
+    assert ThreeCPO().init == "merge"
+    assert PoissonL().init == PoissonC().init == "poisson-k-means++"
+
+
+COLUMNS = [f"c{j}" for j in range(10)]
+SHARES = np.stack([X[k == TRUE, :6].sum(axis=0) for k in range(3)])
+SHARES = SHARES / SHARES.sum(axis=1, keepdims=True)
+# Of each class the column that it has most of, against the others; in reverse order.
+MARKS = [int(np.argmax(SHARES[k] / SHARES.sum(axis=0))) for k in range(3)]
+SEEDS = {f"of class {k}": [f"c{MARKS[k]}"] for k in (2, 1, 0)}
+FRAME = pd.DataFrame(X, columns=COLUMNS)
+
+
+def seeded(n_clusters=3, **options):
+    return ThreeCPO(n_clusters, **{"random_state": 0, "n_init": 3} | options)
+
+
+def test_clusters_are_those_of_the_columns():
+    assert len(set(MARKS)) == 3
+    found = seeded(seed_columns=SEEDS).fit(FRAME)
+    assert found.cluster_names_.tolist() == list(SEEDS)
+    inside = TRUE >= 0
+    assert (found.labels_[inside] == 2 - TRUE[inside]).mean() > 0.9
+    np.testing.assert_array_equal(found.predict(FRAME), found.labels_)
+    other_order = dict(reversed(SEEDS.items()))
+    again = seeded(seed_columns=other_order).fit(FRAME)
+    assert again.cluster_names_.tolist() == list(other_order)
+    assert (again.labels_[inside] == TRUE[inside]).mean() > 0.9
+
+
+def test_the_others_are_free():
+    first = dict(list(SEEDS.items())[:1])
+    found = seeded(3, seed_columns=first).fit(FRAME)
+    assert found.cluster_names_[0] == "of class 2"
+    assert (found.labels_[TRUE == 2] == 0).mean() > 0.9
+    free = np.bincount(found.labels_)[1:]
+    assert (np.diff(free) <= 0).all()
+
+
+def test_rows_that_a_cluster_starts_from_may_leave_it():
+    """Some rows of the second kind have more of the first kind's column than its own.
+
+    They are the clearest rows of that column, and clearly of the second kind else.
+    """
+    rng = np.random.default_rng(0)
+    kinds = np.repeat([0, 1], 60)
+    rates = np.array([[5.0, 40, 5, 20], [3, 5, 40, 20]])
+    Y = rng.poisson(rates[kinds])
+    astray = np.arange(60, 64)
+    Y[astray, 0] = 12
+    seeds = {"first": [0]}
+    every = (("first", (0,)),)
+    _, clear = seed_evidence(every, Y.sum(axis=0), 0, from_dense(Y * 1.0))
+    assert np.isin(astray, np.argsort(-clear)[:12]).all()
+    found = seeded(2, seed_columns=seeds).fit(Y)
+    np.testing.assert_array_equal(found.labels_, kinds)
+    assert (found.margins_ >= 0).all()
+    readers = [lambda i=i: Y[i : i + 50] for i in range(0, len(Y), 50)]
+    over = distributed.fit(seeded(2, seed_columns=seeds), readers)
+    np.testing.assert_array_equal(over.labels_, kinds)
+
+
+def test_by_number_in_arrays_and_tables():
+    expected = seeded(seed_columns=SEEDS).fit(FRAME).labels_
+    by_number = {name: [int(column[1:])] for name, (column,) in SEEDS.items()}
+    for given in (X, sp.csr_array(X)):
+        found = seeded(seed_columns=by_number).fit(given)
+        np.testing.assert_array_equal(found.labels_, expected)
+    table = CountTable(X, column_names=COLUMNS)
+    np.testing.assert_array_equal(
+        seeded(seed_columns=SEEDS).fit(table).labels_, expected
+    )
+
+
+def test_evidence_against_plain_formulas():
+    Y = np.random.default_rng(0).poisson(3.0, size=(30, 6)).astype(float)
+    Y[3] = 0
+    seeds = (("a", (0, 2)), ("b", (5,)))
+    best, clear = seed_evidence(seeds, Y.sum(axis=0), 0, from_dense(Y))
+    for i, row in enumerate(Y):
+        scores = [0.0]
+        for _, columns in seeds:
+            x = row[list(columns)].sum()
+            e = row.sum() * Y[:, list(columns)].sum() / Y.sum()
+            scores.append(x * np.log(x / e) - (x - e) if x > e else 0.0)
+        a, b = sorted(scores)[-2:]
+        assert clear[i] == pytest.approx(b - a, abs=1e-12)
+        if b > a:
+            assert best[i] == np.argmax(scores) - 1
+
+
+def test_with_known_labels_of_the_same_clusters():
+    rows = np.flatnonzero(TRUE == 0)[:3]
+    known = np.full(len(X), "", dtype=object)
+    known[rows] = "of class 2"  # wrong, and held
+    known[np.flatnonzero(TRUE == 1)[:2]] = "another"
+    found = seeded(4, seed_columns=SEEDS).fit(FRAME, known_labels=known)
+    assert found.cluster_names_.tolist() == [*SEEDS, "another"]
+    assert (found.labels_[rows] == 0).all()
+    assert (found.labels_[known == "another"] == 3).all()
+    numbers = np.full(len(X), -1)
+    numbers[rows] = 0
+    held = seeded(3, seed_columns=SEEDS).fit(FRAME, known_labels=numbers)
+    assert (held.labels_[rows] == 0).all()
+    assert held.cluster_names_.tolist() == list(SEEDS)
+
+
+REFUSED = [
+    ({"a": ["scrum"]}, "seed_columns: 'scrum' is not a column of X"),
+    ({"a": ["c0"], "b": ["c1", "c0"]}, "'c0' is in 'a' and in 'b'"),
+    ({"a": "c0"}, "'a' needs a list of columns, not 'c0'"),
+    ({"a": []}, "'a' needs a list of columns, not []"),
+    ([["c0"]], "must be a dict from names of clusters"),
+    ({k: [f"c{k}"] for k in range(4)}, "n_clusters=3, but 4 clusters are known"),
+]
+
+
+def test_bad_seed_columns_are_refused():
+    for seeds, words in REFUSED:
+        with pytest.raises(ValueError, match=re.escape(words)):
+            seeded(seed_columns=seeds).fit(FRAME)
+
+
+def test_columns_without_counts():
+    empty = FRAME.assign(none=0)
+    with pytest.warns(UserWarning, match="column 10 of 'a' has no counts"):
+        seeded(seed_columns={"a": ["none", "c0"]}).fit(empty)
+    with (
+        pytest.warns(UserWarning, match="has no counts"),
+        pytest.raises(ValueError, match="no row has more of the columns of 'a'"),
+    ):
+        seeded(seed_columns={"a": ["none"]}).fit(empty)
+    with pytest.raises(ValueError, match="are two starts"):
+        seeded(seed_columns=SEEDS, init=TRUE.clip(0)).fit(FRAME)
+
+
+def test_paths_begin_with_them():
+    found = seeded("auto", max_clusters=4, seed_columns=SEEDS).fit(FRAME)
+    assert found.k_path_.n_clusters.tolist() == [3, 4]
+    assert len(found.cut(2).cluster_names_) == 2
+    assert found.split(FRAME, 0).n_clusters_ == found.n_clusters_ + 1

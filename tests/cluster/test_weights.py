@@ -1,4 +1,8 @@
-"""Weights of rows: whole ones are repeated rows, bit for bit."""
+"""Weights of rows and columns: repeated rows, and downweighted ones."""
+
+from __future__ import annotations
+
+import warnings
 
 import numpy as np
 import pytest
@@ -12,7 +16,8 @@ from sklearn.preprocessing import FunctionTransformer
 
 from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices, planted
-from threecpo import ThreeCPO, load, select_n_clusters
+from threecpo import ThreeCPO, distributed, select_n_clusters
+from threecpo._parameters import ROBUST
 
 MODELS = [
     ThreeCPO(3, random_state=0),
@@ -77,51 +82,6 @@ def test_rows_of_weight_zero_are_left_out_and_get_labels(data):
     np.testing.assert_array_equal(model.labels_, part.predict(X))
 
 
-def test_tree_cut_and_merge_with_whole_weights_are_those_of_repeated_rows(
-    data, tmp_path
-):
-    X, weights = data
-    many = np.repeat(X, weights, axis=0)
-    weighted, repeated = (
-        ThreeCPO(5, random_state=0, column_penalty="bic") for _ in range(2)
-    )
-    weighted.fit(X, sample_weight=weights)
-    repeated.fit(many)
-    np.testing.assert_allclose(weighted.tree_, repeated.tree_, rtol=1e-12)
-    np.testing.assert_allclose(
-        weighted.tree_table()["net"], repeated.tree_table()["net"], rtol=1e-9
-    )
-    for join in (lambda model: model.cut(2), lambda model: model.merge([[0, 2]])):
-        one, two = join(weighted), join(repeated)
-        assert one.loss_ == two.loss_
-        np.testing.assert_array_equal(one.column_groups_, two.column_groups_)
-        np.testing.assert_array_equal(np.repeat(one.labels_, weights), two.labels_)
-        np.testing.assert_array_equal(one.predict(X), one.labels_)
-        one.save(tmp_path / "cut.npz")
-        again = load(tmp_path / "cut.npz")
-        np.testing.assert_array_equal(again.predict(X), one.labels_)
-        assert again.score(X, sample_weight=weights) == one.score(
-            X, sample_weight=weights
-        )
-        assert one.score(X, sample_weight=weights) == pytest.approx(-one.loss_)
-    refined = weighted.cut(2, X=X, sample_weight=weights)
-    assert refined.loss_ == repeated.cut(2, X=many).loss_
-    divided = weighted.split(X, 0, sample_weight=weights)
-    assert divided.loss_ == repeated.split(many, 0).loss_
-
-
-def test_fractional_weights_have_the_same_bits_for_any_threads(data):
-    X, _ = data
-    weights = np.random.default_rng(1).random(len(X))
-    one, two = (
-        ThreeCPO(3, random_state=0, n_jobs=n_jobs).fit(X, sample_weight=weights)
-        for n_jobs in (1, 2)
-    )
-    assert one.loss_ == two.loss_
-    np.testing.assert_array_equal(one.predict(X), one.labels_)
-    assert one.score(X, sample_weight=weights) == pytest.approx(-one.loss_)
-
-
 def test_weights_go_through_paths_and_pipelines(data):
     X, weights = data
     many = np.repeat(X, weights, axis=0)
@@ -146,3 +106,183 @@ def test_bad_weights_are_refused(data):
     ):
         with pytest.raises(ValueError, match=message):
             ThreeCPO(3).fit(data[0], sample_weight=weights)
+
+
+LIMIT = 3.0
+COLUMNS = {"columns": LIMIT}
+
+
+def wild_counts(seed: int = 0, n_rows: int = 240) -> np.ndarray:
+    """Three clusters in 20 columns, and four columns that vary far more than counts."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(3, size=n_rows)
+    rates = rng.gamma(2.0, 3.0, (3, 20))
+    sizes = rng.gamma(5.0, 0.3, n_rows)
+    plain = rng.poisson(sizes[:, None] * rates[labels])
+    wild = rng.negative_binomial(0.3, 0.03, (n_rows, 4))
+    return np.hstack([plain, wild])
+
+
+def fitted(X, **options):
+    fit = {
+        name: options.pop(name) for name in ("batch", "sample_weight") & options.keys()
+    }
+    options = {"n_clusters": 3, "robust": COLUMNS, "random_state": 0} | options
+    return ThreeCPO(**options).fit(X, **fit)
+
+
+def test_columns_that_vary_too_much_have_less_weight():
+    model = fitted(wild_counts())
+    held = model.downweighted_columns()
+    assert set(held["column"]) >= {20, 21, 22, 23}
+    assert (model.column_weights_[20:] < 0.6).all()
+    assert np.allclose(LIMIT / np.asarray(held["dispersion"]), held["weight"])
+    assert list(held["weight"]) == sorted(held["weight"])
+
+
+def test_weights_are_those_of_the_dispersions_of_a_fit_without_them():
+    from threecpo._core.codes import inner_labels
+    from threecpo._core.dispersion import dispersions
+    from threecpo.cluster.fitting import as_table
+
+    X = wild_counts()
+    first = fitted(X, robust=None, n_clusters=5, n_init=3).record_
+    counts = as_table(X).counts
+    labels = inner_labels(first.labels_of_rates, first.n_clusters)
+    found = dispersions(counts, labels, first.smoothed, first.groups)
+    expected = np.minimum(1.0, LIMIT / found)
+    assert np.allclose(fitted(X).column_weights_, expected, rtol=2.0**-11)
+
+
+@pytest.mark.parametrize(
+    ("outliers", "assignment", "batch"),
+    [
+        (None, "paper", None),
+        ("iterative", "exact", None),
+        (None, "exact", np.arange(240) % 3),
+    ],
+    ids=["paper", "outliers", "batches"],
+)
+def test_a_weighted_likelihood_is_that_of_scaled_counts(outliers, assignment, batch):
+    """Loss, groups, labels and rates, but for w X log w of each column."""
+    X = wild_counts()
+    options = {"outliers": outliers, "assignment": assignment, "prior": 0.0}
+    model = fitted(X, batch=batch, **options)
+    weights = model.column_weights_
+    assert (weights < 1).any()
+    start = {"init": model.labels_, "column_init": model.column_groups_}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        other = ThreeCPO(3, **start, **options).fit(X * weights, batch=batch)
+    constant = (weights * X.sum(axis=0) * np.log(weights)).sum()
+    assert np.array_equal(model.labels_, other.labels_)
+    assert np.array_equal(model.column_groups_, other.column_groups_)
+    rel = 1e-12 if batch is None else 1e-10
+    assert model.loss_ == pytest.approx(other.loss_ + constant, rel=rel)
+    given = {} if batch is None else {"batch": batch}
+    assert model.score(X, **given) == pytest.approx(-model.loss_, rel=rel)
+    rises = np.diff(model.history_["loss"])
+    assert rises.max(initial=0.0) <= 1e-9 * abs(model.loss_)
+    if batch is None:
+        rates = model.cluster_rates_ * weights
+        assert np.allclose(rates, other.cluster_rates_, rtol=1e-10)
+        assert np.allclose(model.row_scales_, other.row_scales_, rtol=1e-10)
+        assert np.allclose(model.tree_, other.tree_)
+    else:
+        assert np.allclose(model.batch_effects_, other.batch_effects_, rtol=1e-5)
+
+
+def test_a_fit_over_blocks_goes_on_from_its_two_checkpoints(tmp_path):
+    X = wild_counts()
+    readers = [lambda i=i: X[i : i + 80] for i in range(0, 240, 80)]
+    model = ThreeCPO(3, robust=COLUMNS, random_state=0)
+    options = {"sample_rows": 100, "checkpoint": tmp_path / "kept"}
+    first = distributed.fit(model, readers, **options).loss_
+    assert {path.name for path in tmp_path.iterdir()} == {"kept", "kept-first"}
+    assert distributed.fit(model, readers, **options).loss_ == first
+
+
+def test_nothing_above_the_limit_is_the_fit_without_one():
+    X = wild_counts()
+    plain, limited = (fitted(X, robust=r) for r in (None, {"columns": 1e6}))
+    assert plain.loss_ == limited.loss_
+    assert np.array_equal(plain.cluster_rates_, limited.cluster_rates_)
+    assert not len(limited.downweighted_columns()["column"])
+    assert not len(limited.downweighted_rows()["row"])
+
+
+def test_a_path_has_one_loss():
+    X = wild_counts()
+    estimator = ThreeCPO(robust=COLUMNS, random_state=0)
+    path = select_n_clusters(X, range(2, 5), estimator=estimator)
+    before = path.estimator(3).column_weights_
+    path.extend(X, [5])
+    for k in range(2, 6):
+        assert np.array_equal(path.estimator(k).column_weights_, before)
+    assert (before < 1).any()
+
+
+def test_a_path_of_long_rows_is_that_of_their_weights():
+    X = wild_counts(n_rows=120)
+    X[:5] *= 20
+    options = {"n_init": 2, "random_state": 0}
+    limited = ThreeCPO(init="poisson-k-means++", robust={"rows": 2})
+    path = select_n_clusters(X, [2, 3], estimator=limited, **options)
+    weights = path.estimator(3).row_weights_
+    plain = ThreeCPO(init="poisson-k-means++")
+    other = select_n_clusters(
+        X, [2, 3], estimator=plain, sample_weight=weights, **options
+    )
+    np.testing.assert_allclose(path.totals, other.totals, rtol=1e-12)
+
+
+def test_long_rows_count_as_rows_of_the_limit():
+    X = wild_counts()
+    X[:5] *= 20
+    model = ThreeCPO(3, robust={"rows": 4}, random_state=0).fit(X)
+    sizes = X.sum(axis=1)
+    median = np.sort(sizes)[(len(sizes) - 1) // 2]
+    expected = np.minimum(1.0, 4 * median / sizes)
+    assert np.array_equal(model.row_weights_, expected)
+    same = ThreeCPO(3, random_state=0).fit(X, sample_weight=expected)
+    assert same.loss_ == model.loss_
+    held = model.downweighted_rows()
+    assert set(held["row"]) == set(np.flatnonzero(expected < 1))
+
+
+def test_the_median_row_counts_copies():
+    """A row of weight 2 is two rows."""
+    X = wild_counts(n_rows=60)
+    X[:3] *= 30
+    weights = np.ones(60)
+    weights[:20] = 2
+    twice = np.repeat(np.arange(60), weights.astype(int))
+    start = np.arange(60) % 3
+    options = {"robust": {"rows": 2}}
+    one = fitted(X, init=start, sample_weight=weights, **options)
+    two = fitted(X[twice], init=start[twice], **options)
+    assert np.array_equal(one.row_weights_[twice], two.row_weights_)
+    assert np.array_equal(one.labels_[twice], two.labels_)
+    assert one.loss_ == pytest.approx(two.loss_, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["columns", "rows"])
+def test_limits_must_be_numbers_of_one_or_more(name):
+    for value in (0.5, -1, np.inf, np.nan, "10", True, None):
+        with pytest.raises(ValueError, match=f"robust=.*{name!r} must be .*1 or more"):
+            ThreeCPO(2, robust={name: value}).fit(wild_counts())
+
+
+def test_robust_is_true_or_a_dict_of_limits():
+    for value in (10, "yes", {}, {"column": 10}, [10, 5], False):
+        with pytest.raises(ValueError, match="must be None, True or a dict of limits"):
+            ThreeCPO(2, robust=value).fit(wild_counts())
+
+
+def test_true_is_the_measured_setting():
+    X = wild_counts()
+    X[:5] *= 20
+    found, expected = fitted(X, robust=True), fitted(X, robust=ROBUST)
+    assert found.loss_ == expected.loss_
+    assert np.array_equal(found.column_weights_, expected.column_weights_)
+    assert len(found.downweighted_rows()["row"]) == 5

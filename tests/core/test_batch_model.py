@@ -4,14 +4,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.sparse.csgraph import connected_components
 
 import oracle
 import oracle_batches
 from strategies import labelled_counts, penalties
 from threecpo._core import model
-from threecpo._core.batch_model import parts, rates_of
-from threecpo._core.codes import inner_labels
+from threecpo._core.batch_model import MAX_SWEEPS, fit_rates, parts, rates_of
+from threecpo._core.codes import NOISE, RELEVANT, inner_labels, linked_parts
 from threecpo._core.dispersion import dispersions
+from threecpo._core.loops import batch_columns
+from threecpo._core.loops.rows import TIE
+from threecpo._core.loops.simd import WIDTH
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
 from threecpo._core.rules import EXACT, scores
@@ -136,3 +141,146 @@ def test_one_cluster_needs_no_relevant_column():
         sums.smoothed(1e-3), groups, resolve_penalty("mdl"), (1, 0, -1)
     )
     assert not (step.groups == 1).any()
+
+
+@pytest.fixture(params=[(3, 2, 7), (4, 3, 2 * WIDTH + 5), (1, 2, WIDTH)])
+def cells(request):
+    """Sums by cluster, batch and column: some are 0, cluster 0 is in batch 0 only."""
+    rng = np.random.default_rng(0)
+    found = rng.poisson(rng.gamma(0.7, 4.0, request.param)).astype(float)
+    found[0, 1:] = 0.0
+    found[:, :, 0] = 0.0
+    return found
+
+
+@pytest.fixture
+def groups(cells):
+    return (np.arange(cells.shape[2]) % 4 % 3 - 1).astype(np.int8)
+
+
+def scales_of(cells, outliers, groups):
+    """Scales of cells for some rates, and the rates."""
+    rng = np.random.default_rng(1)
+    n_clusters, n_batches, _ = cells.shape
+    n_columns = int((groups == RELEVANT).sum()) + 1
+    totals = cells.sum(axis=0) + outliers
+    cell_totals = cells[:, :, groups != NOISE].sum(axis=2)
+    scales = cell_totals * rng.gamma(2.0, 1.0, cell_totals.shape)
+    clusters = rng.gamma(2.0, 1.0, (n_clusters, n_columns))
+    batches = rng.gamma(2.0, 1.0, (n_batches, n_columns))
+    of_batches, of_cells = np.empty((3, n_batches)), np.empty((3, *scales.shape))
+    rates = cell_totals, scales, clusters, batches
+    given = totals, outliers, groups, *rates
+    batch_columns.fill_scales(*given, of_batches, of_cells)
+    return of_batches, of_cells, rates
+
+
+def test_scores_of_columns(cells, groups):
+    rng = np.random.default_rng(2)
+    n_clusters, n_batches, n_columns = cells.shape
+    outliers = rng.poisson(1.0, (n_batches, n_columns)).astype(float)
+    of_batches, of_cells, _ = scales_of(cells, outliers, groups)
+    _, in_use, outlier_scales = of_batches
+    shared_scales, log_factors, log_shared = of_cells
+    log_shared[-1, 0] = -np.inf
+    totals, masses = cells.sum(axis=0) + outliers, np.arange(2.0, n_batches + 2)
+    log_totals = np.log(totals, out=np.zeros_like(totals), where=totals > 0)
+    own = rng.normal(size=(n_clusters, n_columns))
+    effects = rng.normal(size=(n_batches, n_columns))
+    sizes, prices = rng.normal(size=(2, n_columns))
+    terms = batch_columns.BatchTerms(
+        *(cells, cells.sum(axis=1), cells.sum(axis=0), outliers, totals, log_totals),
+        *(own, effects, sizes, log_factors, log_shared, np.log(in_use)),
+        *(np.log(masses), outlier_scales, shared_scales.sum(axis=0), prices),
+    )
+    scores, ties = np.empty((n_columns, 3)), np.empty(n_columns)
+    workspace = np.empty((4, n_columns))
+    batch_columns.score_columns(terms, scores, ties, workspace)
+    noise = (totals * (log_totals - np.log(masses)[:, None] - 1)).sum(axis=0)
+    background = (
+        outliers * (log_totals - np.log(in_use)[:, None])
+        - outlier_scales[:, None] * totals
+    ).sum(axis=0)
+    weights = log_totals + log_shared[:, :, None]
+    shared = np.where(cells > 0, cells * np.where(cells > 0, weights, 0), 0)
+    shared = shared.sum(axis=(0, 1)) - shared_scales.sum(axis=0) @ totals
+    weights = own[:, None] + effects + log_factors[:, :, None] - 1
+    relevant = (cells * weights).sum(axis=(0, 1))
+    expected = [noise, shared + background + sizes, relevant + background + sizes]
+    expected[2] = expected[2] - prices
+    np.testing.assert_allclose(scores, np.transpose(expected), rtol=1e-9, atol=1e-9)
+    terms_sizes = (totals * (np.abs(log_totals) + 1)).sum(axis=0) + np.abs(sizes)
+    np.testing.assert_allclose(ties, 10 * TIE * terms_sizes)
+
+
+def balanced(cells):
+    """Fit to the sums of cells of cluster, batch and column; also what is expected."""
+    by_cluster, by_batch, totals = (cells.sum(axis=axis) for axis in (1, 0, 2))
+    scales, clusters = totals.copy(), np.zeros_like(by_cluster)
+    batches = np.where(by_batch > 0, 1.0, 0.0)
+    rates = scales, clusters, batches
+    n_steps = fit_rates(by_cluster, by_batch, totals, *rates)
+    return n_steps, np.einsum("kb,kj,bj->kbj", *rates)
+
+
+def assert_fits(cells, expected, gap):
+    for axis in range(3):
+        wanted, found = cells.sum(axis=axis), expected.sum(axis=axis)
+        # A loss this close to its minimum has sums this close to those of the data.
+        assert np.abs(found - wanted).max() <= np.sqrt(2 * gap * cells.sum())
+
+
+def sharing_little():
+    """Cells of clusters that share few rows of a batch; some are empty."""
+    rng = np.random.default_rng(0)
+    cells = rng.poisson(rng.gamma(0.2, 5.0, (4, 3, 6))).astype(float)
+    cells[0, 1:] = cells[1, 2] = cells[3, 0] = 0
+    return cells
+
+
+def with_words_of_its_own():
+    """Cells of many columns, where a cluster has little of what others have."""
+    rng = np.random.default_rng(0)
+    rates = rng.gamma(0.5, 2.0, (4, 300))
+    rates[0, :250] *= 1e-3
+    rates[1:, 250:] *= 1e-3
+    effects = rng.gamma(2.0, 2.0, (3, 300))
+    shares = rng.dirichlet([1.0, 1.0, 1.0], 4)[:, :, None]
+    return rng.poisson(30 * shares * rates[:, None] * effects).astype(float)
+
+
+@pytest.mark.parametrize("prior", [0.0, 1e-3])
+@pytest.mark.parametrize("made", [sharing_little, with_words_of_its_own])
+def test_sums_are_met_where_sweeps_are_slow(made, prior):
+    cells = made()
+    cells += prior * (cells.sum(axis=2) > 0)[:, :, None]
+    n_steps, expected = balanced(cells)
+    assert MAX_SWEEPS < n_steps < 100
+    assert_fits(cells, expected, 1e-11 * cells.sum())
+
+
+def test_rates_that_go_to_zero_are_followed_to_the_end():
+    # Cluster 1 has nothing of column 0 in batch 0, and cluster 0 is in batch 0 only:
+    # sums leave cluster 1 nothing there, which sweeps alone approach as 1 / sweeps.
+    cells = np.array([[[3.0, 2], [0, 0]], [[0, 4], [5, 1]]])
+    n_steps, expected = balanced(cells)
+    assert MAX_SWEEPS < n_steps < 70
+    assert expected[1, 0, 0] < 1e-8
+    np.testing.assert_allclose(expected, cells, atol=1e-6)
+
+
+def test_newton_steps_take_a_single_column(monkeypatch):
+    monkeypatch.setattr("threecpo._core.batch_model.MAX_SWEEPS", 0)
+    cells = np.array([[[3.0], [2.0]], [[1.0], [5.0]], [[4.0], [4.0]]])
+    _, expected = balanced(cells)
+    assert_fits(cells, expected, 1e-11 * cells.sum())
+
+
+@given(arrays(np.bool_, (7, 7)))
+def test_linked_points_are_in_the_same_part(linked):
+    linked = linked | linked.T
+    n_parts, expected = connected_components(linked, directed=False)
+    found = linked_parts(linked)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == np.int32
+    assert found.max() + 1 == n_parts

@@ -68,32 +68,38 @@ def dense_scores(Y, labels, groups, prior, weights=None):
     return out
 
 
-def dense_ratio(scores, labels, X, groups, floor):
-    """T before it is raised to 1, pair by pair."""
-    relevant, shared = groups == 1, groups == 0
-    values = X[:, relevant]
-    if shared.any():
-        values = np.column_stack([values, X[:, shared].sum(axis=1)])
-    sizes = values.sum(axis=1)
-    c = np.array([values[labels == k].sum(axis=0) for k in range(labels.max() + 1)])
-    p = np.maximum(c, floor)
-    p /= p.sum(axis=1, keepdims=True)
-    pairs = {}
+def dense_ratio(scores, labels, sizes, shares_of, weights=1.0, cells=None):
+    """T before it is raised to 1, pair by pair; shares of a cluster in a cell."""
+    cells, pairs = np.zeros(len(labels), int) if cells is None else cells, {}
     for i, a in enumerate(labels):
         if a >= 0:
-            others = np.where(np.arange(len(c)) == a, -np.inf, scores[i])
+            others = np.where(np.arange(scores.shape[1]) == a, -np.inf, scores[i])
             b = int(others.argmax())
             if np.isfinite(scores[i, a] - others[b]):
-                pairs.setdefault((a, b), []).append(i)
+                pairs.setdefault((a, b, cells[i]), []).append(i)
     top = bottom = 0.0
-    for (a, b), rows in pairs.items():
+    for (a, b, cell), rows in pairs.items():
         if len(rows) >= 5:
-            z = scores[rows, a] - scores[rows, b]
-            r = np.maximum(sizes[rows], 1.0)
-            d = np.log(p[a] / p[b])
+            z, r = scores[rows, a] - scores[rows, b], np.maximum(sizes[rows], 1.0)
+            p, q = shares_of(a, cell), shares_of(b, cell)
+            d = np.log(p / q)
             top += ((z - r * z.sum() / r.sum()) ** 2 / r).sum()
-            bottom += len(rows) * ((p[a] * d**2).sum() - (p[a] * d).sum() ** 2)
+            # w X d of Poisson counts X, of which w X are p for one of size.
+            bottom += len(rows) * (weights * p * (d - (p * d).sum()) ** 2).sum()
     return top / bottom if bottom > 0 else np.nan
+
+
+def collected(X, groups):
+    """C1, and all of C0 as one column."""
+    relevant, shared = X[:, groups == 1], X[:, groups == 0]
+    if not (groups == 0).any():
+        return relevant
+    return np.column_stack([relevant, shared.sum(axis=1)])
+
+
+def as_best_of_others(scores, i, own):
+    """A row is at least as likely of its own cluster as of any other."""
+    scores[i, own] = max(scores[i, own], np.delete(scores[i], own).max())
 
 
 def test_a_light_row_raises_nothing_that_it_has_none_of():
@@ -149,12 +155,12 @@ def test_t_hangs_on_no_unit_of_light_weights(seed):
     assert ratios[0] == pytest.approx(ratios[1], rel=1e-9)
 
 
-def batched(seed):
+def batched(seed, effect=0.7):
     """Counts of three clusters, overdispersed, in two batches with effects."""
     rng = np.random.default_rng(seed)
     labels, batches = rng.integers(3, size=200), rng.integers(2, size=200)
     rates = rng.dirichlet(np.ones(6), size=3)[labels] * rng.gamma(5, 20, (200, 1))
-    rates *= np.exp(rng.normal(0, 0.7, (2, 6)))[batches]
+    rates *= np.exp(rng.normal(0, effect, (2, 6)))[batches]
     Y = rng.poisson(rates * rng.gamma(2, 0.5, rates.shape)).astype(float)
     return Y, labels, batches.astype(np.int32)
 
@@ -165,33 +171,25 @@ def test_scores_and_t_without_a_row_of_a_batch(shared, prior, seed):
     Y, labels, batches = batched(seed)
     groups = np.array([1] * (6 - shared) + [0] * shared, dtype=np.int8)
     found, sums = found_for(Y, labels, groups, prior, batches=batches)
-    fit = rates_of(sums, groups)
-    X = np.column_stack([Y[:, groups == 1], Y[:, groups == 0].sum(axis=1)])
-    X += prior * np.array([1] * (6 - shared) + [shared])
-    width = 7 - shared if shared else 6
-    X, rates, effects = X[:, :width], fit.clusters[:, :width], fit.batches[:, :width]
+    fit, X = rates_of(sums, groups), collected(Y + prior, groups)
+    width = X.shape[1]
+    rates, effects = fit.clusters[:, :width], fit.batches[:, :width]
     c = np.array([X[labels == k].sum(axis=0) for k in range(3)])
-    expected, cells = np.empty((len(X), 3)), {}
+    expected = np.empty((len(X), 3))
     for i, (x, a, b) in enumerate(zip(X, labels, batches, strict=True)):
         own = rates.copy()
         own[a] *= np.maximum(c[a] - x, prior) / c[a]
         totals = (own * effects[b]).sum(axis=1)
         expected[i] = x @ np.log(own).T - x.sum() * np.log(totals)
-        others = np.where(np.arange(3) == a, -np.inf, expected[i])
-        expected[i, a] = max(expected[i, a], others.max())
-        cells.setdefault((a, others.argmax(), b), []).append(i)
+        as_best_of_others(expected, i, a)
     np.testing.assert_allclose(found.scores, expected, rtol=1e-7)
-    top = bottom = 0.0
-    for (a, rival, b), rows in cells.items():
-        if len(rows) >= 5:
-            z, r = expected[rows, a] - expected[rows, rival], X[rows].sum(axis=1)
-            p, q = (each * effects[b] for each in (rates[a], rates[rival]))
-            p, q = p / p.sum(), q / q.sum()
-            d = np.log(p / q)
-            top += ((z - r * z.sum() / r.sum()) ** 2 / r).sum()
-            bottom += len(rows) * ((p * d**2).sum() - (p * d).sum() ** 2)
+
+    def shares_of(k, b):
+        return rates[k] * effects[b] / (rates[k] @ effects[b])
+
+    args = expected, labels, X.sum(axis=1), shares_of
     ratio = confidence.dispersion_ratio(found, sums, groups)
-    assert ratio == pytest.approx(top / bottom, rel=1e-6)
+    assert ratio == pytest.approx(dense_ratio(*args, cells=batches), rel=1e-6)
     assert ratio > 1.5
 
 
@@ -203,53 +201,42 @@ def test_scores_and_t_where_columns_count_for_less(prior, seed):
     w = np.array([1.0, 0.25, 0.5, 1.0, 0.125, 1.0])
     found, sums = found_for(Y, labels, groups, prior, columns=w)
     X = w * (Y + prior)
-    c, r = np.array([X[labels == k].sum(axis=0) for k in range(3)]), X.sum(axis=1)
-    shared = X[:, groups == 0].sum(axis=0)
-    expected, pairs = np.empty((len(X), 3)), {}
+    c = np.array([X[labels == k].sum(axis=0) for k in range(3)])
+    expected = np.empty((len(X), 3))
     for i, (x, a) in enumerate(zip(X, labels, strict=True)):
         own = c.copy()
         own[a] = np.maximum(c[a] - x, w * prior)
         own[a, groups == 0] = c[a, groups == 0] - x[groups == 0]
-        shares = own / own.sum(axis=1, keepdims=True)
-        portion = shares[:, groups == 0].sum(axis=1)
-        expected[i] = x[groups == 1] @ np.log(shares[:, groups == 1]).T
-        expected[i] += x[groups == 0].sum() * np.log(portion)
-        others = np.where(np.arange(3) == a, -np.inf, expected[i])
-        expected[i, a] = max(expected[i, a], others.max())
-        pairs.setdefault((a, others.argmax()), []).append(i)
+        shares = collected(own / own.sum(axis=1, keepdims=True), groups)
+        expected[i] = collected(x[None], groups)[0] @ np.log(shares).T
+        as_best_of_others(expected, i, a)
     differences = found.scores - expected
     np.testing.assert_allclose(
         differences, np.repeat(differences[:, :1], 3, axis=1), atol=1e-7
     )
     p = c / c.sum(axis=1, keepdims=True)
-    p[:, groups == 0] = (
-        p[:, groups == 0].sum(axis=1, keepdims=True) * shared / shared.sum()
-    )
-    top = bottom = 0.0
-    for (a, b), rows in pairs.items():
-        if len(rows) >= 5:
-            z, size = expected[rows, a] - expected[rows, b], r[rows]
-            top += ((z - size * z.sum() / size.sum()) ** 2 / size).sum()
-            d = np.log(p[a] / p[b])
-            # w X d of Poisson counts X, of which w X are p for one of size.
-            bottom += len(rows) * (w * p[a] * (d - (p[a] * d).sum()) ** 2).sum()
+    shared = X[:, groups == 0].sum(axis=0)
+    portions = p[:, groups == 0].sum(axis=1, keepdims=True)
+    p[:, groups == 0] = portions * shared / shared.sum()
+    args = expected, labels, X.sum(axis=1), lambda k, _: p[k], w
     ratio = confidence.dispersion_ratio(found, sums, groups)
-    assert ratio == pytest.approx(top / bottom, rel=1e-6)
+    assert ratio == pytest.approx(dense_ratio(*args), rel=1e-6)
 
 
 @pytest.mark.parametrize(("prior", "outliers"), [(1e-3, True), (0.0, False)])
 def test_t_of_planted_counts(prior, outliers, seed):
-    rng = np.random.default_rng(seed)
-    labels = rng.integers(3, size=120)
-    rates = rng.dirichlet(np.ones(6), size=3)[labels] * rng.gamma(5, 10, (120, 1))
-    Y = rng.poisson(rates * rng.gamma(2, 0.5, rates.shape)).astype(float)
+    Y, labels, _ = batched(seed, effect=0.0)
     groups = np.array([1, 1, 1, 1, 0, 0], dtype=np.int8)
     if outliers:
         labels[:10] = -1
     found, sums = found_for(Y, labels, groups, prior)
+    X = collected(Y + prior, groups)
+    p = np.array([X[labels == k].sum(axis=0) for k in range(3)])
+    p = np.maximum(p, prior or 1e-3)
+    p /= p.sum(axis=1, keepdims=True)
+    expected = dense_ratio(found.scores, labels, X.sum(axis=1), lambda k, _: p[k])
     ratio = confidence.dispersion_ratio(found, sums, groups)
-    args = found.scores, labels, Y + prior, groups, prior or 1e-3
-    assert ratio == pytest.approx(dense_ratio(*args), rel=1e-9)
+    assert ratio == pytest.approx(expected, rel=1e-9)
     assert ratio > 1.5
     assert confidence.temperature(found, sums, groups) == ratio
 

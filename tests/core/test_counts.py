@@ -27,48 +27,12 @@ def assert_canonical(counts, Y):
     np.testing.assert_array_equal(counts.matrix().toarray(), Y)
 
 
-def messy_csr(dtype=np.int64, index=np.int32):
-    """Duplicates, explicit zeros and unsorted columns, and what they stand for."""
-    data = np.array([1, 2, 0, 4, 3, 5], dtype=dtype)
-    indices = np.array([2, 0, 1, 2, 1, 1], dtype=index)
-    indptr = np.array([0, 4, 4, 6], dtype=index)
-    matrix = sp.csr_matrix((data, indices, indptr), shape=(3, 4))
-    return matrix, np.array([[2.0, 0, 5, 0], [0, 0, 0, 0], [0, 8, 0, 0]])
-
-
 @given(count_matrices())
 def test_dense_and_sparse_input_give_the_same_counts(Y):
     assert first_bad_entry(from_dense(Y)) is None
     assert_canonical(from_dense(np.asfortranarray(Y)), Y)
     for kind in (sp.csr_array, sp.csc_array, sp.coo_array, sp.lil_matrix):
         assert_canonical(from_sparse(kind(Y)), Y)
-
-
-@pytest.mark.parametrize(
-    ("dtype", "index"), [(np.uint8, np.int64), (np.float64, np.int32)]
-)
-def test_messy_input_becomes_canonical_and_stays_as_it_was(dtype, index):
-    matrix, Y = messy_csr(dtype, index)
-    arrays = [matrix.data, matrix.indices, matrix.indptr]
-    for array in arrays:
-        array.flags.writeable = False
-    before = [array.copy() for array in arrays]
-    assert_canonical(from_sparse(matrix), Y)
-    for array, copy, now in zip(
-        arrays, before, (matrix.data, matrix.indices, matrix.indptr), strict=True
-    ):
-        assert array is now
-        np.testing.assert_array_equal(array, copy)
-
-
-def test_duplicates_of_a_narrow_type_do_not_wrap_round():
-    data = np.array([200, 200], dtype=np.uint8)
-    for matrix in (
-        sp.coo_array((data, ([0, 0], [1, 1])), shape=(1, 2)),
-        sp.csr_array((data, [1, 1], [0, 2]), shape=(1, 2)),
-        sp.csc_array((data, [0, 0], [0, 0, 2]), shape=(1, 2)),
-    ):
-        assert_canonical(from_sparse(matrix), np.array([[0.0, 400.0]]))
 
 
 def test_canonical_input_is_not_copied():

@@ -1,12 +1,20 @@
-"""Scores, rates and losses against the paper's formulas."""
+"""Scores, rates and losses against the paper's formulas, and prices of columns."""
 
+import pickle
 from itertools import product
 
 import numpy as np
 import pytest
+from core_cases import (
+    ALL_GROUPS,
+    EDGES,
+    column_step,
+    row_scales,
+    scores_of_profile,
+    sums_of,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from model_cases import EDGES, column_step, row_scales, scores_of_profile, sums_of
 
 import oracle
 import oracle_run
@@ -20,7 +28,8 @@ from strategies import (
     planted,
     priors,
 )
-from threecpo._core import model
+from threecpo._core import codes, model
+from threecpo._options import resolve_penalty
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], np.int8)
 
@@ -154,3 +163,152 @@ def test_a_row_that_a_profile_forbids_scores_minus_infinity_without_prior():
     assert (scores[:, 0] == -np.inf).tolist() == [False, False, True, True]
     assert np.isfinite(scores[:, 1]).all()
     assert (scores[:2, 0] == 0).all()
+
+
+class TestFigure1:
+    Y, labels, groups = oracle.figure_1()
+    case = Labelled(Y, labels, groups, 3)
+
+    @property
+    def rates(self):
+        return model.rates(sums_of(self.case, 0.0), self.groups)
+
+    @property
+    def scales(self):
+        return row_scales(self.case, 0.0)
+
+    def test_row_scales(self):
+        printed = [0.02, 0.06, 0.06, 0.16, 0.14, 0.04, 0.18, 0.14, 0.12, 0.08]
+        np.testing.assert_allclose(self.scales, printed, rtol=1e-12)
+
+    def test_column_rates(self):
+        printed = [
+            [100, 150, 200, 50, 100, 500],
+            [200, 50, 200, 50, 50, 200],
+            [150, 100, 200, 50, 50, 175],
+        ]
+        rates = self.rates
+        np.testing.assert_allclose(rates.noise, [16, 9, 20, 5, 5.7, 22.9], rtol=1e-12)
+        np.testing.assert_allclose(rates.shared, [160, 90, 200, 50, 57, 229])
+        np.testing.assert_allclose(rates.cluster, printed, rtol=1e-12)
+
+    def test_expected_values(self):
+        by_cluster = [
+            [2.0, 3.0, 4.0, 1.0, 2.0, 10.0],
+            [6.0, 9.0, 12.0, 3.0, 6.0, 30.0],
+            [6.0, 9.0, 12.0, 3.0, 6.0, 30.0],
+            [32.0, 8.0, 32.0, 8.0, 8.0, 32.0],
+            [28.0, 7.0, 28.0, 7.0, 7.0, 28.0],
+            [8.0, 2.0, 8.0, 2.0, 2.0, 8.0],
+            [27.0, 18.0, 36.0, 9.0, 9.0, 31.5],
+            [21.0, 14.0, 28.0, 7.0, 7.0, 24.5],
+            [18.0, 12.0, 24.0, 6.0, 6.0, 21.0],
+            [12.0, 8.0, 16.0, 4.0, 4.0, 14.0],
+        ]
+        by_row_size = [
+            [3.2, 1.8, 4.0, 1.0, 1.1, 4.6],
+            [9.6, 5.4, 12.0, 3.0, 3.4, 13.7],
+            [9.6, 5.4, 12.0, 3.0, 3.4, 13.7],
+            [25.6, 14.4, 32.0, 8.0, 9.1, 36.6],
+            [22.4, 12.6, 28.0, 7.0, 8.0, 32.1],
+            [6.4, 3.6, 8.0, 2.0, 2.3, 9.2],
+            [28.8, 16.2, 36.0, 9.0, 10.3, 41.2],
+            [22.4, 12.6, 28.0, 7.0, 8.0, 32.1],
+            [19.2, 10.8, 24.0, 6.0, 6.8, 27.5],
+            [12.8, 7.2, 16.0, 4.0, 4.6, 18.3],
+        ]
+        start = self.Y, self.labels, self.groups
+        relevant = self.scales[:, None] * self.rates.cluster[self.labels]
+        shared = np.outer(self.scales, self.rates.shared)
+        np.testing.assert_allclose(relevant, by_cluster, atol=0.0501)
+        np.testing.assert_allclose(shared, by_row_size, atol=0.0501)
+        np.testing.assert_allclose(oracle.expected_relevant(*start), relevant)
+        np.testing.assert_allclose(oracle.expected_shared(*start), shared)
+
+    @pytest.mark.parametrize(("penalty", "stays"), [("bic", True), ("mdl", False)])
+    def test_its_groups_are_a_fixed_point_under_bic_only(self, penalty, stays):
+        for prior in (0.0, 1e-3):
+            groups = column_step(self.case, prior, penalty).groups
+            assert np.array_equal(groups, self.groups) is stays
+
+
+@pytest.mark.parametrize("allowed", [(1, 0), (1, -1)])
+def test_forbidden_groups_score_minus_infinity_and_are_not_chosen(allowed):
+    case = EDGES["all groups"]
+    free = column_step(case, 1e-3, "mdl").scores
+    step = column_step(case, 1e-3, "mdl", allowed)
+    for group in ALL_GROUPS:
+        column = step.scores[:, group + 1]
+        if group in allowed:
+            np.testing.assert_array_equal(column, free[:, group + 1])
+        else:
+            assert (column == -np.inf).all()
+    assert np.isin(step.groups, allowed).all()
+
+
+TIES = [
+    ((3.0, 2.0, 1.0), -1),
+    ((2.0, 3.0, 1.0), 0),
+    ((1.0, 2.0, 3.0), 1),
+    ((2.0, 2.0, 2.0), -1),
+    ((1.0, 2.0, 2.05), 0),
+    ((2.0, 1.0, 2.0), -1),
+    ((2.0, 2.05, 2.05), -1),
+    ((1.0, 2.0, 2.15), 1),
+    ((2.0, 2.15, 2.2), 0),
+    ((-np.inf, 2.0, 2.05), 0),
+    ((-np.inf, -np.inf, 2.0), 1),
+    ((2.0, -np.inf, 2.05), -1),
+]
+
+
+def test_scores_within_the_tolerance_tie():
+    """Of tied groups, C- comes before C0 before C1; the tolerance here is 0.1."""
+    scores, groups = map(np.array, zip(*TIES, strict=True))
+    tolerance = np.full(len(TIES), 0.1)
+    np.testing.assert_array_equal(model.choose_groups(scores, tolerance), groups)
+    np.testing.assert_array_equal(oracle.choose_groups(scores, tolerance), groups)
+
+
+def test_an_infinite_tolerance_decides_nothing():
+    """A column with a count in a row without size has no finite score but one."""
+    for noise, shared, best in ((-5.0, -np.inf, -1), (-5.0, -4.0, 0)):
+        scores = np.array([[noise, shared, -np.inf]])
+        assert model.choose_groups(scores, np.array([np.inf])).tolist() == [best]
+
+
+def test_one_cluster_without_price_is_no_better_than_shared(seed):
+    Y, _ = planted(np.random.default_rng(seed))
+    groups = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+    case = Labelled(Y, np.zeros(len(Y), dtype=int), groups, 1)
+    for prior in PRIORS:
+        assert 1 not in column_step(case, prior, None).groups
+
+
+def test_prices_are_the_papers(seed):
+    X = np.random.default_rng(seed).gamma(0.05, 1.0, size=(7, 30))
+    assert (X.sum(axis=0) < 1).any()
+    for penalty in PENALTIES:
+        for n_clusters in (1, 2, 5):
+            prices = resolve_penalty(penalty)(X.sum(axis=0), n_clusters, len(X))
+            expected = oracle.price(penalty, X, n_clusters)
+            np.testing.assert_allclose(prices, expected, rtol=1e-12)
+
+
+def by_total(totals, n_clusters, n_rows):
+    return totals * n_clusters / n_rows
+
+
+@pytest.mark.parametrize(
+    ("penalty", "name"),
+    [("mdl", "mdl"), ("bic", "bic"), (None, "none"), (by_total, "custom")],
+)
+def test_prices_have_names_in_files_and_stay_the_same_after_pickling(penalty, name):
+    price = resolve_penalty(penalty)
+    again = pickle.loads(pickle.dumps(price))
+    assert codes.price_name(price) == codes.price_name(again) == name
+    totals = np.array([0.5, 3.0, 40.0])
+    np.testing.assert_array_equal(again(totals, 4, 2), price(totals, 4, 2))
+    if penalty is by_total:
+        assert again == price
+        assert again.name == "by_total"

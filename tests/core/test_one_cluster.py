@@ -59,10 +59,3 @@ def test_batches_have_sizes_of_their_own():
     info = replace(counts.row_info, batches=batches, batch_names=("a", "b"))
     assert (columns_of_one_cluster(counts, every, []) == 1).all()
     assert (columns_of_one_cluster(counts.with_rows(info), every, []) == -1).any()
-
-
-def test_a_refined_fit_of_one_cluster_keeps_its_columns():
-    """It starts from the columns of the fit, not from all of them."""
-    Y = table(5)
-    fit = ThreeCPO(2, random_state=0, n_init=2).fit(Y)
-    assert fit.refine(Y).loss_ <= fit.loss_ + 1e-9

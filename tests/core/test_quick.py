@@ -47,6 +47,19 @@ def passed(counts, profile, quick):
     return labels, sums
 
 
+def assert_same_pass(counts, profile):
+    """Quick scores change no label and no sum."""
+    quick = quick_of(profile, MANY)
+    assert len(quick.table) > 0
+    n_batches = counts.row_info.n_batches
+    assert len(quick.size_weights) == n_batches + (n_batches > 1)
+    full, full_sums = passed(counts, profile, NO_QUICK)
+    fast, fast_sums = passed(counts, profile, quick)
+    np.testing.assert_array_equal(fast, full)
+    for a, b in zip(fast_sums.arrays, full_sums.arrays, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def in_batches(counts, n_batches, seed):
     """Counts whose rows are in random batches, unless there is one."""
     if n_batches == 1:
@@ -66,15 +79,7 @@ def test_a_pass_is_the_same_with_quick_scores(k, n_batches, seed, size, exact):
     counts, labels, groups = planted(k, seed, n_rows=80, size=size)
     counts = in_batches(counts, n_batches, seed)
     rule = EXACT if exact or n_batches > 1 else PAPER
-    profile = profile_of(counts, labels, groups, k, rule)
-    quick = quick_of(profile, MANY)
-    assert len(quick.table) > 0
-    assert len(quick.size_weights) == n_batches + (n_batches > 1)
-    full, full_sums = passed(counts, profile, NO_QUICK)
-    fast, fast_sums = passed(counts, profile, quick)
-    np.testing.assert_array_equal(fast, full)
-    for a, b in zip(fast_sums.arrays, full_sums.arrays, strict=True):
-        np.testing.assert_array_equal(a, b)
+    assert_same_pass(counts, profile_of(counts, labels, groups, k, rule))
 
 
 def nearly_alike(counts, labels, groups, n_clusters):
@@ -91,10 +96,7 @@ def nearly_alike(counts, labels, groups, n_clusters):
 @pytest.mark.parametrize("n_clusters", [7, 30])
 def test_near_ties_are_left_to_full_scores(n_clusters):
     counts, labels, groups = planted(n_clusters)
-    profile = nearly_alike(counts, labels, groups, n_clusters)
-    full, _ = passed(counts, profile, NO_QUICK)
-    fast, _ = passed(counts, profile, quick_of(profile, MANY))
-    np.testing.assert_array_equal(fast, full)
+    assert_same_pass(counts, nearly_alike(counts, labels, groups, n_clusters))
 
 
 @pytest.mark.parametrize(
@@ -137,7 +139,7 @@ def rows_of_any_length(rng, n_rows, n_columns):
     return from_dense(np.ceil(lengths * shares))
 
 
-def passes_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, scale):
+def check_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, scale):
     """All columns of a cluster have one rate, the size of a row takes it away again."""
     rng = np.random.default_rng(seed)
     rates = np.tile(scale * rng.normal(size=n_clusters), (n_columns, 1))
@@ -145,9 +147,7 @@ def passes_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, sca
     groups = np.ones(n_columns, np.int8)
     profile = crafted(n_clusters, rates, -rates[0] * off, groups)
     counts = in_batches(rows_of_any_length(rng, 60, n_columns), 2, seed)
-    quick = quick_of(profile, MANY)
-    assert len(quick.table) > 0
-    return passed(counts, profile, NO_QUICK)[0], passed(counts, profile, quick)[0]
+    assert_same_pass(counts, profile)
 
 
 @settings(deadline=None, max_examples=150)
@@ -158,15 +158,12 @@ def passes_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, sca
 def test_rates_that_row_sizes_make_up_for_are_left_to_full_scores(
     n_clusters, n_columns, seed, apart, scale
 ):
-    case = n_clusters, n_columns, seed, apart, scale
-    full, fast = passes_where_sizes_make_up_for_rates(*case)
-    np.testing.assert_array_equal(fast, full)
+    check_where_sizes_make_up_for_rates(n_clusters, n_columns, seed, apart, scale)
 
 
 def test_rates_too_small_for_half_the_digits_are_left_to_full_scores():
     for seed in range(5):
-        full, fast = passes_where_sizes_make_up_for_rates(5, 3, seed, 1e-3, 1e-42)
-        np.testing.assert_array_equal(fast, full)
+        check_where_sizes_make_up_for_rates(5, 3, seed, 1e-3, 1e-42)
 
 
 @settings(deadline=None, max_examples=60)
@@ -177,9 +174,7 @@ def test_weights_of_sizes_that_hardly_differ_are_left_to_full_scores(k, seed, ap
     weights = 1e6 * rng.normal(size=(3, 1)) + apart * rng.normal(size=(3, k))
     profile = crafted(k, np.zeros((4, k)), weights, np.ones(4, np.int8))
     counts = in_batches(rows_of_any_length(rng, 60, 4), 2, seed)
-    full, _ = passed(counts, profile, NO_QUICK)
-    fast, _ = passed(counts, profile, quick_of(profile, MANY))
-    np.testing.assert_array_equal(fast, full)
+    assert_same_pass(counts, profile)
 
 
 def test_there_are_none_where_full_scores_have_more_in_them():
@@ -191,12 +186,8 @@ def test_there_are_none_where_full_scores_have_more_in_them():
     impossible = profile_of(counts, labels, groups, 3, prior=0.0)
     assert np.isneginf(impossible.log_rates).any()
     assert quick_of(impossible, MANY) is NO_QUICK
-
-
-def test_there_are_none_where_the_table_is_longer_than_the_rows():
-    counts, labels, groups = planted(3)
-    profile = profile_of(counts, labels, groups, 3)
-    assert quick_of(profile, 10) is NO_QUICK
+    # Nor where the table is longer than the rows.
+    assert quick_of(profile_of(counts, labels, groups, 3), 10) is NO_QUICK
 
 
 def test_long_rows_and_fractions_have_no_quick_scores():

@@ -1,5 +1,8 @@
+"""Distances, informative columns and seeds, beside the paper's formulas."""
+
 import numpy as np
 import pytest
+from core_cases import knowing, start_of
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,6 +13,7 @@ from threecpo._core import seeding
 from threecpo._core.codes import NOWHERE
 from threecpo._core.matrices import from_dense
 from threecpo._core.rows import RowInfo
+from threecpo._core.workers import SERIAL
 
 
 def distances(Y, Z=None, prior=1e-3):
@@ -163,3 +167,29 @@ class TestStarts:
         for seed in range(500):
             labels = start(np.random.default_rng(seed), 3)
             assert sorted(labels) == [NOWHERE, 0, 1, 2]
+
+
+class TestKnownRows:
+    @pytest.mark.parametrize("kind", ["poisson", "random"])
+    def test_seeds_are_free_rows(self, kind, seed):
+        Y, labels, _ = start_of(seed)
+        held = np.where(labels < 2, labels, -1).astype(np.int32)
+        counts = knowing(from_dense(Y), held, 2)
+        start = (
+            seeding.poisson_plus_plus(counts, 1e-3)
+            if kind == "poisson"
+            else seeding.random_centers(counts)
+        )
+        found = start(np.random.default_rng(seed), 4, SERIAL)
+        np.testing.assert_array_equal(found[held >= 0], held[held >= 0])
+        seeds = found[(held < 0) & (found != NOWHERE)]
+        assert sorted(seeds.tolist()) == [2, 3]
+
+    def test_the_first_seed_is_what_known_clusters_explain_worst(self):
+        Y = np.array([[9.0, 1, 1]] * 20 + [[1, 9, 1]] * 20 + [[9, 1, 2]] * 20)
+        held = np.full(60, -1, dtype=np.int32)
+        held[:3] = 0
+        start = seeding.poisson_plus_plus(knowing(from_dense(Y), held, 1), 1e-3)
+        for seed in range(5):
+            found = start(np.random.default_rng(seed), 2, SERIAL)
+            assert 20 <= np.flatnonzero(found == 1)[0] < 40

@@ -1,5 +1,10 @@
+"""Sums of clusters, moved and from scratch, and records on their way into loops."""
+
+import pickle
+
 import numpy as np
 import pytest
+from core_cases import assert_same_sums
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,11 +15,14 @@ from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import sums as sums_module
 from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
+from threecpo._core.counts import Counts
 from threecpo._core.loops import columns as column_loops
+from threecpo._core.loops.records import LINE, loadable, padded_rates
+from threecpo._core.loops.simd import LANES
 from threecpo._core.matrices import from_dense
-from threecpo._core.rules import EXACT, PAPER
-from threecpo._core.sums import Sums, assign, sum_by_labels
-from threecpo._core.workers import Workers
+from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER, scores
+from threecpo._core.sums import Sums, assign, sum_by_labels, sums_by_profile
+from threecpo._core.workers import SERIAL, Workers
 
 GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
 OTHER_GROUPS = np.array([1, 1, 0, 1, 0, 1, 1, -1], dtype=np.int8)
@@ -51,15 +59,6 @@ def passes(counts, seed, n_jobs=1, n_clusters=4, *, background=True):
     return labels, sums
 
 
-def assert_same_bits(first, second):
-    np.testing.assert_array_equal(first.table, second.table)
-    np.testing.assert_array_equal(first.members, second.members)
-    np.testing.assert_array_equal(first.totals, second.totals)
-    np.testing.assert_array_equal(first.count_log_sizes, second.count_log_sizes)
-    np.testing.assert_array_equal(first.log_size_total, second.log_size_total)
-    assert first.n_rows == second.n_rows
-
-
 @given(labelled_counts(), priors)
 def test_sums_equal_the_oracle(case, prior):
     X = case.Y + prior
@@ -94,6 +93,9 @@ def test_rows_that_are_nowhere_count_in_totals_only():
     assert sums.n_rows == 4
 
 
+U = "count_log_sizes", "log_size_total"
+
+
 @pytest.mark.usefixtures("several_blocks")
 @pytest.mark.parametrize("fractional", [False, True])
 def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional):
@@ -104,16 +106,11 @@ def test_moved_sums_are_the_sums_from_scratch_bit_for_bit(seed, fractional):
     for n_jobs in (2, 4):
         other_labels, other = passes(counts, seed, n_jobs)
         np.testing.assert_array_equal(labels, other_labels)
-        assert_same_bits(moved, other)
+        assert_same_sums(moved, other)
     scratch = sum_by_labels(counts, labels, 4, OTHER_GROUPS, 1e-3)
-    np.testing.assert_array_equal(moved.table, scratch.table)
-    np.testing.assert_array_equal(moved.members, scratch.members)
-    np.testing.assert_array_equal(moved.totals, scratch.totals)
-    if fractional:
-        u, other = (each.count_log_sizes.sum(axis=1) for each in (moved, scratch))
-        np.testing.assert_allclose(u, other, rtol=1e-13)
-    else:
-        np.testing.assert_array_equal(moved.count_log_sizes, scratch.count_log_sizes)
+    assert_same_sums(moved, scratch, but=U if fractional else U[1:])
+    u, other = (each.count_log_sizes.sum(axis=1) for each in (moved, scratch))
+    np.testing.assert_allclose(u, other, rtol=1e-13)
 
 
 def sized_passes(Y, seed, prior, n_jobs, row_sizes):
@@ -218,13 +215,7 @@ def test_adding_sums_of_parts_gives_those_of_all_rows(seed):
     for part in (slice(0, 7), slice(7, 30), slice(30, None)):
         part_counts, part_labels = from_dense(Y[part]), labels[part].copy()
         total.add(sum_by_labels(part_counts, part_labels, 3, GROUPS, 1e-3))
-    whole = sum_by_labels(from_dense(Y), labels, 3, GROUPS, 1e-3)
-    np.testing.assert_array_equal(total.table, whole.table)
-    np.testing.assert_array_equal(total.members, whole.members)
-    np.testing.assert_array_equal(total.totals, whole.totals)
-    assert total.n_rows == whole.n_rows
-    np.testing.assert_array_equal(total.count_log_sizes, whole.count_log_sizes)
-    np.testing.assert_array_equal(total.log_size_total, whole.log_size_total)
+    assert_same_sums(total, sum_by_labels(from_dense(Y), labels, 3, GROUPS, 1e-3))
 
 
 def test_taken_clusters_keep_their_order_and_the_outliers():
@@ -242,3 +233,83 @@ def test_slots_number_the_relevant_columns():
     assert column_loops.fill_slots(groups, slots) == (2, 3)
     expected = [0, NOISE_SLOT, SHARED_SLOT, 1, 2, SHARED_SLOT]
     assert slots.tolist() == expected
+
+
+@pytest.fixture
+def counts(seed):
+    return from_dense(planted(np.random.default_rng(seed), 60)[0])
+
+
+def profile_of(counts, rule=EXACT, **options):
+    labels = np.arange(counts.n_rows, dtype=np.int32) % 3
+    sums = sum_by_labels(counts, labels, 3, GROUPS, 1e-3)
+    return rule.profile(sums.smoothed(1e-3), GROUPS, **options)
+
+
+def out_of_band(profile):
+    """As Dask sends it: arrays come back read-only, where the message has them."""
+    buffers = []
+    data = pickle.dumps(profile, protocol=5, buffer_callback=buffers.append)
+    return pickle.loads(data, buffers=[bytes(buffer) for buffer in buffers])
+
+
+def shifted(profile):
+    """Arrays of its own, writeable and across cache lines."""
+    rates = profile.log_rates
+    workspace = np.zeros(rates.size + 2 * LANES)
+    start = -workspace.ctypes.data % LINE // 8 + 1
+    own = workspace[start : start + rates.size].reshape(rates.shape)
+    own[:] = rates
+    others = {"offsets": profile.offsets.copy(), "slots": profile.slots.copy()}
+    return profile._replace(log_rates=own, **others)
+
+
+WAYS = {
+    "pickled": lambda profile: pickle.loads(pickle.dumps(profile)),
+    "out of band": out_of_band,
+    "by hand": shifted,
+    "one array": lambda profile: profile._replace(ranks=profile.ranks.copy()),
+}
+
+
+@pytest.mark.parametrize("rule", [EXACT, PAPER, CHI_SQUARED], ids=lambda r: r.name)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_profile_scores_the_same_wherever_it_is_from(way, rule, counts):
+    background = rule is not PAPER
+    profile = profile_of(counts, rule, background=background)
+    other = WAYS[way](profile)
+    assert type(other) is type(profile)
+    assert (other.n_clusters, other.background) == (3, background)
+    np.testing.assert_array_equal(
+        scores(counts, other, SERIAL), scores(counts, profile, SERIAL)
+    )
+    other = loadable(other)
+    assert other.log_rates.ctypes.data % LINE == 0
+    assert not other.writeable
+
+
+def test_a_profile_that_has_not_left_is_not_copied(counts):
+    profile = profile_of(counts)
+    assert loadable(profile) is profile
+
+
+@pytest.mark.parametrize("n_profiles", [1, 7, 8, 9])
+def test_rates_are_padded_with_zeros(n_profiles):
+    whole, rates = padded_rates(3, n_profiles)
+    assert whole.shape == (4, 16 if n_profiles == 9 else 8)
+    rates[:] = 1.0
+    assert whole.sum() == 3 * n_profiles
+    assert not whole[3].any()
+
+
+def test_counts_may_be_read_only_or_on_disk(counts, tmp_path):
+    profile = profile_of(counts)
+    expected = sums_by_profile(counts, profile, with_sizes=True)
+    arrays = {}
+    for name in ("indptr", "indices", "data"):
+        np.save(tmp_path / f"{name}.npy", getattr(counts, name))
+        arrays[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    on_disk = Counts(**arrays, n_columns=counts.n_columns)
+    found = sums_by_profile(on_disk, profile, with_sizes=True)
+    np.testing.assert_array_equal(found.table, expected.table)
+    np.testing.assert_array_equal(found.count_log_sizes, expected.count_log_sizes)

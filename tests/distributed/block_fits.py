@@ -46,6 +46,15 @@ def counts_of(seed=0, n_rows=300, n_clusters=3, **options):
     return sp.csr_array(Y), labels
 
 
+LONG = {
+    "n_clusters": 6,
+    "init": "random-labels",
+    "n_init": 6,
+    "outliers": "iterative",
+    "column_penalty": None,
+}
+
+
 def shapeless(n_rows=400, seed=0):
     """Counts without clear clusters, in which runs take many passes."""
     rng = np.random.default_rng(seed)

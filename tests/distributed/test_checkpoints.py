@@ -1,6 +1,7 @@
-"""A fit that was killed goes on from its last pass and ends the same."""
+"""A fit that was ended goes on from its last pass; other checkpoints are refused."""
 
 import errno
+import io
 import json
 import os
 import shutil
@@ -8,15 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 
 import numpy as np
 import pytest
 from block_fits import (
+    LONG,
     Crash,
     assert_same_bits,
     before_each_pass,
+    counts_of,
     crash_before_pass,
     evenly,
     fit,
@@ -25,16 +29,11 @@ from block_fits import (
 )
 
 import threecpo
+from threecpo import ThreeCPO, distributed
+from threecpo._core import rules
 from threecpo._fit import checkpoint
 from threecpo._fit.budget import MemoryBudget
 
-LONG = {
-    "n_clusters": 6,
-    "init": "random-labels",
-    "n_init": 6,
-    "outliers": "iterative",
-    "column_penalty": None,
-}
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -70,10 +69,50 @@ def state_of(folder):
     return json.loads(json.loads((folder / "state.json").read_text())["state"])
 
 
+def write_text(folder, text):
+    """A state that has its digest."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass")).hexdigest()
+    content = json.dumps({"digest": digest, "state": text})
+    (folder / "state.json").write_text(content)
+
+
 def write_state(folder, state):
-    text = json.dumps(state)
-    content = {"digest": blake2b(text.encode()).hexdigest(), "state": text}
-    (folder / "state.json").write_text(json.dumps(content))
+    write_text(folder, json.dumps(state))
+
+
+@pytest.fixture
+def begun(X, folder, crash_at, monkeypatch):
+    """A fit that was ended while its runs had sums of all rows."""
+    crash_at(3)
+    with pytest.raises(Crash):
+        kept(X, folder)
+    monkeypatch.undo()
+    return folder
+
+
+def rewrite(folder, change, save=np.savez):
+    """Change the arrays of every run that goes on, and the digests with them."""
+    state = state_of(folder)
+    for name, file in state["files"].items():
+        if name.startswith("run-"):
+            path = folder / file["name"]
+            with np.load(path) as arrays:
+                new = {key: arrays[key].copy() for key in arrays.files}
+            change(new)
+            content = io.BytesIO()
+            save(content, **new)
+            path.write_bytes(content.getvalue())
+            file["digest"] = blake2b(content.getvalue()).hexdigest()
+    write_state(folder, state)
+
+
+def refused(X, folder, match):
+    """In one line that names the folder."""
+    with pytest.raises(ValueError, match=match) as caught:
+        kept(X, folder)
+    message = str(caught.value)
+    assert str(folder) in message
+    assert "\n" not in message
 
 
 def test_a_fit_goes_on_where_it_ended(X, folder, crash_at, monkeypatch):
@@ -145,14 +184,6 @@ def test_a_seed_that_is_drawn_is_kept(X, folder, crash_at, monkeypatch):
 
 
 class TestForeign:
-    @pytest.fixture
-    def begun(self, X, folder, crash_at, monkeypatch):
-        crash_at(3)
-        with pytest.raises(Crash):
-            kept(X, folder)
-        monkeypatch.undo()
-        return folder
-
     @pytest.mark.parametrize(
         ("option", "value"),
         [
@@ -169,7 +200,6 @@ class TestForeign:
 
     def test_other_estimators(self, X, begun):
         from paper.poisson import PoissonL
-        from threecpo import distributed
 
         with pytest.raises(ValueError, match="belongs to a fit with"):
             distributed.fit(PoissonL(5), X, checkpoint=begun)
@@ -201,42 +231,6 @@ class TestForeign:
             with pytest.raises(ValueError, match=text):
                 kept(X, tmp_path / "new", **options)
 
-    @pytest.mark.parametrize("version", ["version", "numerics"])
-    def test_other_versions(self, X, begun, version):
-        write_state(begun, state_of(begun) | {version: 9})
-        with pytest.raises(ValueError, match="written by another threecpo"):
-            kept(X, begun)
-
-    @pytest.mark.parametrize("keep", [0.0, 0.5])
-    def test_half_a_state(self, X, begun, keep):
-        path = begun / "state.json"
-        content = path.read_bytes()
-        path.write_bytes(content[: int(keep * len(content))])
-        with pytest.raises(ValueError, match=r"is damaged: state\.json cannot be read"):
-            kept(X, begun)
-
-    @pytest.mark.parametrize("damage", ["cut", "flip", "gone"])
-    def test_half_a_run(self, X, begun, damage):
-        path = next(begun.glob("run-*.npz"))
-        content = bytearray(path.read_bytes())
-        if damage == "flip":
-            content[len(content) // 2] ^= 1
-        path.write_bytes(content[: -5 if damage == "cut" else None])
-        if damage == "gone":
-            path.unlink()
-        with pytest.raises(ValueError, match=rf"is damaged: {path.name} is"):
-            kept(X, begun)
-
-    def test_a_state_that_lacks_something(self, X, begun):
-        state = state_of(begun)
-        for key in ("runs", "files", "n_passes"):
-            write_state(begun, {k: v for k, v in state.items() if k != key})
-            with pytest.raises(ValueError, match="is damaged"):
-                kept(X, begun)
-        write_state(begun, {"format": "else"})
-        with pytest.raises(ValueError, match="of another kind"):
-            kept(X, begun)
-
     def test_other_files(self, X, folder):
         folder.mkdir()
         (folder / "thesis.tex").write_text("all of it")
@@ -251,17 +245,103 @@ class TestForeign:
         kept(X, folder)
         assert not (folder / "state.json.part").exists()
 
-    def test_no_pickles(self, X, begun):
+
+def put(name, value):
+    def change(arrays):
+        arrays[name].flat[-1] = value
+
+    return change
+
+
+def in_table(value):
+    def change(arrays):
+        arrays["table"][:, np.argmax(arrays["table"].sum(0))] = value
+
+    return change
+
+
+def in_columns(arrays):
+    for name in ("table", "profile_table", "log_sizes"):
+        arrays[name] = np.asfortranarray(arrays[name])
+
+
+class TestDamaged:
+    """Also where a state or arrays were changed behind their digests."""
+
+    @pytest.mark.parametrize("keep", [0.0, 0.5])
+    def test_half_a_state(self, X, begun, keep):
+        path = begun / "state.json"
+        content = path.read_bytes()
+        path.write_bytes(content[: int(keep * len(content))])
+        refused(X, begun, r"is damaged: state\.json cannot be read")
+
+    @pytest.mark.parametrize("damage", ["cut", "flip", "gone"])
+    def test_half_a_run(self, X, begun, damage):
         path = next(begun.glob("run-*.npz"))
-        np.savez(path, sums=np.array([print], dtype=object))
+        content = bytearray(path.read_bytes())
+        if damage == "flip":
+            content[len(content) // 2] ^= 1
+        path.write_bytes(content[: -5 if damage == "cut" else None])
+        if damage == "gone":
+            path.unlink()
+        refused(X, begun, rf"is damaged: {path.name} is")
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (put("log_sizes", np.nan), "log_sizes must hold"),
+            (put("log_sizes", 1e300), "log_sizes must hold"),
+            (put("log_size_total", np.inf), "log_size_total must hold"),
+            (put("log_size_total", -1e9), "log_size_total must hold"),
+            (in_table(0.0), "table does not add up to the column totals"),
+            (in_table(1e300), "table does not add up to the column totals"),
+            (lambda arrays: arrays.update(sums=np.array([print])), "cannot be read"),
+        ],
+    )
+    def test_sums_that_no_rows_have(self, X, begun, change, message):
+        rewrite(begun, change)
+        refused(X, begun, f"is damaged: .*{message}")
+
+    def test_arrays_may_lie_column_by_column_but_not_be_packed(self, X, begun):
+        rewrite(begun, lambda _: None, save=np.savez_compressed)
+        refused(X, begun, "cannot be read")
+        rewrite(begun, in_columns)
+        kept(X, begun)
+
+    def test_states(self, X, begun):
         state = state_of(begun)
-        for file in state["files"].values():
-            if file["name"] == path.name:
-                content = path.read_bytes()
-                file["digest"] = blake2b(content).hexdigest()
-        write_state(begun, state)
-        with pytest.raises(ValueError, match="is damaged"):
-            kept(X, begun)
+        for key in ("runs", "files", "n_passes"):
+            write_state(begun, {k: v for k, v in state.items() if k != key})
+            refused(X, begun, "is damaged")
+        ended = [run | {"ended": True} for run in state["runs"]]
+        first, *others = state["runs"]
+        name, file = next(iter(state["files"].items()))
+        long = {name: file | {"name": "run" + 300 * "1" + ".npz"}}
+        for change, message in (
+            ({"version": 9}, "written by another threecpo"),
+            ({"numerics": 9}, "written by another threecpo"),
+            ({"runs": ended, "files": {}}, "is damaged: the best run has no sums"),
+            ({"files": state["files"] | long}, "is damaged: files has"),
+            ({"version": "a\nb"}, "checkpoint"),
+            ({"fit": state["fit"] | {"a\nb": 1}}, "checkpoint"),
+            ({"fit": state["fit"] | {"prior": "a\n" * 1000}}, "checkpoint"),
+            ({"runs": [first | {"loss": "a\nb"}, *others]}, "checkpoint"),
+        ):
+            write_state(begun, state | change)
+            refused(X, begun, message)
+        write_state(begun, {"format": "else"})
+        refused(X, begun, "of another kind")
+        write_text(begun, '{"format": "\udfff"}')  # half a letter
+        refused(X, begun, "is damaged")
+        write_text(begun, json.dumps(state | {"more": "\ud800"}, ensure_ascii=False))
+        kept(X, begun)
+
+    @pytest.mark.parametrize("name", ["state.json", "run-*.npz"])
+    def test_pipes_are_refused(self, X, begun, name):
+        path = next(begun.glob(name))
+        path.unlink()
+        os.mkfifo(path)
+        refused(X, begun, "is damaged")
 
 
 class TestFullDisk:
@@ -307,46 +387,133 @@ class TestFullDisk:
             subprocess.run(["umount", str(small)], check=True)
 
 
-PROGRAM = """
+# A driver; as the second of two it says when it has the folder, and waits to be told.
+DRIVER = """
 import sys, warnings
 warnings.simplefilter("ignore")
 from threecpo import ThreeCPO, distributed
+from threecpo._fit.blocks import BlockFit
+
+whole = BlockFit._pass
+passes = iter(range(1000))
+
+def waiting(self, requests):
+    if next(passes) == 2:
+        print("has it", flush=True)
+        sys.stdin.readline()
+    return whole(self, requests)
+
+if sys.argv[4:]:
+    BlockFit._pass = waiting
 options = {"init": "random-labels", "n_init": 8, "column_penalty": None, "n_jobs": 1}
 model = ThreeCPO(6, random_state=0, **options)
 distributed.fit(model, sys.argv[1], sample_rows=60, checkpoint=sys.argv[2])
 model.save(sys.argv[3])
 """
+OF_DRIVER = {"init": "random-labels", "n_init": 8, "column_penalty": None}
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_a_driver_that_is_killed_at_any_moment_ends_the_same(tmp_path, folder):
-    X, found = shapeless(6000), tmp_path / "found.npz"
-    write(X, tmp_path / "X", 12)
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL, no flock")
+class TestDrivers:
+    @pytest.fixture
+    def start(self, folder, tmp_path):
+        """Start a driver; it is ended with the test."""
+        started = []
 
-    def start():
-        command = [sys.executable, "-c", PROGRAM, str(tmp_path / "X")]
-        return subprocess.Popen([*command, str(folder), str(found)])
+        def start_one(*waiting):
+            command = [sys.executable, "-c", DRIVER, tmp_path / "X", folder]
+            command = [*map(str, command), str(tmp_path / "found.npz"), *waiting]
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+            started.append(subprocess.Popen(command, **pipes, text=True))
+            return started[-1]
 
-    def n_passes():
-        return state_of(folder)["n_passes"] if (folder / "state.json").exists() else -1
+        yield start_one
+        for process in started:
+            process.kill()
+            process.communicate()
 
-    rng, kills = np.random.default_rng(0), 0
-    while kills < 2:
-        before = n_passes()
-        with start() as process:
+    def test_killed_at_any_moment_it_ends_the_same(self, start, folder, tmp_path):
+        X, found = shapeless(6000), tmp_path / "found.npz"
+        write(X, tmp_path / "X", 12)
+
+        def n_passes():
+            state = folder / "state.json"
+            return state_of(folder)["n_passes"] if state.exists() else -1
+
+        rng, kills = np.random.default_rng(0), 0
+        while kills < 2:
+            before, process = n_passes(), start()
             while process.poll() is None and n_passes() < before + 2:
                 time.sleep(0.001)
             time.sleep(rng.random() * 0.02)
             process.send_signal(signal.SIGKILL)
             code = process.wait(timeout=600)
-        assert code in (-signal.SIGKILL, 0)
-        assert n_passes() >= before
-        kills += code != 0
-        if code == 0:  # it was quicker
-            shutil.rmtree(folder)
-            found.unlink()
-    with start() as process:
-        assert process.wait(timeout=600) == 0
-    options = {"init": "random-labels", "n_init": 8, "column_penalty": None}
-    assert_same_bits(threecpo.load(found), fit(X, 6, **options))
+            assert code in (-signal.SIGKILL, 0)
+            assert n_passes() >= before
+            kills += code != 0
+            if code == 0:  # it was quicker
+                shutil.rmtree(folder)
+                found.unlink()
+        assert start().wait(timeout=600) == 0
+        assert_same_bits(threecpo.load(found), fit(X, 6, **OF_DRIVER))
+
+    def test_the_second_is_refused_and_the_first_goes_on(self, X, start, tmp_path):
+        write(X, tmp_path / "X", 5)
+        first = start("waiting")
+        assert first.stdout.readline() == "has it\n"
+        second = start("waiting")
+        out, errors = second.communicate(timeout=600)
+        assert second.returncode != 0
+        assert out == ""
+        last = errors.strip().splitlines()[-1]
+        assert last.startswith("ValueError: The checkpoint in ")
+        assert "is in use by another fit; wait for it to end" in last
+        first.communicate("go on\n", timeout=600)
+        assert first.returncode == 0
+        found = threecpo.load(tmp_path / "found.npz")
+        assert_same_bits(found, fit(X, 6, **OF_DRIVER))
+
+
+class Swapped(type(rules.PAPER)):
+    """Profiles that swap names send the rows to and fro for ever."""
+
+    def profile(self, sums, groups, **options):
+        sums = replace(sums, clusters=sums.clusters[::-1].copy())
+        return super().profile(sums, groups, **options)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_run_that_comes_back_to_an_earlier_state_ends(number, folder, monkeypatch):
+    """Also when it was resumed; states before the crash are not kept.
+
+    The cycle is then found once more.
+    """
+    X, _ = counts_of(0)
+    start = ThreeCPO(3, assignment="paper", random_state=0).fit(X).labels_
+    monkeypatch.setitem(rules.NAMED, "paper", Swapped())
+
+    def circling(crash_at=None, **options):
+        crash_before_pass(monkeypatch, crash_at)
+        model = ThreeCPO(3, init=start, assignment="paper", max_iter=50, n_jobs=1)
+        return distributed.fit(model, X, **options)
+
+    expected = circling()
+    assert max(3, number) < expected.n_iter_ < 10
+    assert (expected.history_["rows_moved"] == -1).all(), "it has not converged"
+    with pytest.raises(Crash):
+        circling(number, checkpoint=folder)
+    found = circling(checkpoint=folder)
+    assert found.n_iter_ <= expected.n_iter_ + number
+    assert found.loss_ in expected.history_["loss"]
+
+
+def test_a_list_stands_for_the_same_tuple(folder):
+    options = {"sample_rows": 30, "checkpoint": folder}
+    first, again = (
+        distributed.fit(
+            ThreeCPO(3, groups=groups, random_state=0), counts_of()[0], **options
+        )
+        for groups in ((1, 0), [1, 0])
+    )
+    assert first.loss_ == again.loss_

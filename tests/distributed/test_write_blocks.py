@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from block_fits import counts_of
 
 from threecpo import ThreeCPO, distributed
 from threecpo.io.blocks import write_blocks
@@ -27,11 +26,3 @@ def test_what_is_no_count_is_told_as_it_is(tmp_path):
     write_blocks([block], tmp_path / "X")
     with pytest.raises(ValueError, match=r"row 1, column 0 holds -1e\+12"):
         distributed.fit(ThreeCPO(2), tmp_path / "X")
-
-
-def test_a_checkpoint_takes_a_list_for_the_same_tuple(tmp_path):
-    X = counts_of()[0]
-    options = {"sample_rows": 30, "checkpoint": tmp_path / "state"}
-    models = [ThreeCPO(3, groups=groups, random_state=0) for groups in ((1, 0), [1, 0])]
-    first, again = (distributed.fit(model, X, **options) for model in models)
-    assert first.loss_ == again.loss_

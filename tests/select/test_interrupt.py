@@ -1,4 +1,4 @@
-"""Ctrl-C ends a path soon and keeps the fits that are finished."""
+"""Ctrl-C ends long work soon, leaves nothing behind and keeps what is finished."""
 
 import os
 import signal
@@ -11,7 +11,82 @@ import numpy as np
 import pytest
 from k_paths import Restarted, X, assert_same_fit, assert_same_path, path_of
 
+from containers import planted
 from threecpo import ThreeCPO, select_n_clusters
+
+# Interrupts itself after a second of work.
+LONG_FIT = """
+import os, signal, threading, time
+import numpy as np
+import scipy.sparse as sp
+from threecpo import ThreeCPO
+
+rng = np.random.default_rng(0)
+n_rows, n_columns = {shape}
+n_counts = n_rows * n_columns // 50
+places = rng.integers(n_rows, size=n_counts), rng.integers(n_columns, size=n_counts)
+X = sp.csr_array((np.ceil(5 * rng.random(n_counts)), places), shape={shape})
+ThreeCPO(2, n_init=2, n_jobs={n_jobs}, column_penalty=None).fit(X[:50])
+model = ThreeCPO({n_clusters}, init={init!r}, n_init=10**4, n_jobs={n_jobs})
+
+def interrupt():
+    start = time.process_time()
+    while time.process_time() - start < 1.0:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+other = threading.Thread(target=interrupt)
+other.start()
+try:
+    model.fit(X)
+except KeyboardInterrupt:
+    other.join()
+    print(threading.active_count(), flush=True)
+    raise
+"""
+LONG = {
+    "long runs": {"shape": (30_000, 2000), "n_clusters": 20, "n_jobs": 1},
+    "long seeding": {"shape": (10_000, 5000), "n_clusters": 3000},
+    "long k-means": {"shape": (20_000, 4000), "n_clusters": 200, "init": "k-means"},
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
+@pytest.mark.parametrize("name", LONG)
+def test_an_interrupt_ends_a_fit_that_would_take_hours(name):
+    options = {"init": "poisson-k-means++", "n_jobs": 2} | LONG[name]
+    command = [sys.executable, "-W", "ignore", "-c", LONG_FIT.format(**options)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, timeout=600
+    )
+    assert done.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert done.returncode != 0
+    assert done.stdout.split() == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "kind"), [(1, ZeroDivisionError), (3, KeyboardInterrupt)]
+)
+def test_an_exception_stops_all_runs_and_the_next_fit_works(n_jobs, kind):
+    X, labels = planted()
+    before, calls = set(threading.enumerate()), []
+
+    def price(totals, n_clusters, n_rows):
+        calls.append(n_clusters)
+        if len(calls) == 20:
+            raise kind
+        return np.zeros_like(totals)
+
+    model = ThreeCPO(3, n_init=5000, n_jobs=n_jobs, column_penalty=price)
+    with pytest.raises(kind):
+        model.fit(X)
+    assert len(calls) < 1000
+    assert set(threading.enumerate()) == before
+    assert not hasattr(model, "labels_")
+    model.set_params(column_penalty="mdl", n_init=5, random_state=0).fit(X)
+    np.testing.assert_array_equal(model.labels_, labels)
+
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT for one process")
 
@@ -79,10 +154,7 @@ def test_an_interrupted_extension_raises_and_keeps_what_is_finished(long_path):
     assert kept == list(range(1, len(kept) + 1))
     assert 2 <= len(kept) <= 5
     assert_same_path(path.extend(X, range(1, 9)), long_path)
-
-
-@posix
-def test_an_interrupt_before_the_first_fit_is_raised():
+    # Before the first fit there is nothing to keep.
     estimator = Restarted(column_penalty=Interrupting(at=2))
     with pytest.raises(KeyboardInterrupt):
         path_of(n_clusters=[2, 3], estimator=estimator)
@@ -100,7 +172,7 @@ def test_an_interrupted_automatic_fit_raises():
 
 
 # Interrupts itself when it is told to.
-PROGRAM = """
+LONG_PATH = """
 import os, signal, sys, threading
 import numpy as np
 import scipy.sparse as sp
@@ -132,7 +204,7 @@ print(threading.active_count(), len(fits), fits[-1], flush=True)
 
 @posix
 def test_an_interrupt_from_outside_ends_a_selection_that_would_take_hours():
-    command = [sys.executable, "-W", "default", "-c", PROGRAM]
+    command = [sys.executable, "-W", "default", "-c", LONG_PATH]
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with subprocess.Popen(command, **pipes, text=True) as process:
         try:
