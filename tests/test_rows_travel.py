@@ -5,7 +5,6 @@ a result that was computed another way, or must be refused in one sentence.
 """
 
 import functools
-import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +15,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from anndata import AnnData
-from scipy import special as sp_special
 from sklearn.base import clone
 from sklearn.metrics import adjusted_rand_score
 
@@ -140,31 +138,12 @@ def test_the_planted_clusters_are_found(option):
 
 
 @every_option
-def test_predict_gives_the_labels_again(option):
-    model = fit(option)
-    found = model.predict(X, **batch_of(option))
-    free = KNOWN < 0 if option in HELD else np.ones(N_ROWS, dtype=bool)
-    np.testing.assert_array_equal(found[free], model.labels_[free])
-
-
-@every_option
 @pytest.mark.parametrize("name", ["predict", "predict_proba", "row_scores"])
 def test_rows_are_described_one_by_one(option, name):
     method = getattr(fit(option), name)
     some = np.arange(N_ROWS)[::-3]
     found = method(X[some], **batch_of(option, some))
     np.testing.assert_allclose(found, method(X, **batch_of(option))[some], rtol=1e-12)
-
-
-@every_option
-def test_score_is_minus_the_loss(option):
-    if option in HELD:
-        pytest.skip("rows are held where they fit worse")
-    model = fit(option)
-    weights = rows_of(option).get("sample_weight")
-    weights = model.row_weights_ * (1.0 if weights is None else weights)
-    found = model.score(X, sample_weight=weights, **batch_of(option))
-    np.testing.assert_allclose(found, -model.loss_, rtol=1e-9)
 
 
 @every_option
@@ -209,30 +188,6 @@ def test_confidence_is_measured_as_in_the_fit(option, parameters):
     np.testing.assert_allclose(found.probabilities_, model.probabilities_, rtol=1e-9)
 
 
-@pytest.mark.parametrize("option", ["plain", "fixed groups", "robust columns"])
-def test_probabilities_are_those_of_rows_left_out(option):
-    """Each row scored without itself, from a dense table of weighted counts."""
-    model, prior = fit(option), fit(option).prior
-    weights, groups = model.column_weights_, model.column_groups_
-    table = weights * (X.toarray() + prior)
-    sums = np.array([table[model.labels_ == k].sum(axis=0) for k in range(N_CLUSTERS)])
-    scores = np.empty((N_ROWS, N_CLUSTERS))
-    for i, (row, own) in enumerate(zip(table, model.labels_, strict=True)):
-        without = sums.copy()
-        without[own] -= row
-        floor = np.where(groups == 1, weights * prior, 0.0)
-        values = np.maximum(without, floor)
-        parts = [
-            np.column_stack([v[..., groups == 1], v[..., groups == 0].sum(-1)])
-            for v in (values, row[None])
-        ]
-        shares = parts[0] / parts[0].sum(axis=1, keepdims=True)
-        scores[i] = sp_special.xlogy(parts[1], shares).sum(axis=1)
-        scores[i, own] = max(scores[i, own], np.delete(scores[i], own).max())
-    expected = sp_special.softmax(scores / model.temperature_, axis=1)
-    np.testing.assert_allclose(model.probabilities_, expected, atol=1e-7)
-
-
 @every_option
 @pytest.mark.parametrize("parameters", ["same", "changed"])
 def test_refine_stays_where_the_fit_ended(option, parameters):
@@ -256,12 +211,8 @@ def reference(option, start, groups):
 def test_joined_clusters_go_on_with_counts(option, parameters, step):
     model = fit(option)
     going_on = model if parameters == "same" else changed(model)
-    if step == "cut":
-        found = going_on.cut(2, X=X, **weights_and_batch(option))
-        joined = model.cut(2)
-    else:
-        found = going_on.merge([[0, 1]], X=X, **weights_and_batch(option))
-        joined = model.merge([[0, 1]])
+    found = STEPS[step](going_on, X, **weights_and_batch(option))
+    joined = STEPS[step](model, None)
     if option != "robust columns":  # whose weights of columns are those of the fit
         expected = reference(option, joined.labels_, joined.column_groups_)
         assert adjusted_rand_score(found.labels_, expected.labels_) == 1.0
@@ -327,23 +278,14 @@ def without_column_limit(option):
 
 
 @every_option
-def test_a_path_holds_the_fits_of_the_estimator(option):
-    one = estimator(option, init="poisson-k-means++", **without_column_limit(option))
-    wanted = [N_CLUSTERS, N_CLUSTERS + 1]
-    path = select_n_clusters(X, wanted, estimator=one, n_init=3, **rows_of(option))
-    for k in wanted:
-        alone = clone(one).set_params(n_clusters=k).fit(X, **rows_of(option))
-        assert_same_fit(path.estimator(k), alone)
-
-
-@every_option
-def test_a_path_is_extended_with_the_same_rows(option):
+def test_a_path_holds_the_fits_of_the_estimator_also_when_it_is_extended(option):
     one = estimator(option, init="poisson-k-means++", **without_column_limit(option))
     given = rows_of(option)
     path = select_n_clusters(X, [N_CLUSTERS], estimator=one, n_init=3, **given)
     path.extend(X, [N_CLUSTERS + 1])
-    alone = clone(one).set_params(n_clusters=N_CLUSTERS + 1).fit(X, **given)
-    assert_same_fit(path.estimator(N_CLUSTERS + 1), alone)
+    for k in (N_CLUSTERS, N_CLUSTERS + 1):
+        alone = clone(one).set_params(n_clusters=k).fit(X, **given)
+        assert_same_fit(path.estimator(k), alone)
 
 
 # Blocks and Dask.
@@ -351,9 +293,12 @@ def test_a_path_is_extended_with_the_same_rows(option):
 
 @every_option
 def test_blocks_are_fitted_as_memory_is(option):
+    expected = fit(option)
     found = distributed.fit(estimator(option), readers(), **rows_of(option))
-    assert_same_fit(found, fit(option))
-    np.testing.assert_allclose(found.temperature_, fit(option).temperature_, rtol=1e-9)
+    assert_same_fit(found, expected)
+    for name in ("temperature_", "dispersion_", "probabilities_"):
+        found_, expected_ = getattr(found, name), getattr(expected, name)
+        np.testing.assert_allclose(found_, expected_, rtol=1e-9, err_msg=name)
 
 
 @every_option
@@ -364,6 +309,8 @@ def test_blocks_beyond_the_sample_keep_their_rows(option):
     known = KNOWN < 0 if option in HELD else np.ones(N_ROWS, dtype=bool)
     assert adjusted_rand_score(TRUTH[known], found.nearest_labels_[known]) > 0.9
     np.testing.assert_array_equal(found.row_weights_, fit(option).row_weights_)
+    for column, group in OPTIONS[option][0].get("fixed_groups", {}).items():
+        assert found.column_groups_[column] == group
 
 
 @every_option
@@ -416,29 +363,29 @@ def test_known_rows_of_blocks_are_held_by_refine():
     assert_same_fit(found, expected)
 
 
+STEPS = {
+    "refine": lambda model, Y, **rows: model.refine(Y, **rows),
+    "cut": lambda model, Y, **rows: model.cut(2, X=Y, **rows),
+    "merge": lambda model, Y, **rows: model.merge([[0, 1]], X=Y, **rows),
+    "split": lambda model, Y, **rows: model.split(Y, 0, **rows),
+}
+
+
 @every_option
-@pytest.mark.parametrize("step", ["fit", "refine", "cut", "merge", "split"])
+@pytest.mark.parametrize("step", ["fit", *STEPS])
 def test_a_dask_array_is_taken_as_memory_is(option, step):
-    given = weights_and_batch(option)
-    model = fit(option).name_clusters(["one", "two", "three"])
     if step == "fit":
         found = estimator(option).fit(dask_array(), **rows_of(option))
-        expected = fit(option)
-    elif step == "refine":
-        if option in HELD:
-            given |= {"known_labels": KNOWN}
-        found, expected = (model.refine(Y, **given) for Y in (dask_array(), X))
-        np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
-    elif step == "cut":
-        found, expected = (model.cut(2, X=Y, **given) for Y in (dask_array(), X))
-        np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
-    elif step == "merge":
-        found, expected = (
-            model.merge([[0, 1]], X=Y, **given) for Y in (dask_array(), X)
-        )
-    else:
-        found, expected = (model.split(Y, 0, **given) for Y in (dask_array(), X))
+        assert_same_fit(found, fit(option))
+        return
+    given = weights_and_batch(option)
+    if step == "refine" and option in HELD:
+        given |= {"known_labels": KNOWN}
+    model = fit(option).name_clusters(["one", "two", "three"])
+    found, expected = (STEPS[step](model, Y, **given) for Y in (dask_array(), X))
     assert_same_fit(found, expected)
+    if step in ("refine", "cut"):
+        np.testing.assert_array_equal(found.cluster_names_, expected.cluster_names_)
 
 
 # What is shown.
@@ -590,14 +537,9 @@ def test_rows_without_counts_have_no_cluster_after_a_cut():
     assert table["cluster"][-2:].tolist() == [-2, -2]
 
 
-def test_warnings_of_a_plain_fit_are_none():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        estimator("plain").fit(X)
-
-
 # The command line.
 
+FIT = ["fit", "t.csv", "-k", 3, "--n-init", 3, "--no-report", "-o", "out"]
 FLAGS = {
     "plain": [],
     "batch": ["--batch", "lab", "--drop", "kind"],
@@ -635,7 +577,7 @@ def test_commands_fit_as_the_library_does(option):
         flags = [*flags, "--drop", "lab", "--drop", "kind"]
     if option == "fixed groups":
         flags += ["--fix-group", "c11=noise"]
-    run("fit", "t.csv", "-k", 3, "--n-init", 3, "--no-report", "-o", "out", *flags)
+    run(*FIT, *flags)
     found = load("out/model.npz")
     expected = fit(option)
     if option.startswith("known"):  # names are numbered in their order
@@ -652,17 +594,6 @@ def test_commands_fit_as_the_library_does(option):
 
 @pytest.mark.usefixtures("written")
 def test_commands_know_a_batch_written_as_a_fraction():
-    run(
-        "fit",
-        "t.csv",
-        "-k",
-        3,
-        "--n-init",
-        3,
-        "--no-report",
-        "-o",
-        "out",
-        *FLAGS["batch"],
-    )
+    run(*FIT, *FLAGS["batch"])
     run("predict", "out", "new.csv", "--batch", "lab", "-o", "p.csv")
     np.testing.assert_array_equal(pd.read_csv("p.csv")["cluster"], fit("batch").labels_)

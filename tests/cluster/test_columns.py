@@ -9,9 +9,9 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 import threecpo
-from containers import names, planted
+from containers import names
 from fitting import GROUPS, X, fit
-from threecpo import CountTable, ThreeCPO, distributed
+from threecpo import CountTable, ThreeCPO
 
 
 def test_support_and_transform_select_the_relevant_columns(model):
@@ -117,12 +117,6 @@ def test_markers_of_every_kind_of_fit_are_above_average(options):
     assert (marking["here"] > marking["overall"]).all()
     assert np.isfinite(table[["here", "overall", "ratio", "evidence"]]).all(axis=None)
     assert marking.empty == (model.n_clusters_ == 1 or 1 not in model.column_groups_)
-
-
-def test_a_loaded_model_needs_no_counts(model, tmp_path):
-    model.save(tmp_path / "model.npz")
-    again = threecpo.load(tmp_path / "model.npz")
-    pd.testing.assert_frame_equal(again.top_columns(), model.top_columns())
 
 
 def test_columns_have_the_names_of_a_frame_or_given_ones():
@@ -236,12 +230,3 @@ def test_contradictions():
     twice = pd.DataFrame(X, columns=["a", "a", *"bcdefghi"])
     with pytest.raises(ValueError, match="the name of 2 columns"):
         fit(CountTable(X, column_names=list(twice)), fixed_groups={"a": -1})
-
-
-def test_a_sample_of_the_rows_holds_them():
-    many, _ = planted(n_rows=600, n_background=20)
-    asked = ThreeCPO(3, fixed_groups=FIXED, random_state=0, n_init=2)
-    found = distributed.fit(
-        asked, [lambda: many[:200], lambda: many[200:]], sample_rows=100
-    )
-    assert found.column_groups_[[0, 6, 8]].tolist() == [-1, 1, 0]

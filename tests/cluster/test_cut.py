@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import is_valid_linkage
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 
 import oracle
 import threecpo
 from fitting import TRUE, X, fit
 from oracle import assert_agrees, size_of_terms
-from threecpo import CountTable, ThreeCPO, distributed
+from threecpo import ThreeCPO, distributed
 
 OPTIONS = {
     "default": {},
@@ -100,22 +100,11 @@ def test_rows_without_counts_are_still_known_as_such():
 
 
 class TestTree:
-    def test_is_a_linkage_over_the_clusters(self):
-        model = five_clusters()
-        assert model.tree_.shape == (model.n_clusters_ - 1, 4)
-        assert is_valid_linkage(model.tree_)
-        with pytest.raises(ValueError, match="read-only"):
-            model.tree_[0] = 1
-
     def test_of_one_cluster_is_empty(self):
         model = fit(n_clusters=1)
         assert model.tree_.shape == (0, 4)
         assert len(model.tree_table()) == 0
         assert model.cut(1).n_clusters_ == 1
-
-    def test_of_no_fit_is_an_error(self):
-        with pytest.raises(NotFittedError):
-            _ = ThreeCPO().tree_
 
     def test_the_table_has_what_the_loss_changes_by(self):
         model = five_clusters()
@@ -166,17 +155,6 @@ class TestCut:
         again = model.cut(4).cut(2)
         assert again.record_.fine.sums.n_clusters == 6
         assert_keeps_the_promises(again, X)
-
-    def test_with_counts_is_an_ordinary_fit(self):
-        model = five_clusters()
-        table = CountTable(X, row_names=[f"r{i}" for i in range(len(X))])
-        refined = model.cut(3, X=table)
-        assert refined.record_.fine is None
-        assert refined.loss_ <= model.cut(3).loss_
-        assert refined.record_.row_names[1] == "r1"
-        assert_keeps_the_promises(refined, X)
-        direct = ThreeCPO(3, init=model.cut(3), random_state=0).fit(X)
-        assert direct.loss_ == refined.loss_
 
     def test_leaves_the_model_alone(self, tmp_path):
         model = five_clusters()

@@ -107,20 +107,22 @@ def test_sizes_of_clusters_leave_out_rows_without_counts_and_outliers():
     assert len(model.labels_) == 25
 
 
-def test_known_labels_are_routed_through_a_grid_search():
+def test_what_belongs_to_rows_is_routed_through_a_grid_search():
     X, y = make_blobs(n_samples=60, n_features=6, random_state=1)
     X = np.rint(10 * (X - X.min(axis=0)))
-    known = np.where(np.arange(60) % 4 == 0, y, -1)
+    known, weights = np.where(np.arange(60) % 4 == 0, y, -1), np.arange(60) % 3 + 1
     with sklearn.config_context(enable_metadata_routing=True):
         model = ThreeCPO(3, n_init=1, random_state=0)
-        model.set_fit_request(known_labels=True, hold_labels=True)
+        model.set_fit_request(known_labels=True, hold_labels=True, sample_weight=True)
         pipeline = make_pipeline(FunctionTransformer(), model)
         grid = {"threecpo__prior": [1e-3, 0.1], "threecpo__robust": [None, True]}
         search = GridSearchCV(pipeline, grid, cv=2, refit=True)
-        search.fit(X, known_labels=known, hold_labels=False)
+        search.fit(X, known_labels=known, hold_labels=False, sample_weight=weights)
         found = search.best_estimator_[-1]
         assert search.cv_results_["mean_test_score"].shape == (4,)
-    expected = clone(found).fit(X, known_labels=known, hold_labels=False)
+    expected = clone(found).fit(
+        X, known_labels=known, hold_labels=False, sample_weight=weights
+    )
     assert found.loss_ == expected.loss_
 
 

@@ -19,30 +19,6 @@ def test_parameters_after_the_first_are_keyword_only():
         ThreeCPO(3, "random-labels")
 
 
-def test_defaults_are_the_documented_ones():
-    assert ThreeCPO().get_params() == {
-        "n_clusters": "auto",
-        "init": "merge",
-        "column_init": "information",
-        "n_init": 6,
-        "max_iter": 300,
-        "column_penalty": "mdl",
-        "groups": (1, 0, -1),
-        "assignment": "exact",
-        "outliers": None,
-        "outlier_threshold": 0.0,
-        "prior": 1e-3,
-        "max_clusters": 30,
-        "criterion": "mdl-dispersion",
-        "robust": None,
-        "fixed_groups": None,
-        "seed_columns": None,
-        "random_state": None,
-        "n_jobs": None,
-        "verbose": 0,
-    }
-
-
 ARRAYS = {
     "labels_": ("i", "n"),
     "nearest_labels_": ("i", "n"),
@@ -223,15 +199,6 @@ def test_predict_and_score_give_the_fit_again(options):
         np.testing.assert_array_equal(model.predict(X), model.labels_)
         assert model.predict(X).dtype == model.labels_.dtype
         assert model.score(X) == pytest.approx(-model.loss_, rel=1e-10)
-
-
-@pytest.mark.parametrize("outliers", [None, "iterative", "final"])
-def test_rows_are_predicted_one_by_one(outliers):
-    model = fit(outliers=outliers)
-    order = np.random.default_rng(0).permutation(len(X))
-    np.testing.assert_array_equal(model.predict(X[order]), model.labels_[order])
-    one_by_one = [model.predict(row[None])[0] for row in X]
-    np.testing.assert_array_equal(one_by_one, model.labels_)
 
 
 @pytest.mark.parametrize("outliers", [None, "iterative", "final"])

@@ -6,13 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
-import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
 from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices, planted
@@ -80,19 +77,6 @@ def test_rows_of_weight_zero_are_left_out_and_get_labels(data):
     part = ThreeCPO(3, random_state=0).fit(X[there])
     assert model.loss_ == part.loss_
     np.testing.assert_array_equal(model.labels_, part.predict(X))
-
-
-def test_weights_go_through_paths_and_pipelines(data):
-    X, weights = data
-    many = np.repeat(X, weights, axis=0)
-    path = select_n_clusters(X, range(1, 5), sample_weight=weights, random_state=0)
-    other = select_n_clusters(many, range(1, 5), random_state=0)
-    np.testing.assert_allclose(path.totals, other.totals, rtol=1e-12)
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = ThreeCPO(3, random_state=0).set_fit_request(sample_weight=True)
-        pipeline = make_pipeline(FunctionTransformer(), model)
-        pipeline.fit(X, sample_weight=weights)
-    assert pipeline[-1].loss_ == ThreeCPO(3, random_state=0).fit(many).loss_
 
 
 def test_bad_weights_are_refused(data):
@@ -222,20 +206,6 @@ def test_a_path_has_one_loss():
     assert (before < 1).any()
 
 
-def test_a_path_of_long_rows_is_that_of_their_weights():
-    X = wild_counts(n_rows=120)
-    X[:5] *= 20
-    options = {"n_init": 2, "random_state": 0}
-    limited = ThreeCPO(init="poisson-k-means++", robust={"rows": 2})
-    path = select_n_clusters(X, [2, 3], estimator=limited, **options)
-    weights = path.estimator(3).row_weights_
-    plain = ThreeCPO(init="poisson-k-means++")
-    other = select_n_clusters(
-        X, [2, 3], estimator=plain, sample_weight=weights, **options
-    )
-    np.testing.assert_allclose(path.totals, other.totals, rtol=1e-12)
-
-
 def test_long_rows_count_as_rows_of_the_limit():
     X = wild_counts()
     X[:5] *= 20
@@ -248,22 +218,6 @@ def test_long_rows_count_as_rows_of_the_limit():
     assert same.loss_ == model.loss_
     held = model.downweighted_rows()
     assert set(held["row"]) == set(np.flatnonzero(expected < 1))
-
-
-def test_the_median_row_counts_copies():
-    """A row of weight 2 is two rows."""
-    X = wild_counts(n_rows=60)
-    X[:3] *= 30
-    weights = np.ones(60)
-    weights[:20] = 2
-    twice = np.repeat(np.arange(60), weights.astype(int))
-    start = np.arange(60) % 3
-    options = {"robust": {"rows": 2}}
-    one = fitted(X, init=start, sample_weight=weights, **options)
-    two = fitted(X[twice], init=start[twice], **options)
-    assert np.array_equal(one.row_weights_[twice], two.row_weights_)
-    assert np.array_equal(one.labels_[twice], two.labels_)
-    assert one.loss_ == pytest.approx(two.loss_, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["columns", "rows"])

@@ -100,14 +100,6 @@ def test_a_late_fraction_is_found():
     assert first_bad_entry(counts) == (n - 1, 0, -3.0)
 
 
-def test_first_bad_entry_says_where():
-    for bad in (-1.0, np.nan, np.inf, -np.inf):
-        Y = np.array([[1.0, 2, 0], [0, 0, 0], [0, 4, bad], [bad, 0, 1]])
-        row, column, value = first_bad_entry(from_dense(Y))
-        assert (row, column) == (2, 2)
-        np.testing.assert_equal(value, bad)
-
-
 @given(count_matrices(), st.lists(st.integers(0, 12), max_size=6))
 def test_a_stack_is_its_parts_below_each_other(Y, cuts):
     info = RowInfo(weights=np.arange(1.0, len(Y) + 1))

@@ -88,33 +88,6 @@ def test_everything_is_finite_and_only_columns_above_average_are_listed(case):
         assert (np.diff(excess) <= 0).all()
 
 
-@given(labelled_counts(huge=False, outliers=False), st.integers(2, 50))
-def test_units_of_mean_size_do_not_change_with_copies_of_the_rows(case, times):
-    """Twice the rows are twice the evidence, and the same counts in a row."""
-    one = markers_of(case.Y, case.labels, [1] * case.Y.shape[1], case.n_clusters)
-    many = markers_of(
-        np.tile(case.Y, (times, 1)),
-        np.tile(case.labels, times),
-        [1] * case.Y.shape[1],
-        case.n_clusters,
-    )
-    np.testing.assert_allclose(many.expected.clusters, one.expected.clusters)
-    np.testing.assert_allclose(many.evidence, times * one.evidence, atol=1e-6)
-    assert many.even_count == pytest.approx(one.even_count)
-
-
-def test_empty_and_noise_columns_change_no_strength():
-    rng = np.random.default_rng(0)
-    labels = np.arange(60) % 3
-    Y = rng.poisson(4, (60, 5)) + 9 * (np.arange(5) == labels[:, None])
-    plain = markers_of(Y, labels, [1] * 5, 3).strength
-    wider = np.hstack([Y, np.zeros((60, 7)), rng.poisson(50, (60, 2))])
-    groups = [1] * 5 + [-1] * 9
-    np.testing.assert_array_equal(
-        markers_of(wider, labels, groups, 3).strength[:, :5], plain
-    )
-
-
 def test_a_rare_column_without_evidence_stands_behind_a_frequent_one():
     """Twelve times as frequent on one count, or three times on hundreds."""
     labels = np.repeat([0, 1], [10, 110])

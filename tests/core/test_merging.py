@@ -267,16 +267,6 @@ def test_what_each_join_loses_is_what_the_loss_rises_by(case, prior):
     assert_agrees(tree.heights, expected, size_of_terms(X.sum()))
 
 
-def test_a_height_never_falls_though_a_later_join_costs_less():
-    """The union of 0 and 1 is as 2, which neither of them is."""
-    Y = np.array([[80, 20], [20, 80], [50, 50.0]]) * [[1], [1], [40]]
-    groups = np.ones(2, dtype=np.int8)
-    sums = sums_of(Y, np.arange(3), groups, 0.0)
-    tree = cluster_tree(sums, groups, 0.0)
-    assert (np.diff(tree.heights) >= 0).all()
-    assert is_valid_linkage(tree.linkage)
-
-
 def test_known_clusters_are_never_joined(seed):
     rng = np.random.default_rng(seed)
     Y = rng.poisson(rng.gamma(1.0, 5.0, size=(8, 5)))

@@ -3,7 +3,7 @@
 import pickle
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -23,18 +23,24 @@ from hypothesis import strategies as st
 import oracle
 import oracle_run
 from oracle import assert_agrees, size_of_terms
-from strategies import labelled_counts, penalties, permutations_of, priors
+from strategies import labelled_counts, penalties, permutations_of, planted, priors
+from threecpo import ThreeCPO
 from threecpo._core import counts as counts_module
 from threecpo._core.codes import (
     NOWHERE,
+    UNKNOWN,
     all_relevant,
     with_fixed,
 )
 from threecpo._core.matrices import from_dense
+from threecpo._core.one_cluster import columns_of_one_cluster
 from threecpo._core.rows import RowInfo
 from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER
-from threecpo._core.run import run
+from threecpo._core.run import RunState, Settings, digest, run
+from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL, Workers
+from threecpo._fit.shared_pass import PendingRun, SharedPass
+from threecpo._options import resolve_penalty
 
 RULE_OBJECTS = [EXACT, PAPER, CHI_SQUARED]
 
@@ -253,13 +259,6 @@ class TestEdges:
 EVERY = [EXACT, PAPER, CHI_SQUARED]
 
 
-def test_settings_equal_themselves_after_pickling():
-    settings = settings_of(3)
-    again = pickle.loads(pickle.dumps(settings))
-    assert again == settings
-    assert again != replace(settings, rule=PAPER)
-
-
 def clear_run(case, penalty, prior=1e-3, *, outliers):
     """Run these, unless rounding would decide."""
     assume(outliers or (case.labels >= 0).all())
@@ -338,13 +337,6 @@ class TestStart:
         second = run_of(Y, scores.argmax(axis=1), groups, **options)
         assert_same_bits(first, second)
 
-    def test_labels_and_groups_given_are_not_changed(self, seed):
-        Y, labels, groups = start_of(seed)
-        copies = labels.copy(), groups.copy()
-        run_of(Y, labels, groups)
-        np.testing.assert_array_equal(labels, copies[0])
-        np.testing.assert_array_equal(groups, copies[1])
-
     def test_empty_clusters_of_a_start_have_no_price(self, seed):
         Y, labels, groups = start_of(seed)
         settings = settings_of(9)
@@ -404,3 +396,180 @@ def test_the_history_adds_up(seed):
             np.testing.assert_array_equal(first.labels, second.labels)
             np.testing.assert_array_equal(first.groups, second.groups)
             assert first.loss == pytest.approx(second.loss, rel=1e-12)
+
+
+GROUPS = np.array([1, 1, 1, 1, 0, 0, -1, -1], dtype=np.int8)
+SETTINGS = Settings(
+    n_clusters=3,
+    max_iter=50,
+    price=resolve_penalty("mdl"),
+    groups=(1, 0, -1),
+    rule=EXACT,
+    outliers=None,
+    threshold=0.0,
+    prior=1e-3,
+)
+
+
+@pytest.fixture
+def summed(seed):
+    """Sums of the planted clusters."""
+    Y, labels = planted(np.random.default_rng(seed), 120)
+    return sum_by_labels(from_dense(Y), labels.astype(np.int32), 3, GROUPS, 1e-3)
+
+
+def settled_from(summed):
+    """A run whose groups no longer change."""
+    running = RunState(summed, GROUPS, SETTINGS)
+    while not running.finished:
+        running.take(running.sums.copy(), None)
+    settled_from = RunState(summed, running.groups, SETTINGS)
+    np.testing.assert_array_equal(settled_from.step.groups, settled_from.groups)
+    return settled_from
+
+
+def moved_one(sums):
+    """The same sizes, but two rows have changed places."""
+    other = sums.copy()
+    other.table[0, 0] += 1
+    other.table[1, 0] -= 1
+    return other
+
+
+def test_sums_and_groups_that_repeat_are_a_fixed_point(summed):
+    running = settled_from(summed)
+    running.take(running.sums.copy(), None)
+    assert running.converged
+    assert running.lines[-1]["rows_moved"] == 0
+
+
+def test_groups_that_settle_on_the_same_sums_need_no_further_pass(summed):
+    running = RunState(summed, GROUPS[::-1].copy(), SETTINGS)
+    while not running.finished:
+        assert not np.array_equal(running.step.groups, running.groups)
+        running.take(running.sums.copy(), 0)
+    assert running.converged
+    last = running.lines[-1]
+    assert last["into_relevant"] + last["into_shared"] + last["into_noise"] > 0
+    assert last["rows_moved"] == 0
+
+
+def test_sizes_that_repeat_are_none(summed):
+    running = settled_from(summed)
+    running.take(moved_one(running.sums), None)
+    assert not running.converged
+    assert running.lines[-1]["rows_moved"] == UNKNOWN
+
+
+def test_rows_that_moved_without_changing_sums_are_a_fixed_point(summed):
+    running = settled_from(summed)
+    running.take(running.sums.copy(), 4)
+    assert running.converged
+
+
+def test_a_cluster_that_empties_is_dropped_from_what_was_behind_too(summed):
+    running = settled_from(summed)
+    other = running.sums.copy()
+    other.table[0] += other.table[2]
+    other.members[0] += other.members[2]
+    other.table[2], other.members[2] = 0, 0
+    assert running.take(other, None).tolist() == [0, 1]
+    assert running.sums.n_clusters == running.previous_sums.n_clusters == 2
+
+
+def test_a_request_asks_for_u_only_where_the_columns_in_use_change(summed):
+    running = settled_from(summed)
+    assert not running.request.with_sizes
+    changed = running.step.groups.copy()
+    changed[0] = -1
+    running.step = replace(running.step, groups=changed)
+    assert running.request.with_sizes
+
+
+def shared_of(*runs, ended):
+    pending = [
+        PendingRun(GROUPS, running=run, loss=float(i), ended=i in ended)
+        for i, run in enumerate(runs)
+    ]
+    return SharedPass(pending, SETTINGS, runs[0].sums)
+
+
+def test_states_differ_wherever_sums_sizes_or_groups_do(summed):
+    members = summed.copy()
+    members.members[0] += 1
+    states = {
+        digest(summed, GROUPS),
+        digest(moved_one(summed), GROUPS),
+        digest(members, GROUPS),
+        digest(summed, GROUPS[::-1].copy()),
+    }
+    assert len(states) == 4
+    assert digest(summed.copy(), GROUPS.copy()) in states
+
+
+def test_only_runs_of_the_same_state_become_one(summed):
+    runs = [
+        RunState(each, GROUPS, SETTINGS)
+        for each in (summed, moved_one(summed), summed.copy())
+    ]
+    shared = shared_of(*runs, ended=())
+    shared._end(range(3))
+    assert [run.same_as for run in shared.runs] == [None, None, 0]
+    assert [run.ended for run in shared.runs] == [False, False, True]
+    np.testing.assert_array_equal(shared.losses, [0.0, 1.0, 0.0])
+
+
+def test_the_best_that_ended_keeps_its_sums_while_others_run(summed):
+    """A rule without guarantee may end the others above it."""
+    runs = [RunState(summed, GROUPS, SETTINGS) for _ in range(3)]
+    shared = shared_of(*runs, ended={1, 2})
+    shared._end([0])
+    assert [run.running is None for run in shared.runs] == [False, False, True]
+
+
+def independent(seed):
+    """Independent Poisson columns: no column follows the row sizes but its own."""
+    rng = np.random.default_rng(seed)
+    n_rows, n_columns = rng.integers(8, 60), rng.integers(3, 8)
+    return rng.poisson(rng.gamma(1, 2, n_columns), (n_rows, n_columns)).astype(float)
+
+
+def lowest_loss(Y, settings, fixed=None, **rows):
+    """Lowest loss over all choices of columns that are in use."""
+    counts = from_dense(Y)
+    counts = counts.with_rows(replace(counts.row_info, **rows))
+    labels, losses = np.zeros(len(Y), np.int32), []
+    for each in product([-1, 0], repeat=Y.shape[1]):
+        groups = np.array(each, dtype=np.int8)
+        if any(groups[j] != group for j, group in (fixed or {}).items()):
+            continue
+        sums = sum_by_labels(counts, labels, 1, groups, settings.prior)
+        scores = settings.column_step(sums.smoothed(settings.prior), groups).scores
+        losses.append(-scores[np.arange(len(groups)), groups + 1].sum())
+    return min(losses)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_no_choice_of_columns_has_a_lower_loss(seed):
+    """Without a prior; rows count several times in some tables, columns are held."""
+    Y, options, given, rows = independent(seed), {"prior": 0.0}, {}, {}
+    if seed % 3 == 1:
+        given["sample_weight"] = np.random.default_rng(seed).integers(1, 5, len(Y))
+        rows["weights"] = given["sample_weight"].astype(float)
+    if seed % 3 == 2:
+        options["fixed_groups"] = {0: 0, 2: -1}
+    fit = ThreeCPO(1, random_state=0, **options).fit(Y, **given)
+    best = lowest_loss(Y, fit.record_.settings, options.get("fixed_groups"), **rows)
+    assert fit.loss_ == pytest.approx(best, abs=1e-6)
+    assert fit.refine(Y, **given).loss_ <= fit.loss_ + 1e-9
+
+
+def test_batches_have_sizes_of_their_own():
+    """Rows that are larger in one batch do not make columns follow them."""
+    Y = independent(3)
+    batches = (np.arange(len(Y)) % 2).astype(np.int32)
+    Y[batches == 1] *= 7
+    counts, every = from_dense(Y), all_relevant(Y.shape[1])
+    info = replace(counts.row_info, batches=batches, batch_names=("a", "b"))
+    assert (columns_of_one_cluster(counts, every, []) == 1).all()
+    assert (columns_of_one_cluster(counts.with_rows(info), every, []) == -1).any()

@@ -24,7 +24,7 @@ from sklearn.metrics import adjusted_rand_score
 import containers
 from threecpo._core import counts as counts_module
 from threecpo._core import merging, search, seeding
-from threecpo._core.codes import NOWHERE, OUTLIER, all_relevant, free, with_fixed
+from threecpo._core.codes import NOWHERE, all_relevant, free, with_fixed
 from threecpo._core.crossing import best_of, finished
 from threecpo._core.matrices import from_dense
 from threecpo._core.merging import merge_clusters
@@ -101,18 +101,6 @@ class TestSeeds:
 
 
 class TestRuns:
-    @each_search
-    def test_every_setting_has_its_result(self, find, seed):
-        asked = (9, 8, 5, 4, 2, 1)
-        found = found_by(find, hard(seed), settings_for(*asked), 4, seed=seed)
-        assert len(found) == len(asked)
-        for n_clusters, (best, losses) in zip(asked, found, strict=True):
-            assert 1 <= best.sums.n_clusters <= n_clusters
-            assert best.labels.max() + 1 == best.sums.n_clusters
-            assert len(losses) == 4
-            assert best.loss == min(losses)
-        assert [best.sums.n_clusters for best, _ in found[-3:]] == [4, 2, 1]
-
     @each_search
     def test_each_reports_under_its_number(self, find, seed):
         reports = []
@@ -217,17 +205,6 @@ class TestInterrupt:
     def _threads(self, monkeypatch):
         monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
         monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 50)
-
-    @each_search
-    @pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 1), (2, 5)])
-    def test_before_the_first_run(self, find, n_jobs, n_seeds, made):
-        stop = threading.Event()
-        stop.set()
-        seeds = np.random.SeedSequence(0).spawn(n_seeds)
-        found = find(starts_of(hard(0)), settings_for(4), seeds, Workers(n_jobs, stop))
-        with pytest.raises(Stopped):
-            next(found)
-        assert not made
 
     @each_search
     @pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 200), (2, 1), (2, 200)])
@@ -387,19 +364,6 @@ def test_small_numbers_have_all_trials_and_the_best_is_the_one_to_start_from():
     ]
 
 
-def test_one_cluster_of_a_path_needs_no_seeds():
-    Y, _ = containers.planted(3, n_rows=60, seed=0)
-
-    def refuse(counts):
-        raise AssertionError
-
-    starts = Starts(from_dense(Y), np.ones(Y.shape[1], dtype=np.int8), refuse)
-    seeds = np.random.SeedSequence(0).spawn(4)
-    *_, runs = merges(starts, settings_for(3, 2, 1), seeds, SERIAL)
-    for run in runs:
-        np.testing.assert_array_equal(run.labels, 0)
-
-
 class TestPlanted:
     def test_merging_fails_less_often_than_plain_runs(self):
         """The same data, 20 seeds: a single plain run misses some clusters."""
@@ -410,17 +374,6 @@ class TestPlanted:
                 ((best, _),) = found_by(find, Y, settings_for(4), 1, seed=seed)
                 missed[find] += adjusted_rand_score(labels, best.labels) < 1
         assert missed[merges] == 0 < missed[restarts]
-
-    def test_outliers_are_found(self, seed):
-        Y, labels = containers.planted(n_rows=60, n_background=20, seed=seed)
-        *_, (best, _) = found_by(
-            merges, Y, settings_for(5, 3, outliers=True), 4, seed=seed
-        )
-        inside = labels >= 0
-        assert (best.labels[~inside] == OUTLIER).mean() > 0.6
-        kept = inside & (best.labels >= 0)
-        assert kept.sum() > 0.9 * inside.sum()
-        assert adjusted_rand_score(labels[kept], best.labels[kept]) == 1
 
 
 class TestFirstManyClusters:

@@ -61,13 +61,6 @@ def test_distances_equal_the_oracle(Y, prior, scale):
     assert_agrees(found, oracle.distances(X, W), pair_sizes(X, W))
 
 
-@given(count_matrices(huge=False), st.integers(1, 9))
-def test_proportional_rows_have_distance_zero(Y, factor):
-    d = distances(Y, factor * Y, prior=0.0).diagonal()
-    size = size_of_terms((factor + 1) * Y.sum(axis=1))
-    assert_agrees(d, 0.0, size)
-
-
 def test_counts_beyond_the_table_equal_the_oracle(monkeypatch, seed):
     Y, _ = planted(np.random.default_rng(seed), n_rows=20)
     for prior in PRIORS:
@@ -78,14 +71,6 @@ def test_counts_beyond_the_table_equal_the_oracle(monkeypatch, seed):
             assert_agrees(found, oracle.distances(X, X), pair_sizes(X, X))
             found = seeding.column_information(from_dense(Y), prior)
             np.testing.assert_allclose(found, oracle.column_information(X), rtol=1e-9)
-
-
-def test_distance_is_the_loss_of_joining_two_clusters(seed):
-    Y, _ = planted(np.random.default_rng(seed), n_rows=2)
-    X, everything = Y + 1e-3, np.ones(Y.shape[1], dtype=np.int8)
-    joined = oracle.loss(X, np.array([0, 0]), everything, None)
-    apart = oracle.loss(X, np.array([0, 1]), everything, None)
-    assert distances(Y)[0, 1] == pytest.approx(joined - apart, rel=1e-9)
 
 
 class TestStarts:

@@ -14,10 +14,9 @@ from oracle import assert_agrees, size_of_terms
 from strategies import labelled_counts, planted, priors
 from threecpo._core import counts as counts_module
 from threecpo._core import sums as sums_module
-from threecpo._core.codes import NOISE_SLOT, NOWHERE, SHARED_SLOT, inner_labels
+from threecpo._core.codes import NOWHERE, inner_labels
 from threecpo._core.counts import Counts
-from threecpo._core.loops import columns as column_loops
-from threecpo._core.loops.records import LINE, loadable, padded_rates
+from threecpo._core.loops.records import LINE, loadable
 from threecpo._core.loops.simd import LANES
 from threecpo._core.matrices import from_dense
 from threecpo._core.rules import CHI_SQUARED, EXACT, PAPER, scores
@@ -218,23 +217,6 @@ def test_adding_sums_of_parts_gives_those_of_all_rows(seed):
     assert_same_sums(total, sum_by_labels(from_dense(Y), labels, 3, GROUPS, 1e-3))
 
 
-def test_taken_clusters_keep_their_order_and_the_outliers():
-    sums = Sums.zeros(3, 2)
-    sums.table[:] = np.arange(8).reshape(4, 2)
-    sums.members[:] = [5, 6, 7, 8]
-    taken = sums.take(np.array([2, 0]))
-    np.testing.assert_array_equal(taken.table, [[4, 5], [0, 1], [6, 7]])
-    assert taken.members.tolist() == [7, 5, 8]
-
-
-def test_slots_number_the_relevant_columns():
-    slots = np.empty(6, dtype=np.int32)
-    groups = np.array([1, -1, 0, 1, 1, 0], dtype=np.int8)
-    assert column_loops.fill_slots(groups, slots) == (2, 3)
-    expected = [0, NOISE_SLOT, SHARED_SLOT, 1, 2, SHARED_SLOT]
-    assert slots.tolist() == expected
-
-
 @pytest.fixture
 def counts(seed):
     return from_dense(planted(np.random.default_rng(seed), 60)[0])
@@ -291,15 +273,6 @@ def test_a_profile_scores_the_same_wherever_it_is_from(way, rule, counts):
 def test_a_profile_that_has_not_left_is_not_copied(counts):
     profile = profile_of(counts)
     assert loadable(profile) is profile
-
-
-@pytest.mark.parametrize("n_profiles", [1, 7, 8, 9])
-def test_rates_are_padded_with_zeros(n_profiles):
-    whole, rates = padded_rates(3, n_profiles)
-    assert whole.shape == (4, 16 if n_profiles == 9 else 8)
-    rates[:] = 1.0
-    assert whole.sum() == 3 * n_profiles
-    assert not whole[3].any()
 
 
 def test_counts_may_be_read_only_or_on_disk(counts, tmp_path):

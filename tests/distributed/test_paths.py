@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from block_fits import (
+    Crash,
     assert_same_bits,
     assert_same_path,
     before_each_pass,
     counts_of,
     evenly,
     shapeless,
-    write,
 )
 from sklearn.base import clone
 
 from paper.poisson import PoissonL
-from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
+from threecpo import ThreeCPO, distributed, select_n_clusters
 from threecpo._fit.block_rows import BlockRows
 from threecpo._fit.budget import MemoryBudget
 from threecpo._fit.checkpoint import Checkpoint
+from threecpo._fit.record_files import record_to_arrays
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 OPTIONS = {"n_init": 2, "random_state": 0}
@@ -60,12 +61,28 @@ def test_auto_of_a_sample_of_all_rows_is_auto_in_memory(seed):
         expected = auto().fit(X, **rows)
         found = distributed.fit(auto(), evenly(X, 4), **rows)
         assert_same_path(found.k_path_, expected.k_path_)
-        np.testing.assert_array_equal(found.labels_, expected.labels_)
-        np.testing.assert_allclose(
-            found.probabilities_, expected.probabilities_, rtol=1e-12
-        )
+        assert_same_bits(found, expected)
         assert found.record_.parameters == expected.record_.parameters
         assert found.get_params() == expected.get_params()
+
+
+@pytest.fixture
+def end_after(monkeypatch):
+    """Call it with a number, and the fit ends when so many passes are saved."""
+    save = Checkpoint.save
+
+    def end_after(number):
+        saved = []
+
+        def crashing(self, shared):
+            if len(saved) == number:
+                raise Crash
+            save(self, shared)
+            saved.append(shared.n_passes)
+
+        monkeypatch.setattr(Checkpoint, "save", crashing)
+
+    return end_after
 
 
 @pytest.mark.parametrize(
@@ -107,20 +124,6 @@ def test_creeping_runs_end_early_where_that_is_allowed(asked):
     assert len(asked) < n_exact
     with pytest.raises(ValueError, match="tol=-1"):
         path_of(X, tol=-1)
-
-
-def test_dispersions_are_those_of_memory(seed):
-    from threecpo._core.dispersion import dispersions
-
-    X, _ = counts_of(seed)
-    path = path_of(evenly(X, 3), n_jobs=1)
-    counts = CountTable(X).counts
-    for fit in path._ordered():
-        record = fit.record
-        sums = record.smoothed, record.groups
-        expected = dispersions(counts, record.labels_of_rates, *sums)
-        np.testing.assert_allclose(fit.dispersions, expected.clip(1.0), rtol=2e-4)
-        np.testing.assert_array_equal(fit.labels, record.rows.labels)
 
 
 @pytest.fixture
@@ -167,22 +170,6 @@ def test_a_budget_that_has_no_room_for_rows_keeps_labels_alone(monkeypatch):
     np.testing.assert_array_equal(model.labels_, expected.best_estimator.labels_)
 
 
-def test_auto_beyond_the_sample_is_the_best_of_the_path(seed, tmp_path):
-    X, _ = counts_of(seed, n_rows=400)
-    folder = write(X, tmp_path / "blocks", column_names=[f"w{j}" for j in range(8)])
-    model = distributed.fit(auto(), folder, sample_rows=100)
-    path = path_of(X, sample_rows=100)
-    assert model.n_clusters_ == path.best_k == 3
-    np.testing.assert_allclose(model.k_path_.totals, path.totals, rtol=0.01)
-    assert model.k_path_.totals[2] == path.totals[2]
-    np.testing.assert_array_equal(model.labels_, path.best_estimator.labels_)
-    assert model.get_params() == auto().get_params()
-    assert model.probabilities_.shape == (400, 3)
-    assert model.feature_names_in_[0] == "w0"
-    again = distributed.predict(model, folder)
-    np.testing.assert_array_equal(again, model.labels_)
-
-
 def with_rare_clusters(seed, shares=(30, 25, 20, 10, 6, 4, 2, 1.2, 1, 0.8)):
     """Clusters of these percents of the rows, each with more of eight columns."""
     rng = np.random.default_rng(seed)
@@ -223,24 +210,16 @@ def test_auto_beyond_the_sample_finds_no_clusters_in_noise():
     assert found.k_path_.to_table()["converged"][:4].all()
 
 
-def test_auto_leaves_the_same_numbers_out_for_any_blocks(tmp_path, monkeypatch):
+def test_auto_leaves_the_same_numbers_out_for_any_blocks(tmp_path, end_after):
     X = shapeless()
     model = auto(max_clusters=10, n_init=4)
     expected = distributed.fit(model, evenly(X, 3), sample_rows=100).k_path_
     assert 9 not in expected.n_clusters
-    save, saved = Checkpoint.save, []
-
-    def crashing(self, shared):
-        if len(saved) == 30:
-            raise CrashError
-        save(self, shared)
-        saved.append(shared.n_passes)
-
     kept = {"sample_rows": 100, "checkpoint": tmp_path / "state"}
-    monkeypatch.setattr(Checkpoint, "save", crashing)
-    with pytest.raises(CrashError):
+    end_after(30)
+    with pytest.raises(Crash):
         distributed.fit(clone(model), evenly(X, 2), **kept)
-    monkeypatch.setattr(Checkpoint, "save", save)
+    end_after(None)
     found = distributed.fit(clone(model), evenly(X, 5), **kept).k_path_
     assert_same_path(found, expected)
 
@@ -254,29 +233,15 @@ def test_auto_writes_rows_elsewhere(tmp_path):
     np.testing.assert_array_equal(distributed.read_rows(rows), expected.labels_)
 
 
-class CrashError(Exception):
-    pass
-
-
 @pytest.mark.parametrize("n_saved", [1, 6, 12])
-def test_a_path_goes_on_from_its_checkpoint(n_saved, tmp_path, monkeypatch):
+def test_a_path_goes_on_from_its_checkpoint(n_saved, tmp_path, end_after):
     X = shapeless()
     expected = path_of(X)
-    saved = []
-    save = Checkpoint.save
-
-    def crashing(self, shared):
-        if len(saved) == n_saved:
-            raise CrashError
-        save(self, shared)
-        saved.append(shared.n_passes)
-
-    monkeypatch.setattr(Checkpoint, "save", crashing)
-    with pytest.raises(CrashError):
+    end_after(n_saved)
+    with pytest.raises(Crash):
         path_of(evenly(X, 3), checkpoint=tmp_path / "state")
-    monkeypatch.setattr(Checkpoint, "save", save)
-    blocks = evenly(X, 4)
-    found = path_of(blocks, checkpoint=tmp_path / "state")
+    end_after(None)
+    found = path_of(evenly(X, 4), checkpoint=tmp_path / "state")
     assert_same_path(found, expected)
     again = evenly(X, 2)
     assert_same_path(path_of(again, checkpoint=tmp_path / "state"), expected)
@@ -329,8 +294,76 @@ def test_bad_arguments_are_refused(arguments, message):
         path_of(counts_of()[0], **arguments)
 
 
-def test_k_means_is_refused():
-    from sklearn.cluster import KMeans
+N_ROWS = 160
+X, TRUE = counts_of(n_rows=N_ROWS)
+EVERY_THIRD = np.arange(N_ROWS) % 3
+KNOWN = np.where(EVERY_THIRD > 0, -1, TRUE)
+# Options of the model, and what is given of its rows.
+KINDS = {
+    "plain": ({}, {}),
+    "auto-runs": ({"n_init": "auto"}, {}),
+    "few-runs": ({"n_init": 2}, {}),
+    "restarts": ({"init": "poisson-k-means++"}, {}),
+    "random-labels": ({"init": "random-labels"}, {}),
+    "mdl": ({"criterion": "mdl"}, {}),
+    "bic": ({"column_penalty": "bic"}, {}),
+    "groups": ({"groups": (1, -1), "fixed_groups": {0: -1}}, {}),
+    "paper": ({"assignment": "paper"}, {}),
+    "outliers": ({"outliers": "iterative"}, {}),
+    "final-outliers": ({"outliers": "final"}, {}),
+    "robust": ({"robust": {"columns": 1.2, "rows": 1.5}}, {}),
+    "seeds": ({"seed_columns": {"a": [0], "b": [3]}}, {}),
+    "weights": ({}, {"sample_weight": EVERY_THIRD}),
+    "batches": ({"robust": {"columns": 1.2}}, {"batch": EVERY_THIRD}),
+    "known": ({}, {"known_labels": KNOWN}),
+    "released": ({}, {"known_labels": KNOWN, "hold_labels": False}),
+}
 
-    with pytest.raises(TypeError, match="is not a ThreeCPO"):
-        path_of(counts_of()[0], estimator=KMeans())
+
+def in_memory(model, rows):
+    return model.fit(X, **rows)
+
+
+def over_all_blocks(model, rows):
+    return distributed.fit(model, evenly(X, 3), **rows)
+
+
+def beyond_the_sample(model, rows):
+    options = {"sample_rows": 80, "rare_clusters": True}
+    return distributed.fit(model, evenly(X, 3), **options, **rows)
+
+
+def on_dask(model, rows):
+    array = pytest.importorskip("dask.array").from_array(X, chunks=(60, -1))
+    return distributed.fit(model, array, sample_rows=80, **rows)
+
+
+def content(model):
+    """All that a record holds, but for the number of clusters that was asked for."""
+    arrays, facts = record_to_arrays(model.record_)
+    asked = facts["parameters"].pop("n_clusters")
+    return {name: array.tobytes() for name, array in arrays.items()}, facts, asked
+
+
+PLACES = (in_memory, over_all_blocks, beyond_the_sample)
+CASES = [(fit, kind) for fit in PLACES for kind in KINDS]
+
+
+@pytest.mark.parametrize(
+    ("fit", "kind"), [*CASES, (on_dask, "plain"), (on_dask, "released")]
+)
+def test_auto_is_the_fit_of_its_number(fit, kind):
+    options, rows = KINDS[kind]
+    auto = ThreeCPO(max_clusters=7, **{"n_init": 4, "random_state": 3} | options)
+    found = fit(auto, rows)
+    path = found.k_path_
+    best = path._best()
+    n_clusters = best.n_clusters
+    expected = fit(clone(auto).set_params(n_clusters=n_clusters), rows)
+    *same, asked = content(found)
+    assert asked == "auto"
+    assert same == list(content(expected)[:2])
+    np.testing.assert_array_equal(best.labels, expected.labels_)
+    of_path = path.estimator(n_clusters)
+    assert of_path.restart_losses_.tolist() == expected.restart_losses_.tolist()
+    assert path.to_table()["loss"].min() <= of_path.loss_ == expected.loss_

@@ -19,6 +19,7 @@ from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices
 from threecpo import distributed
 
+ROWS_300 = np.arange(300)
 OPTIONS = [
     {},
     {"outliers": "iterative"},
@@ -28,6 +29,14 @@ OPTIONS = [
     {"init": "random-labels", "column_init": "random", "prior": 0.0},
     {"max_iter": 2},
     {"n_init": "auto"},
+]
+# What is given of the rows, too.
+OF_ROWS = [
+    {"fitting": {"sample_weight": ROWS_300 % 3}},
+    {"fitting": {"batch": ROWS_300 % 2}, "outliers": "iterative"},
+    {"fitting": {"batch": ROWS_300 % 2}, "robust": {"columns": 1.2}},
+    {"fitting": {"known_labels": ROWS_300 % 25 // 24 - 1}, "outliers": "final"},
+    {"robust": {"columns": 1.2, "rows": 1.5}},
 ]
 pytestmark = pytest.mark.filterwarnings(
     "ignore::sklearn.exceptions.ConvergenceWarning",
@@ -43,19 +52,7 @@ def test_a_sample_of_all_rows_is_the_fit_in_memory(options, seed):
         assert_same_bits(fit(blocks, sample_rows=None, **options), expected)
 
 
-def test_columns_are_held_back_in_the_batches_of_the_rows():
-    X, _ = counts_of(3)
-    batch = np.arange(X.shape[0]) % 2
-    X = sp.csr_array(X.toarray() * np.where(batch, 3, 1)[:, None])
-    X[:, [2]] = X[:, [2]] * 4
-    options = {"robust": {"columns": 1.5}}
-    expected = model_of(**options).fit(X, batch=batch)
-    assert hasattr(expected, "column_weights_")
-    found = fit(evenly(X, 5), sample_rows=None, fitting={"batch": batch}, **options)
-    assert_same_bits(found, expected)
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS + OF_ROWS, ids=range(13))
 @settings(max_examples=4, deadline=None)
 @given(data=st.data())
 def test_every_cut_gives_the_same_bits(options, data):
@@ -63,7 +60,13 @@ def test_every_cut_gives_the_same_bits(options, data):
     bounds = data.draw(st.lists(st.integers(0, X.shape[0]), max_size=12))
     n_jobs = data.draw(st.sampled_from([1, 2]))
     expected = fit(X, n_jobs=1, **options)
-    assert_same_bits(fit(cut(X, *bounds), n_jobs=n_jobs, **options), expected)
+    found = fit(cut(X, *bounds), n_jobs=n_jobs, **options)
+    if "robust" in options:  # weights are fractions
+        assert_same_answer(found, expected)
+        np.testing.assert_array_equal(found.column_weights_, expected.column_weights_)
+        np.testing.assert_array_equal(found.row_weights_, expected.row_weights_)
+    else:
+        assert_same_bits(found, expected)
 
 
 @settings(max_examples=40, deadline=None)
@@ -212,8 +215,12 @@ class TestRefusals:
     def test_other_estimators(self):
         from sklearn.cluster import KMeans
 
-        with pytest.raises(TypeError, match="is not a ThreeCPO"):
-            distributed.fit(KMeans(), counts_of()[0])
+        for call in (
+            lambda X: distributed.fit(KMeans(), X),
+            lambda X: distributed.select_n_clusters(X, [2], estimator=KMeans()),
+        ):
+            with pytest.raises(TypeError, match="is not a ThreeCPO"):
+                call(counts_of()[0])
 
     def test_too_small_a_sample(self):
         with pytest.raises(ValueError, match=r"sample_rows=2 must be .* 3 or more"):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from block_fits import assert_same_bits, evenly, model_of, shapeless, write
+from block_fits import assert_same_bits, evenly, model_of, write
 from sklearn.metrics import adjusted_rand_score
 
 from paper.poisson import PoissonL
@@ -28,13 +28,6 @@ def unclear(model):
     table = np.zeros((model.n_clusters_, 4))
     np.add.at(table, (model.labels_, PLANTED), 1)
     return int((table > 20).sum(axis=1).argmax())
-
-
-def test_up_to_the_sample_it_is_that_of_memory():
-    Y = shapeless()
-    model = model_of(3).fit(Y)
-    found = distributed.split(model, evenly(Y, 5), 1)
-    assert_same_bits(found, model.split(Y, 1))
 
 
 def test_beyond_the_sample_the_planted_clusters_are_found(joined):

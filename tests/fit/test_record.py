@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fitting import TRUE, X, fit
-from threecpo import ThreeCPO, select_n_clusters
+from threecpo import select_n_clusters
 from threecpo._core.codes import CUSTOM
 from threecpo._fit.record_files import record_from_arrays, record_to_arrays
 from threecpo._fit.stored import NUMERICS_VERSION, DamagedFieldError
@@ -31,38 +31,6 @@ def test_nothing_in_a_record_can_be_changed(record):
         arrays += arrays_in(holder)
     assert len(arrays) > 15
     assert not any(array.flags.writeable for array in arrays)
-
-
-def test_attributes_are_those_of_the_record(any_model, record):
-    assert any_model.labels_ is record.rows.labels
-    assert any_model.column_groups_ is record.groups
-    assert any_model.loss_ == record.loss
-    assert any_model.n_clusters_ == record.n_clusters
-    assert any_model.n_iter_ == record.n_iter == len(record.history["loss"])
-
-
-def test_it_describes_and_scores_the_rows_it_was_made_from(any_model, record):
-    from threecpo._core.matrices import from_dense
-
-    counts = from_dense(np.asarray(X))
-    again = record.describe(counts)
-    assert again.arrays().keys() == record.rows.arrays().keys()
-    for name, array in again.arrays().items():
-        np.testing.assert_array_equal(array, record.rows.arrays()[name])
-    assert record.score(counts) == pytest.approx(-record.loss, rel=1e-12)
-    np.testing.assert_array_equal(record.row_scores(counts), any_model.row_scores(X))
-
-
-def test_arrays_give_back_the_same_record(record):
-    arrays, facts = record_to_arrays(record)
-    again = record_from_arrays(arrays, facts)
-    assert again.settings == record.settings
-    other, other_facts = record_to_arrays(again)
-    assert facts == other_facts
-    assert arrays.keys() == other.keys()
-    for name, array in arrays.items():
-        assert array.dtype == other[name].dtype, name
-        assert array.tobytes() == other[name].tobytes(), name
 
 
 def test_a_users_price_is_known_as_such_but_not_kept(seed):
@@ -144,32 +112,6 @@ def test_names_of_any_kind_come_back(model):
 
 def test_files_carry_the_version_of_the_numerics(model):
     assert record_to_arrays(model.record_)[1]["numerics"] == NUMERICS_VERSION
-
-
-class TestSetParamsChangesNothingThatIsFinished:
-    CHANGES: ClassVar = {
-        "column_penalty": None,
-        "outlier_threshold": 5.0,
-        "outliers": "final",
-    }
-
-    def test_of_a_path(self):
-        path = select_n_clusters(X, range(1, 5), n_init=2, random_state=0)
-        totals, table = path.totals.copy(), path.to_frame()
-        path.estimator(3).set_params(**self.CHANGES)
-        path.best_estimator.set_params(**self.CHANGES)
-        np.testing.assert_array_equal(path.totals, totals)
-        assert path.to_frame().equals(table)
-        assert path.estimator(3).outliers is None
-
-    def test_of_a_model(self):
-        model = ThreeCPO(3, random_state=0).fit(X)
-        labels, loss = model.predict(X), model.score(X)
-        model.set_params(**self.CHANGES)
-        np.testing.assert_array_equal(model.predict(X), labels)
-        assert model.score(X) == loss
-        assert model.record_.parameters["column_penalty"] == "mdl"
-        assert model.record_.settings.threshold == 0.0
 
 
 def test_a_record_knows_the_parameters_of_its_fit():

@@ -1,4 +1,4 @@
-"""Every fit of a path is that of the estimator alone, however the path is made."""
+"""Paths: every fit is that of the estimator alone; arguments, tables and words."""
 
 import joblib
 import numpy as np
@@ -8,35 +8,15 @@ import scipy.sparse as sp
 from k_paths import ALL, TRUE, Restarted, X, assert_same_fit, assert_same_path, path_of
 
 import oracle
-from containers import CONTAINERS, names, planted, snapshot
+from containers import CONTAINERS, names, planted
 from paper.poisson import PoissonC, PoissonL
-
-OPTIONS = {
-    "default": {},
-    "iterative": {"outliers": "iterative"},
-    "final": {"outliers": "final", "outlier_threshold": 0.5},
-    "paper": {"assignment": "paper"},
-    "bic": {"column_penalty": "bic", "groups": (1, -1)},
-    "random": {"init": "random-labels", "column_init": "random", "prior": 0.1},
-}
+from threecpo import KPath, ThreeCPO, select_n_clusters
+from threecpo.select._poisson import label_cost
 
 
 @pytest.fixture(scope="module")
 def path():
     return path_of()
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("name", OPTIONS)
-def test_every_fit_is_that_of_the_estimator_alone(name):
-    random_state = 17
-    data, _ = planted(n_rows=20, n_background=20)
-    estimator = Restarted(**OPTIONS[name])
-    path = path_of(data, estimator=estimator, random_state=random_state)
-    for k in ALL:
-        alone = Restarted(k, n_init=3, random_state=random_state, **OPTIONS[name])
-        assert_same_fit(path.estimator(k), alone.fit(data))
-        np.testing.assert_array_equal(path.estimator(k).predict(data), alone.labels_)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -66,19 +46,6 @@ def test_the_number_of_threads_changes_no_bit(several_blocks, n_init):
     path = path_of(several_blocks, estimator=estimator, n_jobs=2, **options)
     assert_same_path(path, reference)
     assert_same_path(path.choose("mdl"), reference.choose("mdl"))
-
-
-@pytest.mark.parametrize("name", ["pandas", "csc unsorted"])
-def test_every_container_gives_the_same_table_and_is_left_alone(name, path):
-    given = CONTAINERS[name](X)
-    before = snapshot(given)
-    found = path_of(given)
-    assert snapshot(given) == before
-    pd.testing.assert_frame_equal(
-        found.to_frame().drop(columns="seconds"),
-        path.to_frame().drop(columns="seconds"),
-        check_exact=True,
-    )
 
 
 def test_column_names_reach_every_fit():
@@ -143,3 +110,177 @@ def test_a_path_survives_a_file(path, tmp_path):
     assert repr(again) == repr(path)
     np.testing.assert_array_equal(again.best_estimator.predict(X), TRUE)
     assert_same_path(again.extend(X, [6]), path_of(n_clusters=range(1, 7)))
+
+
+def test_what_is_given_wins_over_the_estimator_which_stays_as_it_is():
+    estimator = Restarted(7, n_init=9, random_state=8, n_jobs=2, max_iter=50)
+    before = estimator.get_params()
+    path = path_of(n_clusters=[2], estimator=estimator, n_init=4, n_jobs=1)
+    found = path.estimator(2)
+    assert (found.n_init, found.random_state, found.n_jobs) == (4, 0, 1)
+    assert (found.n_clusters, found.max_iter) == (2, 50)
+    assert len(found.restart_losses_) == 4
+    assert estimator.get_params() == before
+    assert not hasattr(estimator, "labels_")
+
+
+def test_seed_and_threads_not_given_are_the_estimators():
+    estimator = Restarted(random_state=8, n_jobs=1)
+    options = {"random_state": None, "n_init": 2, "n_clusters": [4]}
+    found = path_of(estimator=estimator, **options).estimator(4)
+    assert (found.random_state, found.n_jobs) == (8, 1)
+    assert_same_fit(found, Restarted(4, n_init=2, random_state=8).fit(X))
+
+
+@pytest.mark.parametrize(("init", "n_init"), [("random-centers", 20), ("merge", 4)])
+def test_the_default_is_20_runs_or_4_that_merge(init, n_init):
+    path = select_n_clusters(X, [1, 2], estimator=ThreeCPO(init=init))
+    assert len(path.estimator(2).restart_losses_) == n_init
+
+
+BAD = {
+    "criterion": (
+        {"criterion": "silhouette"},
+        r"^criterion='silhouette' is not one of 'mdl-dispersion', 'mdl'\.$",
+    ),
+    "empty": ({"n_clusters": []}, r"^n_clusters is empty; pass numbers"),
+    "too many": (
+        {"n_clusters": [2, 500]},
+        r"^n_samples=105 should be >= n_clusters=500: [^.]*\.$",
+    ),
+    "zero": (
+        {"n_clusters": [0, 2]},
+        r"^n_clusters=0 must be an integer of 1 or more\.$",
+    ),
+    "float": ({"n_clusters": [2.5]}, r"^n_clusters=2\.5 must be an integer"),
+    "text": ({"n_clusters": ["auto"]}, r"^n_clusters='auto' must be an integer"),
+    "runs": ({"n_init": 0}, r"^n_init=0 must be .* 1 or more, or 'auto'\.$"),
+    "labels": (
+        {"estimator": Restarted(init=TRUE)},
+        r"^A path over the number of clusters needs init by name: [^.]*\.$",
+    ),
+    "model": (
+        {"estimator": Restarted(init=Restarted(3, n_init=1).fit(X))},
+        r"^A path over the number of clusters needs init by name: [^.]*\.$",
+    ),
+}
+
+
+def test_bad_arguments_are_refused_in_one_clear_sentence(path):
+    for options, message in BAD.values():
+        with pytest.raises(ValueError, match=message):
+            path_of(**options)
+    with pytest.raises(ValueError, match=r"(?i)negative|0 or more|below 0"):
+        path_of(-X)
+    message = r"^K = 9 is not in this path; it has 1, 2, 3, 4, 5\.$"
+    with pytest.raises(ValueError, match=message):
+        path.estimator(9)
+    with pytest.raises(ValueError, match=r"^criterion='aic' is not one of"):
+        path.choose("aic")
+
+
+def test_values_that_are_not_whole_are_warned_of_once():
+    with pytest.warns(UserWarning, match="X contains values") as caught:
+        path_of(X * 0.5, [1, 2, 3], n_init=1)
+    assert len(caught) == 1
+
+
+def test_the_table_holds_what_the_fits_say(path):
+    table = path.choose("mdl").to_frame()
+    assert list(table) == [
+        "n_clusters",
+        "found",
+        "loss",
+        "price",
+        "v",
+        "regained",
+        "relevant",
+        "converged",
+        "total",
+        "reproducibility",
+        "seconds",
+    ]
+    models = [path.estimator(k) for k in ALL]
+    assert table["n_clusters"].tolist() == list(ALL)
+    assert table["found"].tolist() == [m.n_clusters_ for m in models]
+    assert table["loss"].tolist() == [m.loss_ for m in models]
+    relevant = [m.column_groups_ == 1 for m in models]
+    assert table["relevant"].tolist() == [r.sum() for r in relevant]
+    prices = [
+        (m.n_clusters_ - 1) * np.log(m.shared_rates_[r]).sum()
+        for m, r in zip(models, relevant, strict=True)
+    ]
+    np.testing.assert_allclose(table["price"], prices, rtol=1e-12)
+    costs = [label_cost(m.n_clusters_, len(X)) for m in models]
+    np.testing.assert_allclose(table["v"], costs, rtol=1e-14)
+    np.testing.assert_array_equal(table["total"], table["loss"] + table["v"])
+    np.testing.assert_array_equal(path.to_frame()["total"], path.totals)
+    assert (table["seconds"] >= 0).all()
+
+
+def test_without_pandas_the_table_is_a_dict(path, hide_pandas):
+    frame = path.to_frame()
+    hide_pandas()
+    table = path.to_frame()
+    assert type(table) is dict
+    assert list(table) == list(frame)
+    for name, values in table.items():
+        np.testing.assert_array_equal(values, frame[name])
+
+
+def test_the_best_fit_is_the_one_of_least_total(path):
+    assert path.criterion == "mdl-dispersion"
+    assert path.best_k == 3
+    least = path.n_clusters[path.totals.argmin()]
+    assert path.best_record is path.estimator(least).record_
+    np.testing.assert_array_equal(path.best_estimator.labels_, TRUE)
+
+
+def structureless(seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.poisson(rng.gamma(4, 0.25, size=(80, 1)) * rng.gamma(4, 2.0, size=12))
+
+
+def test_the_best_k_counts_clusters_found_not_asked_for():
+    too_dear = Restarted(column_penalty=lambda totals, K, n: 1e9 * (K > 1))
+    path = path_of(n_clusters=[3, 4], estimator=too_dear)
+    assert path.n_clusters.tolist() == [3, 4]
+    assert path.to_frame()["found"].tolist() == [1, 1]
+    assert path.best_k == 1
+    # A tie goes to the smaller K.
+    assert path.best_estimator.record_ is path.estimator(3).record_
+    np.testing.assert_allclose(path.to_frame()["v"], label_cost(1, len(X)))
+
+
+def test_choosing_shares_the_fits_and_leaves_the_path_alone(path):
+    other = path.choose("mdl")
+    assert (path.criterion, other.criterion) == ("mdl-dispersion", "mdl")
+    assert all(other.estimator(k).record_ is path.estimator(k).record_ for k in ALL)
+    other.extend(X, [6])
+    assert 6 not in path.n_clusters
+    assert_same_path(path.choose("mdl").choose("mdl-dispersion"), path)
+
+
+def test_what_a_path_says():
+    path = path_of()
+    said = "KPath of ThreeCPO, K = 1 to 5 by 'mdl-dispersion': 3 clusters."
+    assert repr(path) == said
+    assert repr(path.choose("mdl")) == said.replace("mdl-dispersion", "mdl")
+    assert repr(path_of(n_clusters=[1, 3])).endswith(
+        "3 clusters (the end of the path: a larger K may be better)."
+    )
+    assert repr(path_of(structureless(), [1, 2, 3])).endswith(": no clusters found.")
+    assert repr(KPath(path.fitter, "mdl")) == "KPath of ThreeCPO, empty."
+
+
+def test_progress_is_told_in_lines_where_there_is_no_terminal(capsys):
+    path_of(n_clusters=[2, 3, 4], verbose=1, n_jobs=1)
+    told = capsys.readouterr()
+    assert told.out == ""
+    expected = ["Runs: 1/9 K = 2", "Runs: 4/9 K = 3", "Runs: 7/9 K = 4"]
+    assert told.err.splitlines() == expected
+
+
+def test_nothing_is_told_unless_asked(capsys):
+    path_of(estimator=Restarted(verbose=2)).extend(X, [6])
+    assert capsys.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""Description lengths along a path, on numbers made by hand and on fits."""
+"""Criteria: description lengths by hand and on fits, labels regained, choices."""
 
 from copy import deepcopy
 from itertools import pairwise
@@ -7,9 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from k_paths import path_of
+from scipy.special import logsumexp
 
+import oracle
 from containers import planted
-from threecpo import ThreeCPO, select_n_clusters
+from threecpo import CountTable, ThreeCPO, select_n_clusters
+from threecpo._fit.describing import LabelGain
 from threecpo.select._poisson import label_cost, mdl, mdl_dispersion
 
 C0 = log(2.865064)
@@ -160,3 +164,136 @@ def test_a_path_made_in_parts_has_the_totals_of_one_made_at_once(criterion):
     parts = select_n_clusters(X, [6, 2], **options).extend(X, [1, 4]).extend(X, [3, 5])
     np.testing.assert_array_equal(parts.n_clusters, whole.n_clusters)
     assert parts.totals.tobytes() == whole.totals.tobytes()
+
+
+BOTH = ("mdl", "mdl-dispersion")
+
+
+def structureless(seed, n_rows, n_columns, mean, shape):
+    """Poisson counts of row size times column rate; small shape: unequal rates."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.gamma(4.0, 0.25, size=(n_rows, 1))
+    rates = rng.gamma(shape, 1.0, size=n_columns)
+    return rng.poisson(sizes * rates * mean / rates.mean())
+
+
+def clustered(seed, n_clusters, dispersion=1.0, mean=5.0, n_rows=300, n_columns=60):
+    """Counts of variance dispersion times mean; half of the columns tell clusters."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_rows) % n_clusters
+    rates = np.tile(rng.gamma(2.0, mean / 2, size=n_columns), (n_clusters, 1))
+    half = n_columns // 2
+    rates[:, :half] *= np.exp(rng.normal(0.0, 0.7, size=(n_clusters, half)))
+    mu = rng.gamma(8.0, 1 / 8, size=(n_rows, 1)) * rates[labels]
+    if dispersion > 1:
+        mu = rng.gamma(mu / (dispersion - 1), dispersion - 1)
+    return rng.poisson(mu)
+
+
+def choices(draw, seeds, n_clusters, n_init):
+    """Number of clusters found in each draw by each criterion, and what is said."""
+    found, said = {criterion: [] for criterion in BOTH}, []
+    for seed in seeds:
+        path = select_n_clusters(
+            draw(seed), n_clusters, n_init=n_init, random_state=seed
+        )
+        for criterion in BOTH:
+            chosen = path.choose(criterion)
+            found[criterion].append(chosen.best_k)
+            said.append((chosen.best_k, "no clusters found" in repr(chosen)))
+    return {name: np.array(values) for name, values in found.items()}, said
+
+
+NOTHING = {
+    "counts": {"n_rows": 150, "n_columns": 40, "mean": 5.0, "shape": 1.0},
+    "sparse": {"n_rows": 300, "n_columns": 100, "mean": 0.2, "shape": 1.0},
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_no_clusters_are_found_where_there_are_none(name):
+    found, said = choices(
+        lambda seed: structureless(seed, **NOTHING[name]), range(5), range(1, 5), 3
+    )
+    assert all(no_clusters == (k == 1) for k, no_clusters in said)
+    for criterion in BOTH:
+        assert (found[criterion] == 1).all(), (criterion, found[criterion])
+
+
+def test_planted_clusters_are_counted():
+    found, _ = choices(lambda seed: clustered(seed, 4), range(4), range(1, 8), 6)
+    for criterion in BOTH:
+        assert (found[criterion] == 4).all(), (criterion, found[criterion])
+
+
+def test_overdispersed_clusters_are_counted_by_mdl_dispersion():
+    """Three clusters, variance five times the mean; the paper's MDL splits them."""
+    found, _ = choices(
+        lambda seed: clustered(seed, 3, 5.0, mean=10.0),
+        range(100, 104),
+        range(1, 7),
+        6,
+    )
+    assert (found["mdl-dispersion"] == 3).sum() >= 3, found["mdl-dispersion"]
+    assert (found["mdl"] > 3).sum() >= 2, found["mdl"]
+
+
+N_ROWS = 90
+RNG = np.random.default_rng(0)
+AMBIGUOUS = RNG.poisson(np.repeat(RNG.gamma(4.0, 0.3, (3, 12)), N_ROWS // 3, axis=0))
+AMBIGUOUS[-3:] = 0
+ROWS = np.arange(N_ROWS)
+KINDS = {
+    "plain": ({}, {}),
+    "weights": ({}, {"sample_weight": ROWS % 4 / 2}),
+    "batches": ({}, {"batch": ROWS % 2}),
+    "held": ({}, {"known_labels": np.where(ROWS % 5, -1, ROWS // 30)}),
+    "outliers": ({"outliers": "iterative", "outlier_threshold": 0.3}, {}),
+    "final": ({"outliers": "final", "outlier_threshold": 0.3}, {}),
+    "paper": ({"assignment": "paper"}, {}),
+    "no prior": ({"prior": 0.0}, {}),
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_regain_what_other_clusters_explain(kind):
+    options, rows = KINDS[kind]
+    model = ThreeCPO(3, random_state=0, n_init=2, **options).fit(AMBIGUOUS, **rows)
+    record = model.record_
+    counts = CountTable(AMBIGUOUS).counts.with_rows(record.rows.info)
+    scores = record.row_scores(counts)
+    own = scores[ROWS, record.labels_of_rates]
+    gains = np.minimum(logsumexp(scores, axis=1) - own, np.log(3))
+    gains[record.labels_of_rates < 0] = 0.0
+    gains[~np.isfinite(own)] = np.log(3)
+    if kind == "held":
+        gains[ROWS % 5 == 0] = np.log(3)
+    if kind == "outliers":
+        assert (model.labels_ < 0).any()
+    expected = (gains * rows.get("sample_weight", 1)).sum()
+    found = LabelGain.of(record, np.ones(12))(counts)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert 0 < found < record.sums.total_weight * np.log(3)
+
+
+def test_scores_are_those_of_columns_over_their_dispersions():
+    Y, _ = planted(n_rows=20)
+    Y = Y * RNG.integers(1, 4, Y.shape)
+    for fit in path_of(Y, [1, 2, 4])._ordered():
+        labels, groups = fit.labels, fit.record.groups
+        assert (fit.dispersions > 1).any()
+        scaled = (Y + 1e-3) / fit.dispersions
+        scores = oracle.row_scores(scaled, labels, groups, exact=True)
+        gains = logsumexp(scores, axis=1) - scores[np.arange(len(Y)), labels]
+        gains = np.minimum(gains, np.log(fit.n_found))
+        assert fit.regained == pytest.approx(gains.sum(), abs=1e-5)
+
+
+def test_empty_rows_regain_their_labels_and_clear_rows_nothing():
+    Y, _ = planted(n_rows=30)
+    clear = path_of(100 * Y, [3])._best().regained
+    assert clear == pytest.approx(0.0, abs=1e-5)
+    with_empty = np.vstack([100 * Y, np.zeros((10, Y.shape[1]))])
+    found = path_of(with_empty, [3])._best().regained
+    assert found == pytest.approx(10 * np.log(3), rel=0.02)
