@@ -49,3 +49,8 @@ def assert_same_bits(model, reference):
 def fit(X=X, n_clusters=3, **options):
     options = {"random_state": 0, "n_init": 3} | options
     return ThreeCPO(n_clusters, **options).fit(X)
+
+
+def blocks_of(X, size):
+    """Readers of so many rows each."""
+    return [lambda i=i: X[i : i + size] for i in range(0, len(X), size)]

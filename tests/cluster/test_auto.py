@@ -8,6 +8,7 @@ import pytest
 import strategies
 import threecpo
 from containers import planted
+from fitting import blocks_of
 from paper.poisson import PoissonC, PoissonL
 from threecpo import KPath, ThreeCPO, distributed, select_n_clusters
 
@@ -50,7 +51,7 @@ def test_the_first_division_has_to_show_against_one_cluster(monkeypatch):
     )
     assert "none are distinct" in path.sentence()
     X = varying_alone(found)
-    blocks = [lambda i=i: X[i : i + 30] for i in range(0, 100, 30)]
+    blocks = blocks_of(X, 30)
     again = distributed.fit(auto(), blocks)
     assert again.k_path_.totals.tobytes() == path.totals.tobytes()
     # The criterion of the paper, and numbers without 1, are left alone.

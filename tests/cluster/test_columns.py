@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-import threecpo
 from containers import names
 from fitting import GROUPS, X, fit
 from threecpo import CountTable, ThreeCPO

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import oracle
 import threecpo
-from fitting import TRUE, X, fit
+from fitting import TRUE, X, blocks_of, fit
 from oracle import assert_agrees, size_of_terms
 from threecpo import ThreeCPO, distributed
 
@@ -250,7 +250,7 @@ class TestSplit:
 
 @pytest.mark.parametrize("method", ["cut", "merge"])
 def test_same_bits_for_any_threads_and_blocks(method):
-    readers = [lambda i=i: X[i : i + 40] for i in range(0, len(X), 40)]
+    readers = blocks_of(X, 40)
     models = [fit(n_clusters=5, n_jobs=1), fit(n_clusters=5, n_jobs=2)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

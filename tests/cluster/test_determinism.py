@@ -173,21 +173,13 @@ def test_worker_processes_with_read_only_memory_maps_give_the_same_bits(make):
         assert_same_bits(model, expected)
 
 
-def jobs_here():
-    return _options.resolve_n_jobs(None)
-
-
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_no_number_of_jobs_is_one_thread_inside_a_worker(backend):
-    parallel = joblib.Parallel(n_jobs=2, backend=backend)
-    assert parallel(joblib.delayed(jobs_here)() for _ in range(4)) == [1] * 4
-
-
-def test_no_number_of_jobs_is_all_cores_outside():
-    assert jobs_here() == joblib.cpu_count()
-
-
-def test_negative_numbers_of_jobs_count_from_all_cores(monkeypatch):
+def test_numbers_of_jobs(monkeypatch):
+    """None is all cores, but one thread inside a worker; negative ones count back."""
+    assert _options.resolve_n_jobs(None) == joblib.cpu_count()
+    for backend in ("loky", "threading"):
+        parallel = joblib.Parallel(n_jobs=2, backend=backend)
+        inside = parallel(joblib.delayed(_options.resolve_n_jobs)(None) for _ in "abcd")
+        assert inside == [1] * 4
     for cores in (1, 4):
         monkeypatch.setattr(joblib, "cpu_count", lambda cores=cores: cores)
         for asked, fewer in ((-1, 0), (-2, 1), (-9, 8)):

@@ -9,7 +9,7 @@ from scipy.optimize import linear_sum_assignment
 
 import oracle
 import threecpo
-from fitting import X, fit
+from fitting import X, blocks_of, fit
 from model_files import change_header, rewrite
 from threecpo import ThreeCPO, distributed, results
 from threecpo._core.overlaps import shared_rows
@@ -126,7 +126,7 @@ def test_calibration_is_the_same_for_any_threads_and_blocks(monkeypatch):
         blocks = ThreeCPO(3, n_init=3, random_state=0)
         threads.calibrates = blocks.calibrates = True
         threads.fit(Y)
-        distributed.fit(blocks, [lambda i=i: Y[i : i + 90] for i in range(0, 400, 90)])
+        distributed.fit(blocks, blocks_of(Y, 90))
         for found in (threads, blocks):
             assert found.temperature_ == expected.temperature_
             assert found.probabilities_.tobytes() == expected.probabilities_.tobytes()

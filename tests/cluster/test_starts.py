@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.metrics import adjusted_rand_score
 
 from containers import planted
-from fitting import GROUPS, INITS, TRUE, X, fit
+from fitting import GROUPS, INITS, TRUE, X, blocks_of, fit
 from threecpo import CountTable, ThreeCPO, distributed
 from threecpo._core import search
 from threecpo._core.matrices import from_dense
@@ -83,7 +83,10 @@ def test_bad_starts_are_refused():
 
 
 def test_a_fitted_model_as_a_start_is_a_fixed_point(model):
-    again = fit(init=model, n_init=10)
+    warm = ThreeCPO(3, init=model, n_init=10)
+    copy = clone(warm)
+    assert copy.init is model
+    again = copy.fit(X)
     assert again.loss_ == model.loss_
     assert again.n_iter_ == 1
     assert len(again.restart_losses_) == 1
@@ -91,9 +94,10 @@ def test_a_fitted_model_as_a_start_is_a_fixed_point(model):
     np.testing.assert_array_equal(again.column_groups_, model.column_groups_)
 
 
-def test_a_fitted_model_can_start_on_other_rows(model):
+def test_a_fitted_model_can_start_on_other_rows_and_with_other_groups(model):
     other, labels = planted(seed=1)
     assert adjusted_rand_score(fit(other, init=model).labels_, labels) == 1.0
+    assert set(fit(init=model, groups=(1, -1)).column_groups_) <= {1, -1}
 
 
 def test_a_fitted_model_with_outliers_starts_with_them():
@@ -103,23 +107,11 @@ def test_a_fitted_model_with_outliers_starts_with_them():
     assert (fit(init=model).labels_ >= 0).all()
 
 
-def test_a_fitted_model_may_hold_groups_that_are_now_forbidden(model):
-    ablated = fit(init=model, groups=(1, -1))
-    assert set(ablated.column_groups_) <= {1, -1}
-
-
 def test_a_model_of_other_columns_or_more_clusters_is_no_start(model):
     with pytest.raises(ValueError, match=r"10 columns.*X has 9"):
         fit(X[:, :9], init=model)
     with pytest.raises(ValueError, match=r"3 clusters.*n_clusters=2"):
         fit(n_clusters=2, init=model)
-
-
-def test_a_clone_starts_from_the_same_fitted_model(model):
-    warm = ThreeCPO(3, init=model)
-    copy = clone(warm)
-    assert copy.init is model
-    assert copy.fit(X).loss_ == model.loss_
 
 
 @pytest.mark.parametrize("column_init", ["information", "random", GROUPS])
@@ -139,15 +131,11 @@ def test_random_columns_depend_on_the_seed():
     assert len(entered) > 1
 
 
-def test_information_starts_with_half_of_the_columns():
-    history = fit(init="random-centers").history_
-    before = history["relevant"][0] - history["into_relevant"][0]
-    assert before + history["out_of_relevant"][0] == X.shape[1] // 2
-
-
-def test_all_columns_start_relevant_where_noise_is_forbidden():
-    history = fit(groups=(1, 0), init="random-centers").history_
-    assert history["relevant"][0] + history["out_of_relevant"][0] == X.shape[1]
+def test_half_of_the_columns_start_relevant_or_all_where_noise_is_forbidden():
+    for groups, n_first in (((1, 0, -1), X.shape[1] // 2), ((1, 0), X.shape[1])):
+        history = fit(groups=groups, init="random-centers").history_
+        before = history["relevant"][0] - history["into_relevant"][0]
+        assert before + history["out_of_relevant"][0] == n_first
 
 
 def test_bad_groups_as_a_start_are_refused():
@@ -172,17 +160,6 @@ def test_a_model_of_the_same_columns_in_another_order_is_refused():
     fit(pd.DataFrame(X, columns=[f"other {name}" for name in names]), init=model)
 
 
-def merged(X, n_clusters=3, model=ThreeCPO, **options):
-    options = {"init": "merge", "random_state": 0, "n_init": 3} | options
-    return model(n_clusters, **options).fit(X)
-
-
-def hard(seed=0, n_rows=150):
-    """Counts on which runs end differently."""
-    rng = np.random.default_rng(seed)
-    return rng.poisson(rng.gamma(0.7, 3.0, size=(n_rows, 12)))
-
-
 @pytest.mark.parametrize("noise_columns", [3, 30])
 def test_clusters_are_found_among_columns_of_noise(noise_columns):
     """Uniform noise has the most information, so the paper's first C1 is noise."""
@@ -201,20 +178,18 @@ def test_clusters_are_found_among_columns_of_noise(noise_columns):
 
 @pytest.mark.parametrize("n_init", [3, 6])
 def test_first_columns_that_are_given_stay_the_only_ones(n_init, monkeypatch):
-    firsts = []
+    firsts, run = [], search.run
 
     def spying(counts, groups, *rest):
         firsts.append(groups.tolist())
         return run(counts, groups, *rest)
 
-    run = search.run
     monkeypatch.setattr(search, "run", spying)
-    given = [1] * 6 + [-1] * 6
-    merged(hard(), 4, n_init=n_init, column_init=given)
-    assert [1] * 12 not in firsts
-    merged(hard(), 4, n_init=n_init)
+    fit(n_clusters=4, n_init=n_init, column_init=[1] * 6 + [-1] * 4)
+    assert [1] * 10 not in firsts
+    fit(n_clusters=4, n_init=n_init)
     # Runs come in fours, two of them with all columns.
-    assert firsts.count([1] * 12) >= n_init // 4 * 2 + max(0, n_init % 4 - 2)
+    assert firsts.count([1] * 10) >= n_init // 4 * 2 + max(0, n_init % 4 - 2)
 
 
 COLUMNS = [f"c{j}" for j in range(10)]
@@ -232,24 +207,27 @@ def seeded(n_clusters=3, **options):
 
 def test_clusters_are_those_of_the_columns():
     assert len(set(MARKS)) == 3
+    inside = TRUE >= 0
     found = seeded(seed_columns=SEEDS).fit(FRAME)
     assert found.cluster_names_.tolist() == list(SEEDS)
-    inside = TRUE >= 0
     assert (found.labels_[inside] == 2 - TRUE[inside]).mean() > 0.9
     np.testing.assert_array_equal(found.predict(FRAME), found.labels_)
+    by_number = {name: [int(column[1:])] for name, (column,) in SEEDS.items()}
+    table = CountTable(X, column_names=COLUMNS)
+    for seeds, given in ((SEEDS, table), (by_number, X), (by_number, sp.csr_array(X))):
+        again = seeded(seed_columns=seeds).fit(given)
+        np.testing.assert_array_equal(again.labels_, found.labels_)
     other_order = dict(reversed(SEEDS.items()))
     again = seeded(seed_columns=other_order).fit(FRAME)
     assert again.cluster_names_.tolist() == list(other_order)
     assert (again.labels_[inside] == TRUE[inside]).mean() > 0.9
-
-
-def test_the_others_are_free():
-    first = dict(list(SEEDS.items())[:1])
-    found = seeded(3, seed_columns=first).fit(FRAME)
-    assert found.cluster_names_[0] == "of class 2"
-    assert (found.labels_[TRUE == 2] == 0).mean() > 0.9
-    free = np.bincount(found.labels_)[1:]
-    assert (np.diff(free) <= 0).all()
+    # The others are free, and a path begins with those that have columns.
+    some = seeded(3, seed_columns=dict(list(SEEDS.items())[:1])).fit(FRAME)
+    assert some.cluster_names_[0] == "of class 2"
+    assert (some.labels_[TRUE == 2] == 0).mean() > 0.9
+    assert (np.diff(np.bincount(some.labels_)[1:]) <= 0).all()
+    path = seeded("auto", max_clusters=4, seed_columns=SEEDS).fit(FRAME).k_path_
+    assert path.n_clusters.tolist() == [3, 4]
 
 
 def test_rows_that_a_cluster_starts_from_may_leave_it():
@@ -270,21 +248,9 @@ def test_rows_that_a_cluster_starts_from_may_leave_it():
     found = seeded(2, seed_columns=seeds).fit(Y)
     np.testing.assert_array_equal(found.labels_, kinds)
     assert (found.margins_ >= 0).all()
-    readers = [lambda i=i: Y[i : i + 50] for i in range(0, len(Y), 50)]
+    readers = blocks_of(Y, 50)
     over = distributed.fit(seeded(2, seed_columns=seeds), readers)
     np.testing.assert_array_equal(over.labels_, kinds)
-
-
-def test_by_number_in_arrays_and_tables():
-    expected = seeded(seed_columns=SEEDS).fit(FRAME).labels_
-    by_number = {name: [int(column[1:])] for name, (column,) in SEEDS.items()}
-    for given in (X, sp.csr_array(X)):
-        found = seeded(seed_columns=by_number).fit(given)
-        np.testing.assert_array_equal(found.labels_, expected)
-    table = CountTable(X, column_names=COLUMNS)
-    np.testing.assert_array_equal(
-        seeded(seed_columns=SEEDS).fit(table).labels_, expected
-    )
 
 
 def test_evidence_against_plain_formulas():
@@ -347,10 +313,3 @@ def test_columns_without_counts():
         seeded(seed_columns={"a": ["none"]}).fit(empty)
     with pytest.raises(ValueError, match="are two starts"):
         seeded(seed_columns=SEEDS, init=TRUE.clip(0)).fit(FRAME)
-
-
-def test_paths_begin_with_them():
-    found = seeded("auto", max_clusters=4, seed_columns=SEEDS).fit(FRAME)
-    assert found.k_path_.n_clusters.tolist() == [3, 4]
-    assert len(found.cut(2).cluster_names_) == 2
-    assert found.split(FRAME, 0).n_clusters_ == found.n_clusters_ + 1

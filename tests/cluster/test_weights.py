@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.base import clone
 
+from fitting import blocks_of
 from paper.poisson import PoissonC, PoissonL
 from strategies import count_matrices, planted
 from threecpo import ThreeCPO, distributed, select_n_clusters
@@ -178,7 +179,7 @@ def test_a_weighted_likelihood_is_that_of_scaled_counts(outliers, assignment, ba
 
 def test_a_fit_over_blocks_goes_on_from_its_two_checkpoints(tmp_path):
     X = wild_counts()
-    readers = [lambda i=i: X[i : i + 80] for i in range(0, 240, 80)]
+    readers = blocks_of(X, 80)
     model = ThreeCPO(3, robust=COLUMNS, random_state=0)
     options = {"sample_rows": 100, "checkpoint": tmp_path / "kept"}
     first = distributed.fit(model, readers, **options).loss_

@@ -345,13 +345,14 @@ def content(model):
     return {name: array.tobytes() for name, array in arrays.items()}, facts, asked
 
 
-PLACES = (in_memory, over_all_blocks, beyond_the_sample)
-CASES = [(fit, kind) for fit in PLACES for kind in KINDS]
+CASES = [(fit, kind) for fit in (in_memory, beyond_the_sample) for kind in KINDS]
+CASES += [
+    (over_all_blocks, kind) for kind in ("plain", "robust", "batches", "released")
+]
+CASES += [(on_dask, kind) for kind in ("plain", "released")]
 
 
-@pytest.mark.parametrize(
-    ("fit", "kind"), [*CASES, (on_dask, "plain"), (on_dask, "released")]
-)
+@pytest.mark.parametrize(("fit", "kind"), CASES)
 def test_auto_is_the_fit_of_its_number(fit, kind):
     options, rows = KINDS[kind]
     auto = ThreeCPO(max_clusters=7, **{"n_init": 4, "random_state": 3} | options)

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 
 import threecpo
 from containers import planted
-from fitting import TRUE
+from fitting import TRUE, blocks_of
 from fitting import X as PLANTED
 from paper.poisson import PoissonL
 from threecpo import ThreeCPO, distributed, select_n_clusters
@@ -268,10 +268,6 @@ for number, k in enumerate((2, 0)):
     KNOWN[np.flatnonzero(k == TRUE)[:4]] = number
 
 
-def readers(X, size):
-    return [lambda i=i: X[i : i + size] for i in range(0, len(X), size)]
-
-
 def asked(**options):
     return ThreeCPO(4, **{"random_state": 0, "n_init": 2} | options)
 
@@ -285,7 +281,7 @@ def test_a_sample_has_rows_of_every_known_cluster():
     fits = []
     for size in (100, 333):
         model = asked(n_init=2)
-        blocks = readers(many, size)
+        blocks = blocks_of(many, size)
         options = {"known_labels": names, "sample_rows": 60}
         fits.append(distributed.fit(model, blocks, **options))
     first, second = fits
@@ -318,13 +314,15 @@ def test_weights_batches_and_checkpoints(tmp_path):
     rows["sample_weight"][KNOWN >= 0] = 1.0
     for hold in (True, False):
         options = rows | {"hold_labels": hold, "sample_rows": 80}
-        expected = distributed.fit(asked(), readers(PLANTED, 70), **options)
+        expected = distributed.fit(asked(), blocks_of(PLANTED, 70), **options)
         options["checkpoint"] = tmp_path / f"state-{hold}"
         for _ in range(2):  # the second goes on from a finished state
-            found = distributed.fit(asked(), readers(PLANTED, 50), **options)
+            found = distributed.fit(asked(), blocks_of(PLANTED, 50), **options)
             np.testing.assert_array_equal(found.labels_, expected.labels_)
     other = options | {"known_labels": np.where(KNOWN == 1, -1, KNOWN)}
     with pytest.raises(ValueError, match="or known clusters differ"):
-        distributed.fit(asked(), readers(PLANTED, 50), **other)
+        distributed.fit(asked(), blocks_of(PLANTED, 50), **other)
     with pytest.raises(ValueError, match="but 2 clusters are known"):
-        distributed.select_n_clusters(readers(PLANTED, 60), [1, 2], known_labels=KNOWN)
+        distributed.select_n_clusters(
+            blocks_of(PLANTED, 60), [1, 2], known_labels=KNOWN
+        )

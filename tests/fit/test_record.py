@@ -1,13 +1,11 @@
 """The record of a fit: complete, unchangeable, and the one source of what is shown."""
 
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from fitting import TRUE, X, fit
-from threecpo import select_n_clusters
+from fitting import TRUE, fit
 from threecpo._core.codes import CUSTOM
 from threecpo._fit.record_files import record_from_arrays, record_to_arrays
 from threecpo._fit.stored import NUMERICS_VERSION, DamagedFieldError

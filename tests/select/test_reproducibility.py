@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
+from fitting import blocks_of
 from threecpo import CountTable, ThreeCPO, distributed, select_n_clusters
 from threecpo._core.overlaps import adjusted_rand
 from threecpo.select import choice
@@ -113,7 +114,7 @@ def test_threads_and_blocks_give_the_same_bits(all_measured):
     assert path_of(X, n_jobs=3).reproducibility(CountTable(X)) == found
     estimator = ThreeCPO()
     estimator.calibrates = True
-    blocks = [lambda i=i: X[i : i + 70] for i in range(0, 200, 70)]
+    blocks = blocks_of(X, 70)
     options = {"n_init": 2, "random_state": 0, "estimator": estimator}
     path = distributed.select_n_clusters(blocks, range(2, 7), **options)
     measured = path.to_table()["reproducibility"].tolist()
