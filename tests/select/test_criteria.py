@@ -154,18 +154,6 @@ def test_prices_are_those_of_counts_in_units_of_their_dispersion():
     np.testing.assert_allclose(fit.prices_in(unit), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("criterion", ["mdl", "mdl-dispersion"])
-def test_a_path_made_in_parts_has_the_totals_of_one_made_at_once(criterion):
-    X, _ = planted()
-    estimator = ThreeCPO(init="random-centers")
-    options = {"n_init": 3, "random_state": 0, "estimator": estimator}
-    options["criterion"] = criterion
-    whole = select_n_clusters(X, range(1, 7), **options)
-    parts = select_n_clusters(X, [6, 2], **options).extend(X, [1, 4]).extend(X, [3, 5])
-    np.testing.assert_array_equal(parts.n_clusters, whole.n_clusters)
-    assert parts.totals.tobytes() == whole.totals.tobytes()
-
-
 BOTH = ("mdl", "mdl-dispersion")
 
 
