@@ -34,39 +34,27 @@ from threecpo._core.sums import sum_by_labels
 from threecpo._core.workers import SERIAL, Workers
 
 
-class TestCommonParts:
-    @given(st.data())
-    def test_are_the_largest_of_rows_together_in_both(self, data):
-        n_rows = data.draw(st.integers(1, 60))
-        n_clusters = data.draw(st.integers(1, min(6, n_rows)))
-        labels = st.lists(
-            st.integers(-1, n_clusters - 1), min_size=n_rows, max_size=n_rows
-        )
-        a, b = (np.array(data.draw(labels), dtype=np.int32) for _ in range(2))
-        before = a.copy(), b.copy()
-        parts = crossing.common_parts(a, b, n_rows, n_clusters)
-        again = crossing.common_parts(a, b, n_rows, n_clusters)
-        np.testing.assert_array_equal(parts, again)
-        np.testing.assert_array_equal((a, b), before)
-        outside = (a < 0) | (b < 0)
-        np.testing.assert_array_equal(parts == OUTLIER, outside)
-        pairs = [*zip(a[~outside].tolist(), b[~outside].tolist(), strict=True)]
-        sizes = Counter(pairs)
-        # The larger goes first, then the one of smaller labels.
-        order = sorted(sizes, key=lambda pair: (-sizes[pair], pair))
-        kept = order[: merging.n_before_joining(n_clusters, n_rows, 4)]
-        numbers = {pair: number for number, pair in enumerate(kept)}
-        expected = [numbers.get(pair, NOWHERE) for pair in pairs]
-        assert parts[~outside].tolist() == expected
-
-    def test_rows_of_small_parts_are_nowhere(self):
-        """120 rows, K = 2: at most 4 of the parts stay."""
-        a = np.repeat([0, 1, 2, 3, 4, 5], [9, 12, 3, 10, 9, 77]).astype(np.int32)
-        parts = crossing.common_parts(a, np.zeros_like(a), 120, 2)
-        assert merging.n_before_joining(2, 120, 4) == 4
-        places = [3, 1, NOWHERE, 2, NOWHERE, 0]
-        expected = np.repeat(places, [9, 12, 3, 10, 9, 77])
-        np.testing.assert_array_equal(parts, expected)
+@given(st.data())
+def test_common_parts_are_the_largest_of_rows_together_in_both(data):
+    n_rows = data.draw(st.integers(1, 60))
+    n_clusters = data.draw(st.integers(1, min(6, n_rows)))
+    labels = st.lists(st.integers(-1, n_clusters - 1), min_size=n_rows, max_size=n_rows)
+    a, b = (np.array(data.draw(labels), dtype=np.int32) for _ in range(2))
+    before = a.copy(), b.copy()
+    parts = crossing.common_parts(a, b, n_rows, n_clusters)
+    again = crossing.common_parts(a, b, n_rows, n_clusters)
+    np.testing.assert_array_equal(parts, again)
+    np.testing.assert_array_equal((a, b), before)
+    outside = (a < 0) | (b < 0)
+    np.testing.assert_array_equal(parts == OUTLIER, outside)
+    pairs = [*zip(a[~outside].tolist(), b[~outside].tolist(), strict=True)]
+    sizes = Counter(pairs)
+    # The larger goes first, then the one of smaller labels.
+    order = sorted(sizes, key=lambda pair: (-sizes[pair], pair))
+    kept = order[: merging.n_before_joining(n_clusters, n_rows, 4)]
+    numbers = {pair: number for number, pair in enumerate(kept)}
+    expected = [numbers.get(pair, NOWHERE) for pair in pairs]
+    assert parts[~outside].tolist() == expected
 
 
 class TestCrossed:
@@ -282,30 +270,29 @@ class TestTwoThreads:
         assert self.found(monkeypatch, crossed) == ["A", "B'", "C'"]
 
 
-class TestFinished:
-    @pytest.mark.parametrize(
-        ("max_iter", "outliers"), [(3, False), (5, True), (300, False), (300, True)]
-    )
-    def test_is_the_run_that_was_never_cut(self, max_iter, outliers):
-        longest = 0
-        for seed in range(4):
-            counts = from_dense(hard(seed))
-            (settings,) = settings_for(6, max_iter=max_iter, outliers=outliers)
-            labels = np.random.default_rng(seed).integers(6, size=counts.n_rows)
-            groups = np.ones(counts.n_columns, dtype=np.int8)
-            whole = run(counts, groups, labels, settings, SERIAL)
-            few = replace(settings, max_iter=2)
-            trial = run(counts, groups, labels, few, SERIAL)
-            lines = [*trial.lines]
-            found = crossing.finished(counts, trial, settings, SERIAL)
-            assert same_partition(found.labels, whole.labels)
-            assert found.converged == whole.converged
-            assert found.history.keys() == whole.history.keys()
-            for key, values in whole.history.items():
-                np.testing.assert_allclose(found.history[key], values, rtol=1e-12)
-            assert trial.lines == lines
-            longest = max(longest, len(found.lines))
-        assert 2 < longest <= max_iter
+@pytest.mark.parametrize(
+    ("max_iter", "outliers"), [(3, False), (5, True), (300, False), (300, True)]
+)
+def test_a_finished_trial_is_the_run_that_was_never_cut(max_iter, outliers):
+    longest = 0
+    for seed in range(4):
+        counts = from_dense(hard(seed))
+        (settings,) = settings_for(6, max_iter=max_iter, outliers=outliers)
+        labels = np.random.default_rng(seed).integers(6, size=counts.n_rows)
+        groups = np.ones(counts.n_columns, dtype=np.int8)
+        whole = run(counts, groups, labels, settings, SERIAL)
+        few = replace(settings, max_iter=2)
+        trial = run(counts, groups, labels, few, SERIAL)
+        lines = [*trial.lines]
+        found = crossing.finished(counts, trial, settings, SERIAL)
+        assert same_partition(found.labels, whole.labels)
+        assert found.converged == whole.converged
+        assert found.history.keys() == whole.history.keys()
+        for key, values in whole.history.items():
+            np.testing.assert_allclose(found.history[key], values, rtol=1e-12)
+        assert trial.lines == lines
+        longest = max(longest, len(found.lines))
+    assert 2 < longest <= max_iter
 
 
 class TestJoinedLabels:

@@ -108,14 +108,3 @@ def test_what_is_seen_once_in_a_large_cluster_is_no_clear_mark():
     markers = markers_of(Y, labels, [1, 1, 1], 2)
     assert sorted(markers.best(0, 3)) == [0, 1]
     assert markers.clear(0, 3).tolist() == [0]
-
-
-def test_a_large_column_slightly_above_average_stands_behind_a_telling_one():
-    labels = np.repeat([0, 1], 50)
-    Y = np.full((100, 60), 10)
-    Y[:, 0] = np.where(labels == 0, 1100, 1000)
-    Y[:, 1] = np.where(labels == 0, 20, 1)
-    Y[:, 2] = np.where(labels == 0, 1000, 1119)
-    markers = markers_of(Y, labels, [1, 1, 1] + [0] * 57, 2)
-    assert markers.best(0, 2).tolist() == [1, 0]
-    assert markers.best(0, 2, "excess").tolist() == [0, 1]

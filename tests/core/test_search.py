@@ -100,22 +100,21 @@ class TestSeeds:
         assert all((each.groups == 1).all() for each in last)
 
 
-class TestRuns:
-    @each_search
-    def test_each_reports_under_its_number(self, find, seed):
-        reports = []
-        ((_, losses),) = found_by(
-            find, hard(seed), settings_for(5), report=lambda *all_: reports.append(all_)
-        )
-        ends = {index: line["loss"] for _, index, _, line, end in reports if end}
-        assert sorted(ends) == [0, 1, 2, 3]
-        assert ends[0] == losses[0]
-        # A run of merges may give way to what it has in common with another.
-        assert all(ends[i] >= losses[i] for i in range(4))
-        assert find is merges or list(ends.values()) == losses
-        for index in range(4):
-            iterations = [n for _, i, n, _, _ in reports if i == index]
-            assert iterations == list(range(1, len(iterations) + 1))
+@each_search
+def test_each_run_reports_under_its_number(find, seed):
+    reports = []
+    ((_, losses),) = found_by(
+        find, hard(seed), settings_for(5), report=lambda *all_: reports.append(all_)
+    )
+    ends = {index: line["loss"] for _, index, _, line, end in reports if end}
+    assert sorted(ends) == [0, 1, 2, 3]
+    assert ends[0] == losses[0]
+    # A run of merges may give way to what it has in common with another.
+    assert all(ends[i] >= losses[i] for i in range(4))
+    assert find is merges or list(ends.values()) == losses
+    for index in range(4):
+        iterations = [n for _, i, n, _, _ in reports if i == index]
+        assert iterations == list(range(1, len(iterations) + 1))
 
 
 class TestThreads:
@@ -200,25 +199,21 @@ class TestThreads:
         assert len(runs) == 5
 
 
-class TestInterrupt:
-    @pytest.fixture(autouse=True)
-    def _threads(self, monkeypatch):
-        monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
-        monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 50)
+@each_search
+@pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 200), (2, 1), (2, 200)])
+def test_an_interrupt_is_heard_inside_a_run(find, n_jobs, n_seeds, monkeypatch):
+    monkeypatch.setattr(search, "BLOCK_COUNTS", 10)
+    monkeypatch.setattr(counts_module, "BLOCK_COUNTS", 50)
+    stop, told = threading.Event(), []
 
-    @each_search
-    @pytest.mark.parametrize(("n_jobs", "n_seeds"), [(1, 200), (2, 1), (2, 200)])
-    def test_inside_a_run(self, find, n_jobs, n_seeds):
-        stop, told = threading.Event(), []
+    def report(*entry):
+        told.append(entry)
+        stop.set()
 
-        def report(*entry):
-            told.append(entry)
-            stop.set()
-
-        seeds = np.random.SeedSequence(0).spawn(n_seeds)
-        with pytest.raises(Stopped), Workers(n_jobs, stop) as workers:
-            list(find(starts_of(hard(0)), settings_for(4), seeds, workers, report))
-        assert 1 <= len(told) <= n_jobs
+    seeds = np.random.SeedSequence(0).spawn(n_seeds)
+    with pytest.raises(Stopped), Workers(n_jobs, stop) as workers:
+        list(find(starts_of(hard(0)), settings_for(4), seeds, workers, report))
+    assert 1 <= len(told) <= n_jobs
 
 
 PAIRS = [(adaptive_restarts, restarts), (adaptive_merges, merges)]
@@ -364,16 +359,15 @@ def test_small_numbers_have_all_trials_and_the_best_is_the_one_to_start_from():
     ]
 
 
-class TestPlanted:
-    def test_merging_fails_less_often_than_plain_runs(self):
-        """The same data, 20 seeds: a single plain run misses some clusters."""
-        missed = Counter()
-        for seed in range(20):
-            Y, labels = containers.planted(4, n_rows=60, seed=seed)
-            for find in SEARCHES:
-                ((best, _),) = found_by(find, Y, settings_for(4), 1, seed=seed)
-                missed[find] += adjusted_rand_score(labels, best.labels) < 1
-        assert missed[merges] == 0 < missed[restarts]
+def test_merging_fails_less_often_than_plain_runs():
+    """The same data, 20 seeds: a single plain run misses some clusters."""
+    missed = Counter()
+    for seed in range(20):
+        Y, labels = containers.planted(4, n_rows=60, seed=seed)
+        for find in SEARCHES:
+            ((best, _),) = found_by(find, Y, settings_for(4), 1, seed=seed)
+            missed[find] += adjusted_rand_score(labels, best.labels) < 1
+    assert missed[merges] == 0 < missed[restarts]
 
 
 class TestFirstManyClusters:
