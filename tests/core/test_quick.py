@@ -82,21 +82,22 @@ def test_a_pass_is_the_same_with_quick_scores(k, n_batches, seed, size, exact):
     assert_same_pass(counts, profile_of(counts, labels, groups, k, rule))
 
 
-def nearly_alike(counts, labels, groups, n_clusters):
+def nearly_alike(counts, labels, groups, n_clusters, apart):
     """Profile in which every cluster has a twin whose rates hardly differ."""
     sums = sum_by_labels(counts, labels, n_clusters, groups, PRIOR)
     sums = sums.take(np.repeat(np.arange(n_clusters), 2))
     profile = EXACT.profile(sums.smoothed(PRIOR), groups)
     rates, rng = profile.log_rates.copy(), np.random.default_rng(1)
     twins = rates[:-1, 1 : 2 * n_clusters : 2]
-    twins += 1e-8 * rng.normal(size=twins.shape)
+    twins += apart * rng.normal(size=twins.shape)
     return loadable(profile._replace(log_rates=rates))
 
 
+@pytest.mark.parametrize("apart", [1e-8, 1e-7, 1e-6])
 @pytest.mark.parametrize("n_clusters", [7, 30])
-def test_near_ties_are_left_to_full_scores(n_clusters):
+def test_near_ties_are_left_to_full_scores(n_clusters, apart):
     counts, labels, groups = planted(n_clusters)
-    assert_same_pass(counts, nearly_alike(counts, labels, groups, n_clusters))
+    assert_same_pass(counts, nearly_alike(counts, labels, groups, n_clusters, apart))
 
 
 @pytest.mark.parametrize(

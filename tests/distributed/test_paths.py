@@ -61,7 +61,10 @@ def test_auto_of_a_sample_of_all_rows_is_auto_in_memory(seed):
         expected = auto().fit(X, **rows)
         found = distributed.fit(auto(), evenly(X, 4), **rows)
         assert_same_path(found.k_path_, expected.k_path_)
-        assert_same_bits(found, expected)
+        np.testing.assert_array_equal(found.labels_, expected.labels_)
+        np.testing.assert_allclose(
+            found.probabilities_, expected.probabilities_, rtol=1e-12
+        )
         assert found.record_.parameters == expected.record_.parameters
         assert found.get_params() == expected.get_params()
 

@@ -122,9 +122,10 @@ def test_labels_and_scores_are_those_of_memory(kind):
     labels = distributed.predict(model, blocks)
     np.testing.assert_array_equal(labels, model.predict(X))
     assert {block.reads for block in blocks} == {1}
-    found = distributed.predict_proba(model, blocks, max_memory="1MB")
-    np.testing.assert_array_equal(found, model.predict_proba(X))
-    assert {block.reads for block in blocks} == {2}
+    if kind != "poisson-l":
+        found = distributed.predict_proba(model, blocks, max_memory="1MB")
+        np.testing.assert_array_equal(found, model.predict_proba(X))
+        assert {block.reads for block in blocks} == {2}
     assert distributed.score(model, blocks) == pytest.approx(model.score(X), rel=1e-12)
 
 
