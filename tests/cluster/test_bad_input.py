@@ -108,7 +108,7 @@ def test_prior_and_threshold_must_be_finite_and_not_negative(name):
 @pytest.mark.parametrize("name", [k for k, each in PARAMETERS.items() if each.choices])
 def test_an_unknown_name_is_refused_with_the_allowed_ones(name):
     with pytest.raises(ValueError, match=f"{name}='nonsense'") as caught:
-        fit(**{name: "nonsense"})
+        ThreeCPO(**{"n_clusters": 2, name: "nonsense"}).fit(X)
     assert all(str(each) in str(caught.value) for each in PARAMETERS[name].choices)
 
 

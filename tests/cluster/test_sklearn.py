@@ -114,6 +114,7 @@ def test_what_belongs_to_rows_is_routed_through_a_grid_search():
     with sklearn.config_context(enable_metadata_routing=True):
         model = ThreeCPO(3, n_init=1, random_state=0)
         model.set_fit_request(known_labels=True, hold_labels=True, sample_weight=True)
+        model.set_score_request(sample_weight=True)
         pipeline = make_pipeline(FunctionTransformer(), model)
         grid = {"threecpo__prior": [1e-3, 0.1], "threecpo__robust": [None, True]}
         search = GridSearchCV(pipeline, grid, cv=2, refit=True)

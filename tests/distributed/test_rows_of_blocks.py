@@ -163,7 +163,10 @@ def test_results_are_written_block_by_block(tmp_path):
 def test_columns_must_be_those_of_the_model(tmp_path):
     X, _ = counts_of(seed=3, n_rows=200)
     names = [f"word {j}" for j in range(X.shape[1])]
-    model = model_of(3).fit(threecpo.CountTable(X, column_names=names))
+    table = threecpo.CountTable(X, column_names=names)
+    model = model_of(3).fit(table)
+    found = distributed.predict(model, table)
+    np.testing.assert_array_equal(found, model.labels_)
     renamed = [*names[:2], "other", *names[3:]]
     other = threecpo.CountTable(X, column_names=renamed)
     with pytest.raises(ValueError, match="column 2 called 'other', not 'word 2'"):
